@@ -1,0 +1,1 @@
+"""Remora: small models maintain real code, and every turn of it can be proved."""

@@ -1,0 +1,51 @@
+"""Names of runs, agents and nodes: how they are made and what they may contain."""
+
+import hashlib
+import re
+from typing import NewType
+
+RunId = NewType("RunId", str)
+AgentId = NewType("AgentId", str)
+NodeKey = NewType("NodeKey", str)
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+MODULE = "__module__"
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` may name a run or an agent (and so a file in `.agentfs/`)."""
+    return _ID.fullmatch(text) is not None
+
+
+def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:
+    """The stable name of one attempt (from 1) of one job: `{operation}-{12 hex}`."""
+    digest = hashlib.sha256(f"{run_id} {node_id} {attempt}".encode()).hexdigest()
+    return AgentId(f"{operation}-{digest[:12]}")
+
+
+def node_key(path: str, qualname: str = MODULE) -> NodeKey:
+    """`node:{path}:{qualname}`; `path` is already spelled as `spell_path` gives it."""
+    return NodeKey(f"node:{path}:{qualname}")
+
+
+def split_node_key(key: str) -> tuple[str, str]:
+    """Path (as spelled in the key) and qualname; the last `:` splits."""
+    path, _, qualname = key.removeprefix("node:").rpartition(":")
+    return path, qualname
+
+
+def spell_path(path: str) -> str:
+    """A root-relative POSIX path as it stands in a node key.
+
+    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`, a literal `%` `%25`.
+    """
+    escaped = path.replace("%", "%25")
+    if escaped.isascii():
+        return escaped
+    return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in escaped)
+
+
+def unspell_path(spelled: str) -> str:
+    """The inverse of `spell_path`."""
+    raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())
+    return raw.decode("utf-8", "surrogateescape")
