@@ -1,0 +1,95 @@
+"""What one event changes in the packet; an absent key changes nothing."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from remora.memory.canonical import canonical, plain
+from remora.memory.packet import (
+    GOAL_LIMIT,
+    MAX_DIAGNOSTICS,
+    SUMMARY_LIMIT,
+    Candidate,
+    Excerpt,
+    NewAction,
+    Outcome,
+    clip,
+)
+
+VALUE_LIMIT = 500
+"""Characters of a knowledge value in canonical JSON."""
+
+
+class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes to a packet. `None` is a value; only an absent (`UNSET`) key changes nothing."""
+
+    turn: int | UnsetType = UNSET
+    state_summary: str | UnsetType = UNSET
+    excerpt: Excerpt | UnsetType | None = UNSET
+    candidate_actions: tuple[Candidate, ...] | UnsetType = UNSET
+    diagnostics: tuple[Any, ...] | UnsetType = UNSET
+    add_action: NewAction | UnsetType = UNSET
+    update_knowledge: dict[str, Any] | UnsetType = UNSET
+    forget_knowledge: tuple[str, ...] | UnsetType = UNSET
+    set_error: str | UnsetType | None = UNSET
+    hub_context: dict[str, Any] | UnsetType = UNSET
+    hub_freshness: dict[str, Any] | UnsetType = UNSET
+    extensions: dict[str, Any] | UnsetType = UNSET
+
+
+def one_line(text: str, limit: int) -> str:
+    """`text` as a packet shows it: white space folded, lone surrogates spelled out, cut."""
+    return clip(plain(" ".join(text.split())), limit)
+
+
+def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
+    """An action with its caps applied."""
+    capped = {k: _capped_argument(v) for k, v in plain(args).items()}
+    return NewAction(
+        tool=plain(tool), args=capped, summary=one_line(summary, SUMMARY_LIMIT), outcome=outcome
+    )
+
+
+def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
+    """A candidate action; its arguments are kept whole, since they are what would be called."""
+    return Candidate(tool=plain(tool), args=plain(args), reason=one_line(reason, SUMMARY_LIMIT))
+
+
+def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    """The first 20 items, texts cut to 200 characters, other values as knowledge is."""
+    return tuple(
+        one_line(item, SUMMARY_LIMIT) if isinstance(item, str) else knowledge_value(item)
+        for item in items[:MAX_DIAGNOSTICS]
+    )
+
+
+def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts with every value plain and cut to 500 characters of canonical JSON."""
+    return {plain(str(key)): knowledge_value(value) for key, value in facts.items()}
+
+
+def knowledge_value(value: Any) -> Any:
+    """The plain value, or the first characters of its canonical JSON where it is longer.
+
+    A string is cut as text, so that what is left reads as it did.
+    """
+    value = plain(value)
+    text = canonical(value).decode()
+    if len(text) <= VALUE_LIMIT:
+        return value
+    if not isinstance(value, str):
+        value = text
+    cut = clip(value, VALUE_LIMIT - 2)
+    while (excess := len(canonical(cut).decode()) - VALUE_LIMIT) > 0:  # escapes take room too
+        cut = clip(cut, max(1, len(cut) - (excess + 1) // 2))
+    return cut
+
+
+def error_text(text: str | None) -> str | None:
+    """An error as `last_error` shows it: one line of at most 300 characters."""
+    return None if text is None else one_line(text, GOAL_LIMIT)
+
+
+def _capped_argument(value: Any) -> Any:
+    return clip(value, SUMMARY_LIMIT) if isinstance(value, str) else knowledge_value(value)

@@ -1,0 +1,296 @@
+"""The records of the Long Track: one envelope, one payload for each type of event."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from remora.chat import ToolCall, ToolSchema, Usage
+from remora.memory.delta import PacketDelta
+from remora.memory.packet import DecisionPacket
+
+VERSION = 1
+GENESIS = "0" * 64
+"""What stands for the previous hash before the first line."""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Number of lines of a stream and the hash of the last one."""
+
+    count: int = 0
+    hash: str = GENESIS
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A file before and after, by SHA-256 of its bytes (null: absent), and its permission bits."""
+
+    path: str
+    before: str | None
+    after: str | None
+    mode: int
+
+
+class Payload(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all payloads; `type` is the event's."""
+
+    type: ClassVar[str] = ""
+
+
+class AgentStart(Payload, frozen=True, kw_only=True):
+    """All that a replay needs: the first packet, who acts with which tools, which rules held."""
+
+    type: ClassVar[str] = "agent_start"
+    packet: DecisionPacket
+    definition: dict[str, Any] = {}
+    tools: tuple[ToolSchema, ...] = ()
+    model: dict[str, Any] = {}
+    counter: str = ""
+    limit: int = 0
+    renderer: str = ""
+    trim: str = "trim/1"
+    fold: str = "fold/1"
+    redaction: str | None = None
+    attempt: int = 1
+    parent: dict[str, Any] | None = None
+
+
+class TurnStart(Payload, frozen=True, kw_only=True):
+    """A turn begins; its delta sets the packet's turn."""
+
+    type: ClassVar[str] = "turn_start"
+
+
+class ContextUpdate(Payload, frozen=True, kw_only=True):
+    """Something other than a tool's result entered the packet.
+
+    `source` is `hub`, `candidates`, `context` or `middleware`; `value` what it gave.
+    """
+
+    type: ClassVar[str] = "context_update"
+    source: str
+    value: Any = None
+    host_calls: list[Any] = []
+    error: str | None = None
+
+
+class ModelRequest(Payload, frozen=True, kw_only=True):
+    """Exactly what is sent to a model: `messages`, or `prompt` over plain completions."""
+
+    type: ClassVar[str] = "model_request"
+    messages: list[dict[str, Any]] | None = None
+    prompt: str | None = None
+    renderer: str = ""
+    decoding: dict[str, Any] = {}
+    packet_sha256: str = ""
+    trim: int = 0
+    prompt_tokens: int = 0
+
+
+class ModelResponse(Payload, frozen=True, kw_only=True):
+    """The answer whole. `scores` are natural-log probabilities by candidate label."""
+
+    type: ClassVar[str] = "model_response"
+    text: str = ""
+    call: ToolCall | None = None
+    scores: dict[str, float] | None = None
+    usage: Usage = Usage()
+    finish_reason: str | None = None
+    raw: Any = None
+
+
+class ToolCalled(Payload, frozen=True, kw_only=True):
+    """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
+
+    `scores` has one entry per candidate, in the candidates' order: a natural-log probability,
+    null where no model was asked. `choice` is the index of the candidate taken.
+    """
+
+    type: ClassVar[str] = "tool_call"
+    tool: str
+    args: dict[str, Any] = {}
+    decided_by: str = "rule"
+    scores: list[float | None] = []
+    choice: int | None = None
+    packet_sha256: str = ""
+    trim: int = 0
+
+
+class ToolResulted(Payload, frozen=True, kw_only=True):
+    """What the call came to, whole; the seeds' trace entry is this with its envelope."""
+
+    type: ClassVar[str] = "tool_result"
+    tool: str
+    args: dict[str, Any] = {}
+    raw_output: Any = None
+    parsed_output: Any = None
+    outcome: str = "success"
+    duration_ms: int = 0
+    host_calls: list[Any] = []
+    isolation: str = ""
+    changes: tuple[Change, ...] = ()
+    error: str | None = None
+    error_kind: str | None = None
+    script_sha256: str | None = None
+    clock: str | None = None
+    seed: int | None = None
+
+
+class SubmitResult(Payload, frozen=True, kw_only=True):
+    """The agent's submission: its own words and what the checks of `verify` said."""
+
+    type: ClassVar[str] = "submit_result"
+    summary: str = ""
+    checks: list[dict[str, Any]] = []
+    verified: bool = False
+
+
+class AgentError(Payload, frozen=True, kw_only=True):
+    """Something went wrong in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…"""
+
+    type: ClassVar[str] = "agent_error"
+    kind: str
+    message: str = ""
+    packet_sha256: str | None = None
+    trim: int | None = None
+
+
+class Escalation(Payload, frozen=True, kw_only=True):
+    """A larger model is asked with the Long Track as a blob."""
+
+    type: ClassVar[str] = "escalation"
+    reason: str = ""
+
+
+class Recovered(Payload, frozen=True, kw_only=True):
+    """A torn tail was moved to `quarantine`; nothing acknowledged was lost."""
+
+    type: ClassVar[str] = "recovered"
+    quarantine: str = ""
+    bytes: int = 0
+    sha256: str = ""
+
+
+class AgentEnd(Payload, frozen=True, kw_only=True):
+    """The last event of an agent's stream."""
+
+    type: ClassVar[str] = "agent_end"
+    status: str
+    stop_reason: str
+    change_set: tuple[Change, ...] = ()
+    change_set_sha256: str = ""
+    error: str | None = None
+
+
+class RunStart(Payload, frozen=True, kw_only=True):
+    """What a run set out to do, from which files, under which configuration."""
+
+    type: ClassVar[str] = "run_start"
+    plan: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    base: dict[str, Any] = {}
+    install: str = ""
+
+
+class JobStart(Payload, frozen=True, kw_only=True):
+    """An attempt of a job begins."""
+
+    type: ClassVar[str] = "job_start"
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int = 1
+
+
+class JobEnd(Payload, frozen=True, kw_only=True):
+    """An attempt ended; `head` anchors the agent's stream in the run's."""
+
+    type: ClassVar[str] = "job_end"
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int = 1
+    status: str = ""
+    head: Head = Head()
+
+
+class Review(Payload, frozen=True, kw_only=True):
+    """A person's verdict on a change set; a later one overrides."""
+
+    type: ClassVar[str] = "review"
+    verdict: str
+    agent_id: str
+    change_set_sha256: str = ""
+    head: Head = Head()
+    feedback: str | None = None
+    surface: str = "cli"
+    detail: list[dict[str, Any]] = []
+
+
+class RunEnd(Payload, frozen=True, kw_only=True):
+    """The run is over; `totals` counts its jobs by status."""
+
+    type: ClassVar[str] = "run_end"
+    totals: dict[str, Any] = {}
+
+
+PAYLOADS: dict[str, type[Payload]] = {
+    kind.type: kind
+    for kind in (
+        AgentStart,
+        TurnStart,
+        ContextUpdate,
+        ModelRequest,
+        ModelResponse,
+        ToolCalled,
+        ToolResulted,
+        SubmitResult,
+        AgentError,
+        Escalation,
+        Recovered,
+        AgentEnd,
+        RunStart,
+        JobStart,
+        JobEnd,
+        Review,
+        RunEnd,
+    )
+}
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a stream. `data` stays raw until `payload` is asked for it, so that folding a
+    stream never pays for outputs it does not read, and unknown keys survive a copy."""
+
+    v: int
+    seq: int
+    timestamp: str
+    run_id: str
+    agent_id: str
+    operation: str
+    node_id: str
+    turn: int
+    type: str
+    data: msgspec.Raw
+    packet_delta: PacketDelta | None
+    hash: str = ""
+
+
+_EVENT = msgspec.json.Decoder(Event)
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(kind) for name, kind in PAYLOADS.items()
+}
+
+
+def decode_event(line: bytes) -> Event:
+    """The event of one line; raises `msgspec.DecodeError` (or its `ValidationError`)."""
+    return _EVENT.decode(line)
+
+
+def payload(event: Event) -> Payload | None:
+    """The typed payload, or None for a type this version does not know.
+
+    Raises `msgspec.ValidationError` where the data does not fit its type. A string that was
+    moved to a blob stands as its `{"$blob": …}` reference only in fields that take any value;
+    resolve references first (`remora.trace`) where the whole value matters.
+    """
+    decoder = _DECODERS.get(event.type)
+    return None if decoder is None else decoder.decode(event.data)

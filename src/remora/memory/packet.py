@@ -1,0 +1,104 @@
+"""The Decision Packet: the small, validated view of a stream that a deciding model sees."""
+
+from typing import Any, Literal
+
+import msgspec
+
+Outcome = Literal["success", "error", "partial"]
+PACKET_VERSION = "1.0"
+
+GOAL_LIMIT = 300
+"""Characters of `goal`, `node_summary` and `last_error`."""
+SUMMARY_LIMIT = 200
+"""Characters of an action's summary and of a list item."""
+MAX_ACTIONS = 10
+MAX_DIAGNOSTICS = 20
+MAX_KNOWLEDGE_KEYS = 64
+MAX_KNOWLEDGE_BYTES = 16 * 1024
+MAX_HUB_NODES = 5
+PINNED = frozenset({"feedback"})
+"""Knowledge keys that are never evicted or trimmed."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A next action that is valid now, and why one might take it."""
+
+    tool: str
+    args: dict[str, Any] = {}
+    reason: str = ""
+
+
+class NewAction(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool call came to, as a delta carries it."""
+
+    tool: str
+    args: dict[str, Any] = {}
+    summary: str = ""
+    outcome: Outcome = "success"
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of `recent_actions`. `count` calls in a row came to the same; `turn` is the last's."""
+
+    turn: int
+    tool: str
+    args: dict[str, Any]
+    summary: str
+    outcome: Outcome
+    count: int = 1
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """A value under a knowledge key, and the turn in which it was learned."""
+
+    value: Any
+    source_turn: int
+
+
+class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
+    """The only verbatim text in a packet. `lines` are the first and last line, from 1."""
+
+    ref: str
+    path: str
+    lines: tuple[int, int]
+    text: str
+
+
+class Constraints(msgspec.Struct, frozen=True, kw_only=True):
+    """What bounds the agent: turns, and the names of the checks that `verify` runs."""
+
+    max_turns: int = 12
+    safety: tuple[str, ...] = ()
+
+
+class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
+    """The Short Track. All keys are always present; `knowledge`, `hub_context` and
+    `hub_freshness` keep insertion order, which is part of the state."""
+
+    packet_version: str = PACKET_VERSION
+    agent_id: str = ""
+    run_id: str = ""
+    turn: int = 0
+    goal: str = ""
+    operation: str = ""
+    node_id: str = ""
+    node_type: str = ""
+    node_summary: str = ""
+    state_summary: str = ""
+    excerpt: Excerpt | None = None
+    diagnostics: tuple[Any, ...] = ()
+    candidate_actions: tuple[Candidate, ...] = ()
+    recent_actions: tuple[Action, ...] = ()
+    knowledge: dict[str, Fact] = {}
+    last_error: str | None = None
+    error_count: int = 0
+    hub_context: dict[str, Any] = {}
+    hub_freshness: dict[str, Any] = {}
+    constraints: Constraints = Constraints()
+    extensions: dict[str, Any] = {}
+    omitted: dict[str, int] = {}
+
+
+def clip(text: str, limit: int) -> str:
+    """`text`, or its first `limit - 1` characters and `…` where it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
