@@ -1,0 +1,75 @@
+# Everything a newcomer or CI runs. Needs make, Python >= 3.11 and a package registry that pip can reach.
+# Set PYTHON to choose the interpreter: make test PYTHON=/path/to/python3.12
+
+.DEFAULT_GOAL := help
+# one stamp, one virtual environment: targets run one after the other even with -j
+.NOTPARALLEL:
+.PHONY: help setup weights demo test test-all check bench lock clean
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+setup: $(STAMP) ## make .venv and install the pinned, hashed requirements
+
+# The stamp is written last, so an interrupted installation is repeated by the next call.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@for python in "$(PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
+	  [ -n "$$python" ] || continue; \
+	  if "$$python" -c "$(SUITABLE)" >/dev/null 2>&1; then found=$$python; break; fi; \
+	  if [ "$$python" = "$(PYTHON)" ]; then \
+	    echo "make: PYTHON=$$python is no Python >= 3.11 with venv and ensurepip." >&2; exit 1; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "make: found no Python >= 3.11 with venv and ensurepip on PATH." >&2; \
+	  echo "Install one (Debian: python3 python3-venv), or name it: make setup PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; \
+	fi; \
+	if ! $(BIN)/python -c "$(SUITABLE)" >/dev/null 2>&1; then \
+	  echo "Making $(VENV) with $$found"; "$$found" -m venv --clear $(VENV) || exit 1; \
+	fi
+	@echo "Installing the pinned requirements"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+weights: setup ## fetch the embedded model's weights into the user's cache, once
+	@$(BIN)/remora model pull --quiet
+
+demo: weights ## run the lint agent on a copy of the example project
+	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
+
+test: check weights ## fast tests and all static checks
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: check weights ## all tests, the slow ones too
+	$(BIN)/python -m pytest -q -n 2
+
+check: setup ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: weights ## measure speed and size, as ratios of one run
+	@$(BIN)/python bench/run.py $(BENCH_ARGS)
+
+# Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
+# release. UV_INDEX_URL, where set, is used but not written down.
+lock: setup ## pin the newest allowed versions in requirements/*.txt
+	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
+	$(BIN)/python -m venv "$$tool"; "$$tool/bin/python" -m pip install --quiet uv; \
+	pin() { out=$$1; shift; "$$tool/bin/uv" pip compile "$$@" --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	  --upgrade --output-file "requirements/$$out.txt"; }; \
+	pin dev pyproject.toml --extra embedded --extra dev; \
+	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
+	pin core pyproject.toml --constraint requirements/dev.txt
+
+clean: ## remove what make made here (not the user's cache)
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build
