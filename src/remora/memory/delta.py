@@ -86,6 +86,14 @@ def knowledge_value(value: Any) -> Any:
     return cut
 
 
+def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
+    """Verbatim `text` from line `first` (from 1) on; the last line follows from the text."""
+    text = plain(text.removesuffix("\n"))
+    return Excerpt(
+        ref=plain(ref), path=plain(path), lines=(first, first + text.count("\n")), text=text
+    )
+
+
 def error_text(text: str | None) -> str | None:
     """An error as `last_error` shows it: one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)

@@ -1,0 +1,156 @@
+"""How a packet is made to fit: single steps in a fixed order, least valuable first (`trim/1`)."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
+
+from remora.memory.packet import PINNED, DecisionPacket, Excerpt
+
+KEEP_CANDIDATES = 2
+KEEP_LINES = 5
+KEEP_ACTIONS = 1
+KEEP_DIAGNOSTICS = 1
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """A trimmed packet: how many steps it took, and the tokens of the request that shows it."""
+
+    packet: DecisionPacket
+    trim: int
+    tokens: int
+    fits: bool
+
+
+def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
+    """The packet after the first `n` steps of `trim/1` (fewer where there are no more)."""
+    for step in islice(steps(packet), n):
+        packet = step
+    return packet
+
+
+def fit(packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]) -> Fit:
+    """The smallest trim whose request is within `limit` tokens.
+
+    `measure` gives the tokens of the whole rendered request. Where even the last step leaves
+    too much, `fits` is false and the request must not be sent.
+    """
+    taken, tokens = 0, measure(packet)
+    for step in steps(packet):
+        if tokens <= limit:
+            break
+        packet, taken, tokens = step, taken + 1, measure(step)
+    return Fit(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
+
+
+def steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    """The packet after step 1, after step 2, … until nothing more may go."""
+    for kind in (
+        _candidates,
+        _excerpt_lines,
+        _foreign_nodes,
+        _actions,
+        _knowledge,
+        _diagnostics,
+        _extensions,
+        _hub_facts,
+    ):
+        for step in kind(packet):
+            packet = step
+            yield step
+
+
+def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:
+    return {**packet.omitted, what: packet.omitted.get(what, 0) + count}
+
+
+def _candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    while len(packet.candidate_actions) > KEEP_CANDIDATES:
+        packet = replace(
+            packet,
+            candidate_actions=packet.candidate_actions[:-1],
+            omitted=_omit(packet, "candidates"),
+        )
+        yield packet
+
+
+def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    from_end = True
+    while packet.excerpt is not None and _line_count(packet.excerpt) > KEEP_LINES:
+        packet = replace(
+            packet,
+            excerpt=_without_two_lines(packet.excerpt, from_end=from_end),
+            omitted=_omit(packet, "excerpt_lines", 2),
+        )
+        from_end = not from_end
+        yield packet
+
+
+def _line_count(excerpt: Excerpt) -> int:
+    return excerpt.text.count("\n") + 1
+
+
+def _without_two_lines(excerpt: Excerpt, *, from_end: bool) -> Excerpt:
+    lines = excerpt.text.split("\n")
+    first, last = excerpt.lines
+    if from_end:
+        return replace(excerpt, text="\n".join(lines[:-2]), lines=(first, last - 2))
+    return replace(excerpt, text="\n".join(lines[2:]), lines=(first + 2, last))
+
+
+def _foreign_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    for node in [*packet.hub_context, *packet.hub_freshness]:
+        if node != packet.node_id and (node in packet.hub_context or node in packet.hub_freshness):
+            packet = _without_node(packet, node, "hub_nodes")
+            yield packet
+
+
+def _without_node(packet: DecisionPacket, node: str, what: str) -> DecisionPacket:
+    return replace(
+        packet,
+        hub_context={k: v for k, v in packet.hub_context.items() if k != node},
+        hub_freshness={k: v for k, v in packet.hub_freshness.items() if k != node},
+        omitted=_omit(packet, what),
+    )
+
+
+def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    while len(packet.recent_actions) > KEEP_ACTIONS:
+        packet = replace(
+            packet, recent_actions=packet.recent_actions[1:], omitted=_omit(packet, "actions")
+        )
+        yield packet
+
+
+def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    for key in [key for key in packet.knowledge if key not in PINNED]:
+        packet = replace(
+            packet,
+            knowledge={k: v for k, v in packet.knowledge.items() if k != key},
+            omitted=_omit(packet, "knowledge"),
+        )
+        yield packet
+
+
+def _diagnostics(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    while len(packet.diagnostics) > KEEP_DIAGNOSTICS:
+        packet = replace(
+            packet, diagnostics=packet.diagnostics[:-1], omitted=_omit(packet, "diagnostics")
+        )
+        yield packet
+
+
+def _extensions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    for key in sorted(packet.extensions, reverse=True):
+        packet = replace(
+            packet,
+            extensions={k: v for k, v in packet.extensions.items() if k != key},
+            omitted=_omit(packet, "extensions"),
+        )
+        yield packet
+
+
+def _hub_facts(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    if packet.node_id in packet.hub_context or packet.node_id in packet.hub_freshness:
+        yield _without_node(packet, packet.node_id, "hub_facts")

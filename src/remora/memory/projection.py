@@ -1,0 +1,154 @@
+"""The fold: packet and delta to packet, and a whole stream to its packet (`fold/1`)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from remora.memory.canonical import canonical
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentStart, Event, payload
+from remora.memory.packet import (
+    MAX_ACTIONS,
+    MAX_DIAGNOSTICS,
+    MAX_HUB_NODES,
+    MAX_KNOWLEDGE_BYTES,
+    MAX_KNOWLEDGE_KEYS,
+    PINNED,
+    Action,
+    DecisionPacket,
+    Fact,
+    NewAction,
+)
+
+_EMPTY = PacketDelta()
+
+
+def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
+    """The packet after `delta`; total, and O(1) in the length of the stream."""
+    if delta is None or delta == _EMPTY:
+        return packet
+    changed = _replaced(delta)
+    turn = changed.get("turn", packet.turn)
+    if delta.add_action is not UNSET:
+        changed["recent_actions"] = _with_action(packet.recent_actions, delta.add_action, turn)
+    if delta.update_knowledge is not UNSET or delta.forget_knowledge is not UNSET:
+        changed["knowledge"] = _with_knowledge(packet.knowledge, delta, turn)
+    if delta.set_error is not UNSET:
+        changed["last_error"] = delta.set_error
+        changed["error_count"] = packet.error_count + (delta.set_error is not None)
+    if delta.hub_context is not UNSET or delta.hub_freshness is not UNSET:
+        changed["hub_context"], changed["hub_freshness"] = _with_hub(packet, delta)
+    if delta.extensions is not UNSET:
+        changed["extensions"] = _merged(packet.extensions, delta.extensions)
+    return replace(packet, **changed)
+
+
+def replay(events: Iterable[Event]) -> DecisionPacket:
+    """The packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
+
+    Raises `ValueError` if the stream does not begin with `agent_start`.
+    """
+    stream = iter(events)
+    packet = first_packet(next(stream, None))
+    for event in stream:
+        packet = apply(packet, event.packet_delta)
+    return packet
+
+
+def first_packet(event: Event | None) -> DecisionPacket:
+    """The packet that `agent_start` holds, after that event's own delta."""
+    start = payload(event) if event is not None else None
+    if not isinstance(start, AgentStart) or event is None:
+        raise ValueError("a stream to replay begins with agent_start")
+    return apply(start.packet, event.packet_delta)
+
+
+def _replaced(delta: PacketDelta) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    if delta.turn is not UNSET:
+        changed["turn"] = delta.turn
+    if delta.state_summary is not UNSET:
+        changed["state_summary"] = delta.state_summary
+    if delta.excerpt is not UNSET:
+        changed["excerpt"] = delta.excerpt
+    if delta.candidate_actions is not UNSET:
+        changed["candidate_actions"] = delta.candidate_actions
+    if delta.diagnostics is not UNSET:
+        changed["diagnostics"] = delta.diagnostics[:MAX_DIAGNOSTICS]
+    return changed
+
+
+def _with_action(actions: tuple[Action, ...], new: NewAction, turn: int) -> tuple[Action, ...]:
+    if actions and _same(actions[-1], new):
+        return (*actions[:-1], replace(actions[-1], turn=turn, count=actions[-1].count + 1))
+    action = Action(
+        turn=turn, tool=new.tool, args=new.args, summary=new.summary, outcome=new.outcome
+    )
+    return (*actions, action)[-MAX_ACTIONS:]
+
+
+def _same(action: Action, new: NewAction) -> bool:
+    return (action.tool, action.summary, action.outcome) == (
+        new.tool,
+        new.summary,
+        new.outcome,
+    ) and canonical(action.args) == canonical(new.args)  # by canonical JSON: 1 is not true
+
+
+def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -> dict[str, Fact]:
+    facts = dict(knowledge)
+    if delta.forget_knowledge is not UNSET:
+        for key in delta.forget_knowledge:
+            facts.pop(key, None)
+    if delta.update_knowledge is not UNSET:
+        for key, value in delta.update_knowledge.items():
+            facts.pop(key, None)
+            facts[key] = Fact(value=value, source_turn=turn)
+    return _evicted(facts)
+
+
+def _evicted(facts: dict[str, Fact]) -> dict[str, Fact]:
+    size = len(canonical(facts))
+    while len(facts) > MAX_KNOWLEDGE_KEYS or size > MAX_KNOWLEDGE_BYTES:
+        front = next((key for key in facts if key not in PINNED), None)
+        if front is None:
+            break
+        fact = facts.pop(front)
+        # two braces surround the one entry; a comma joined it to the rest
+        size -= len(canonical({front: fact})) - 2 + (1 if facts else 0)
+    return facts
+
+
+def _with_hub(packet: DecisionPacket, delta: PacketDelta) -> tuple[dict[str, Any], dict[str, Any]]:
+    context, freshness = dict(packet.hub_context), dict(packet.hub_freshness)
+    if delta.hub_context is not UNSET:
+        _set_nodes(context, delta.hub_context)
+    if delta.hub_freshness is not UNSET:
+        _set_nodes(freshness, delta.hub_freshness)
+    for nodes in (context, freshness):
+        while len(nodes) > MAX_HUB_NODES:
+            oldest = next(iter(nodes))
+            context.pop(oldest, None)
+            freshness.pop(oldest, None)
+    return context, freshness
+
+
+def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
+    for node, value in new.items():
+        nodes.pop(node, None)
+        if value is not None:
+            nodes[node] = value
+
+
+def _merged(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    merged = {**extensions, **new}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def packet_json(packet: DecisionPacket) -> dict[str, Any]:
+    """The packet as plain JSON values, every key present."""
+    built: dict[str, Any] = msgspec.to_builtins(packet)
+    return built

@@ -1,0 +1,83 @@
+r"""The `functiongemma/1` rendering: the prompt format that FunctionGemma (270M) was trained on.
+
+    <bos><start_of_turn>developer
+    You are a model that can do function calling with the following functions
+    <start_function_declaration>…<end_function_declaration><end_of_turn>
+    <start_of_turn>user
+    …<end_of_turn>
+    <start_of_turn>model
+
+`<bos>` is left to the server, which adds it (a second one would change what the model sees).
+Every text value stands between two `<escape>` tokens.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from remora.chat import ToolSchema
+from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.lines import packet_lines
+from remora.memory.prompt.rendered import Rendered
+
+_DEVELOPER = "You are a model that can do function calling with the following functions"
+_CONTROL = "<start_of_turn> <end_of_turn> <escape> <start_function_declaration> "
+_CONTROL += "<end_function_declaration> <start_function_call> <end_function_call> "
+_CONTROL += "<start_function_response> <end_function_response> <bos> <eos>"
+CONTROL_TOKENS = tuple(_CONTROL.split())
+"""Texts that the tokenizer reads as control tokens, so no data may contain them."""
+
+
+def render_functiongemma(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], _strategy: str
+) -> Rendered:
+    """The whole prompt, byte for byte; `_strategy` changes nothing, answers are always calls."""
+    declarations = "".join(map(declare, tools))
+    user = defused(packet_lines(packet, labels=False))
+    return Rendered(
+        prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
+        f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
+    )
+
+
+def declare(tool: ToolSchema) -> str:
+    """One function declaration; properties in alphabetical order, types in upper case."""
+    return (
+        f"<start_function_declaration>declaration:{tool.name}"
+        f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
+        "<end_function_declaration>"
+    )
+
+
+def defused(text: str) -> str:
+    """`text` in which no control token is left: a space parts its `<` from its name."""
+    for token in CONTROL_TOKENS:
+        text = text.replace(token, "< " + token[1:])
+    return text
+
+
+def _escaped(text: str) -> str:
+    return f"<escape>{defused(text)}<escape>"
+
+
+def _object(schema: dict[str, Any]) -> str:
+    properties: dict[str, Any] = schema.get("properties", {})
+    parts = []
+    if properties:
+        inner = ",".join(f"{name}:{_property(properties[name])}" for name in sorted(properties))
+        parts.append(f"properties:{{{inner}}}")
+    if required := schema.get("required"):
+        parts.append(f"required:[{','.join(map(_escaped, required))}]")
+    parts.append(f"type:{_escaped('OBJECT')}")
+    return "{" + ",".join(parts) + "}"
+
+
+def _property(schema: dict[str, Any]) -> str:
+    kind = schema.get("type", "string")
+    if isinstance(kind, list):  # a nullable type is declared by its other half
+        kind = next((k for k in kind if k != "null"), "string")
+    parts = [f"description:{_escaped(schema.get('description', ''))}"]
+    if kind == "array":
+        items = schema.get("items", {}).get("type", "string")
+        parts.append(f"items:{{type:{_escaped(str(items).upper())}}}")
+    parts.append(f"type:{_escaped(str(kind).upper())}")
+    return "{" + ",".join(parts) + "}"

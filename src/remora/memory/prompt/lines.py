@@ -1,0 +1,119 @@
+"""The `lines/1` rendering: a packet as short plain lines, about a sixth of its JSON's tokens."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.chat import Message, ToolSchema
+from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.rendered import LABELS, ROLE, Rendered, answer_line, signatures
+
+
+def render_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:
+    """System text with the tools, then the packet; what changes most stands last."""
+    system = [ROLE, answer_line(strategy)]
+    if strategy != "tool_call":
+        system += ["Tools:", *signatures(tools)]
+    return Rendered(
+        messages=(
+            Message(role="system", content="\n".join(system)),
+            Message(role="user", content=packet_lines(packet, labels=strategy == "rank")),
+        )
+    )
+
+
+def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
+    """The packet as lines; with `labels` each candidate begins with its letter."""
+    return "\n".join(
+        [
+            *_target(packet),
+            *_section("Limits", _limits(packet)),
+            *_section("Facts", _facts(packet)),
+            *_section("Hub", _hub(packet)),
+            *_section("Extensions", (f"{k}: {_text(v)}" for k, v in packet.extensions.items())),
+            *_section("Code", _code(packet)),
+            *_section("Done", _done(packet)),
+            *_section("Findings", map(_text, packet.diagnostics)),
+            *_state(packet),
+            *_section("Actions", _candidates(packet, labels=labels)),
+        ]
+    )
+
+
+def _section(title: str, lines: Any) -> Iterator[str]:
+    body = list(lines)
+    if body:
+        yield f"{title}:"
+        yield from body
+
+
+def _target(packet: DecisionPacket) -> Iterator[str]:
+    if packet.goal:
+        yield f"Goal: {packet.goal}"
+    node = " ".join(filter(None, (packet.operation, packet.node_type, packet.node_id)))
+    if node:
+        yield f"Target: {node}"
+    if packet.node_summary:
+        yield packet.node_summary
+
+
+def _limits(packet: DecisionPacket) -> Iterator[str]:
+    if packet.constraints.safety:
+        yield "checked: " + ", ".join(packet.constraints.safety)
+
+
+def _facts(packet: DecisionPacket) -> Iterator[str]:
+    for key, fact in packet.knowledge.items():
+        yield f"{key}: {_text(fact.value)}"
+
+
+def _hub(packet: DecisionPacket) -> Iterator[str]:
+    for node, facts in packet.hub_context.items():
+        yield f"{node}: {_text(facts)}"
+
+
+def _code(packet: DecisionPacket) -> Iterator[str]:
+    if packet.excerpt is not None:
+        first, last = packet.excerpt.lines
+        yield f"{packet.excerpt.path} {first}-{last}"
+        yield packet.excerpt.text
+
+
+def _done(packet: DecisionPacket) -> Iterator[str]:
+    for action in packet.recent_actions:
+        times = f" x{action.count}" if action.count > 1 else ""
+        result = f"{action.outcome}{times}: {action.summary}"
+        yield f"{action.turn}. {_call(action.tool, action.args)} -> {result}"
+
+
+def _state(packet: DecisionPacket) -> Iterator[str]:
+    if packet.omitted:
+        yield "Not shown: " + ", ".join(f"{n} {what}" for what, n in packet.omitted.items())
+    if packet.state_summary:
+        yield f"Now: {packet.state_summary}"
+    if packet.last_error:
+        yield f"Error: {packet.last_error}"
+    if packet.error_count:
+        yield f"Errors so far: {packet.error_count}"
+    if packet.turn:
+        yield f"Turn {packet.turn} of {packet.constraints.max_turns}"
+
+
+def _candidates(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
+    for index, candidate in enumerate(packet.candidate_actions):
+        mark = f"{LABELS[index]}. " if labels else "- "
+        reason = f" - {candidate.reason}" if candidate.reason else ""
+        yield mark + _call(candidate.tool, candidate.args) + reason
+
+
+def _call(tool: str, args: dict[str, Any]) -> str:
+    return f"{tool}({', '.join(f'{name}={_json(value)}' for name, value in args.items())})"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

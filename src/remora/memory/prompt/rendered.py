@@ -1,0 +1,68 @@
+"""What a rendering is, and the parts of it that every renderer shares."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from remora.chat import Message, ToolSchema
+from remora.memory.packet import DecisionPacket
+
+LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
+"""Single-token names of candidates; more than these cannot be ranked."""
+
+_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness", "packet_version"})
+"""Never rendered: they would break determinism and the prefix cache, and decide nothing."""
+
+ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
+_ANSWERS = {
+    "rank": "Answer with the letter of one action.",
+    "grammar": 'Answer with one JSON object: {"tool":"NAME","args":{...}}',
+    "tool_call": "Answer with one call of a tool.",
+    "completion": "Answer with one function call.",
+}
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """A request: chat `messages`, or a `prompt` for plain completions."""
+
+    messages: tuple[Message, ...] | None = None
+    prompt: str | None = None
+
+
+def answer_line(strategy: str) -> str:
+    """How the model is told to answer under `strategy`."""
+    return _ANSWERS[strategy]
+
+
+def shown_context(packet: DecisionPacket) -> dict[str, Any]:
+    """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
+    built: dict[str, Any] = msgspec.to_builtins(packet)
+    shown = {key: value for key, value in built.items() if key not in _HIDDEN}
+    shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
+    return shown
+
+
+def filled(shown: dict[str, Any]) -> dict[str, Any]:
+    """What of `shown` says something: empty fields are not rendered."""
+    return {key: value for key, value in shown.items() if value not in (None, "", [], {}, 0)}
+
+
+def signatures(tools: Sequence[ToolSchema]) -> list[str]:
+    """Each tool as one line: `name(arg: type, other?: type) - description`."""
+    return [_signature(tool) for tool in tools]
+
+
+def _signature(tool: ToolSchema) -> str:
+    properties = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", [])
+    args = ", ".join(
+        f"{name}{'' if name in required else '?'}: {_type_name(schema)}"
+        for name, schema in properties.items()
+    )
+    return f"{tool.name}({args})" + (f" - {tool.description}" if tool.description else "")
+
+
+def _type_name(schema: Any) -> str:
+    kind = schema.get("type", "any") if isinstance(schema, dict) else "any"
+    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
