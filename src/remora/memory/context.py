@@ -1,0 +1,213 @@
+"""The ContextManager: holds an agent's packet, makes deltas from results, applies events."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from remora.memory import delta as make
+from remora.memory.budget import fit
+from remora.memory.canonical import canonical, plain
+from remora.memory.delta import PacketDelta
+from remora.memory.events import Event
+from remora.memory.packet import (
+    GOAL_LIMIT,
+    Constraints,
+    DecisionPacket,
+    Excerpt,
+    NewAction,
+    Outcome,
+)
+from remora.memory.projection import apply
+from remora.memory.prompt import shown_context
+from remora.memory.seeds import delta_of_seed, raw_of
+from remora.memory.summarizers import DefaultSummarizer, Summarizer
+
+Hook = Callable[[DecisionPacket], PacketDelta | None]
+_TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
+_CAPPED = ("goal", "node_summary", "state_summary")
+_OUTCOMES = frozenset({"success", "error", "partial"})
+
+
+def estimate_tokens(text: str) -> int:
+    """UTF-8 bytes / 2, rounded up: a safe guess where no tokenizer is at hand, not a count."""
+    return (len(text.encode()) + 1) // 2
+
+
+def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
+    """The first packet from plain values, with caps applied; unknown keys are ignored.
+
+    `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
+    """
+    texts: dict[str, Any] = {key: plain(str(context.get(key) or "")) for key in _TEXTS}
+    capped: dict[str, Any] = {
+        key: make.one_line(str(context.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
+    }
+    constraints = context.get("constraints") or {}
+    packet = DecisionPacket(
+        **texts,
+        **capped,
+        constraints=msgspec.convert(constraints, Constraints),
+        extensions=plain(dict(context.get("extensions") or {})),
+    )
+    facts = context.get("knowledge") or {}
+    return apply(packet, PacketDelta(update_knowledge=make.knowledge(dict(facts))))
+
+
+class ContextManager:
+    """Projects events onto the packet of one agent.
+
+    `packet_size_limit` is in tokens of `token_counter` (text to tokens); without one,
+    `estimate_tokens` stands in.
+    """
+
+    def __init__(
+        self,
+        initial_context: Mapping[str, Any],
+        *,
+        packet_size_limit: int = 3000,
+        token_counter: Callable[[str], int] | None = None,
+    ) -> None:
+        self.packet = initial_packet(initial_context)
+        self.packet_size_limit = packet_size_limit
+        self._count = token_counter or estimate_tokens
+        self._summarizers: dict[str, Summarizer] = {}
+
+    def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
+        """Let `summarizer` speak for the results of `tool` where the tool itself does not."""
+        self._summarizers[tool] = summarizer
+
+    def apply_event(self, event: Event | Mapping[str, Any]) -> PacketDelta:
+        """Apply an event, as written or as one of the seeds' plain dicts; returns its delta."""
+        if isinstance(event, Event):
+            delta = event.packet_delta or PacketDelta()
+        else:
+            delta = delta_of_seed(event, self.delta_for)
+        self.packet = apply(self.packet, delta)
+        return delta
+
+    def delta_for(self, tool_result: Mapping[str, Any]) -> PacketDelta:
+        """What a tool's result changes; nothing is applied.
+
+        Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
+        the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
+        A missing summary or knowledge comes from the tool's summarizer, else the default.
+        """
+        tool = str(tool_result.get("tool", ""))
+        raw = tool_result.get("raw_output")
+        error = _error_of(tool_result, raw)
+        outcome = _outcome_of(tool_result, error)
+        action = make.new_action(
+            tool, dict(tool_result.get("args") or {}), self._summary(tool, tool_result), outcome
+        )
+        facts = self._knowledge(tool, tool_result, outcome)
+        return PacketDelta(
+            add_action=action,
+            update_knowledge=make.knowledge(facts) if facts else UNSET,
+            set_error=_error_set(self.packet, action, error, outcome),
+            **self._optional(tool_result),
+        )
+
+    def get_prompt_context(self) -> dict[str, Any]:
+        """The trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
+
+        What counts towards the limit is its canonical JSON.
+        """
+        fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
+        return shown_context(fitted.packet)
+
+    def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
+        """Ask each hook in turn what to change, apply it, and return what was changed."""
+        deltas = []
+        for hook in hooks:
+            delta = hook(self.packet)
+            if delta is not None:
+                self.packet = apply(self.packet, delta)
+                deltas.append(delta)
+        return deltas
+
+    def _context_tokens(self, packet: DecisionPacket) -> int:
+        return self._count(canonical(shown_context(packet)).decode())
+
+    def _summarizer(self, tool: str) -> Summarizer:
+        return self._summarizers.get(tool) or DefaultSummarizer(tool)
+
+    def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
+        said = tool_result.get("summary")
+        if isinstance(said, str) and said:
+            return said
+        return self._summarizer(tool).summarize(raw_of(tool_result))
+
+    def _knowledge(
+        self, tool: str, tool_result: Mapping[str, Any], outcome: Outcome
+    ) -> dict[str, Any]:
+        said = tool_result.get("knowledge_delta")
+        if isinstance(said, Mapping):
+            return dict(said)
+        if outcome == "error" and tool not in self._summarizers:
+            return {}
+        return self._summarizer(tool).extract_knowledge(raw_of(tool_result))
+
+    def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if (items := tool_result.get("diagnostics")) is not None:
+            given["diagnostics"] = make.diagnostics(list(items))
+        if (actions := tool_result.get("candidate_actions")) is not None:
+            given["candidate_actions"] = tuple(
+                make.candidate(a["tool"], dict(a.get("args") or {}), str(a.get("reason") or ""))
+                for a in actions
+            )
+        if (text := tool_result.get("state_summary")) is not None:
+            given["state_summary"] = make.one_line(str(text), GOAL_LIMIT)
+        if (found := tool_result.get("excerpt")) is not None:
+            given["excerpt"] = self._excerpt(found)
+        if (extensions := tool_result.get("extensions")) is not None:
+            given["extensions"] = plain(dict(extensions))
+        return given
+
+    def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
+        """At most a third of the limit: lines are dropped from the end."""
+        room = self.packet_size_limit // 3
+        lines = str(found.get("text", "")).removesuffix("\n").split("\n")
+        low, high = 1, len(lines)
+        while low < high:  # the most lines that fit, at least one
+            middle = (low + high + 1) // 2
+            if self._count(plain("\n".join(lines[:middle]))) <= room:
+                low = middle
+            else:
+                high = middle - 1
+        first = found.get("lines") or [1, 1]
+        return make.excerpt(
+            str(found.get("ref", "")),
+            str(found.get("path", "")),
+            int(first[0]),
+            self._clip_line("\n".join(lines[:low]), room),
+        )
+
+    def _clip_line(self, text: str, room: int) -> str:
+        while "\n" not in text and len(text) > 1 and self._count(plain(text)) > room:
+            text = text[: len(text) // 2]
+        return text
+
+
+def _error_of(tool_result: Mapping[str, Any], raw: Any) -> str | None:
+    error = tool_result.get("error")
+    if not error and isinstance(raw, Mapping):
+        error = raw.get("error")
+    return str(error) if error else None
+
+
+def _outcome_of(tool_result: Mapping[str, Any], error: str | None) -> Outcome:
+    outcome = tool_result.get("outcome")
+    if outcome in _OUTCOMES:
+        return outcome  # type: ignore[no-any-return]
+    return "error" if error else "success"
+
+
+def _error_set(
+    packet: DecisionPacket, action: NewAction, error: str | None, outcome: Outcome
+) -> Any:
+    if outcome == "error":
+        return make.error_text(error or action.summary or f"{action.tool} failed")
+    return None if packet.last_error is not None else UNSET
