@@ -102,3 +102,9 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
 def clip(text: str, limit: int) -> str:
     """`text`, or its first `limit - 1` characters and `…` where it is longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def packet_json(packet: DecisionPacket) -> dict[str, Any]:
+    """The packet as plain JSON values (lists, not tuples), every key present."""
+    built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(packet))
+    return built

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -146,9 +145,3 @@ def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
 def _merged(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     merged = {**extensions, **new}
     return {key: value for key, value in merged.items() if value is not None}
-
-
-def packet_json(packet: DecisionPacket) -> dict[str, Any]:
-    """The packet as plain JSON values, every key present."""
-    built: dict[str, Any] = msgspec.to_builtins(packet)
-    return built

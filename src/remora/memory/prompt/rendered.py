@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from remora.chat import Message, ToolSchema
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import DecisionPacket, packet_json
 
 LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
 """Single-token names of candidates; more than these cannot be ranked."""
 
-_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness", "packet_version"})
-"""Never rendered: they would break determinism and the prefix cache, and decide nothing."""
+_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
+"""Never shown: they would break determinism and the prefix cache, and decide nothing."""
 
 ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
 _ANSWERS = {
@@ -37,15 +37,19 @@ def answer_line(strategy: str) -> str:
 
 def shown_context(packet: DecisionPacket) -> dict[str, Any]:
     """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
-    built: dict[str, Any] = msgspec.to_builtins(packet)
+    built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
     return shown
 
 
 def filled(shown: dict[str, Any]) -> dict[str, Any]:
-    """What of `shown` says something: empty fields are not rendered."""
-    return {key: value for key, value in shown.items() if value not in (None, "", [], {}, 0)}
+    """What of `shown` says something: empty fields and the format's version are not rendered."""
+    return {
+        key: value
+        for key, value in shown.items()
+        if key != "packet_version" and value not in (None, "", [], {}, 0)
+    }
 
 
 def signatures(tools: Sequence[ToolSchema]) -> list[str]:
