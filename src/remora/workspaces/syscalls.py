@@ -1,0 +1,70 @@
+"""Linux calls that the standard library lacks: openat2, renameat2, prctl."""
+
+import ctypes
+import errno
+import functools
+import os
+
+_SYS_OPENAT2 = 437  # the same number on every architecture that has it
+_RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_NO_SYMLINKS = 0x04
+_RESOLVE_BENEATH = 0x08
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _raise_errno() -> None:
+    number = ctypes.get_errno()
+    raise OSError(number, os.strerror(number))
+
+
+def openat2(folder: int, path: bytes, flags: int) -> int:
+    """A descriptor of `path` beneath the descriptor `folder`, through no link of any kind.
+
+    Raises OSError; ENOSYS or EPERM where the kernel or a sandbox has no such call.
+    """
+    if not hasattr(os, "O_PATH"):  # not Linux: the number would mean something else
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
+    how = _OpenHow(flags | os.O_CLOEXEC, 0, resolve)
+    result: int = _libc().syscall(
+        ctypes.c_long(_SYS_OPENAT2),
+        ctypes.c_int(folder),
+        ctypes.c_char_p(path),
+        ctypes.byref(how),
+        ctypes.c_size_t(ctypes.sizeof(how)),
+    )
+    if result < 0:
+        _raise_errno()
+    return result
+
+
+def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
+    call = getattr(_libc(), "renameat2", None)
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if call(folder, old, folder, new, ctypes.c_uint(flags)) != 0:
+        _raise_errno()
+
+
+def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
+    """Swap two names of one folder in a single step. Raises OSError (ENOSYS, EINVAL: cannot)."""
+    _renameat2(folder, one, other, _RENAME_EXCHANGE)
+
+
+def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:
+    """Rename within one folder; EEXIST if `new` is taken. Raises OSError (ENOSYS, EINVAL)."""
+    _renameat2(folder, old, new, _RENAME_NOREPLACE)
