@@ -1,0 +1,19 @@
+"""Python source to nodes: text in, records out, nothing of it is run."""
+
+from remora.code.extract import parse_module
+from remora.code.match import match_nodes, nearest
+from remora.code.nodes import Module, Node, node_summary, own_lines, owner
+from remora.code.source import Unreadable, parses
+
+__all__ = [
+    "Module",
+    "Node",
+    "Unreadable",
+    "match_nodes",
+    "nearest",
+    "node_summary",
+    "own_lines",
+    "owner",
+    "parse_module",
+    "parses",
+]
