@@ -1,0 +1,47 @@
+"""How git is asked: the user's own git, with nothing of the repository's run."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from remora.errors import OutsideError
+
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_GIT_SECONDS = 120
+
+
+def git_environment() -> dict[str, str]:
+    """What git gets: the user's own settings, but no variable that redirects it."""
+    return {
+        "PATH": os.defpath + ":/usr/local/bin",
+        "HOME": str(Path.home()),
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+    }
+
+
+def git_command(*words: str) -> list[str]:
+    """A git command that runs no hook and no file monitor of the repository."""
+    return [*_GIT, *words]
+
+
+def git_output(root: Path, *words: str, stdin: bytes = b"") -> bytes:
+    """What git prints, run in `root`. Raises OutsideError where it is missing or fails."""
+    try:
+        done = subprocess.run(
+            git_command(*words),
+            cwd=root,
+            env=git_environment(),
+            input=stdin,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise OutsideError(f"git {words[0]} could not run: {error}") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise OutsideError(f"git {words[0]} failed: {said or f'exit {done.returncode}'}")
+    return done.stdout

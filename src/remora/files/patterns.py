@@ -1,0 +1,101 @@
+"""Globs, and the patterns of ignore files, over root-relative POSIX paths."""
+
+import functools
+import re
+from pathlib import Path
+
+
+@functools.lru_cache(maxsize=512)
+def glob_regex(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a glob over root-relative POSIX paths, for `fullmatch`.
+
+    `*`, `?` and `[…]` stay within one folder; `**` as a whole part means any number of folders.
+    """
+    out: list[str] = []
+    rest = pattern
+    while rest:
+        if rest.startswith("**/"):
+            out.append("(?:[^/]+/)*")
+            rest = rest[3:]
+        elif rest == "**":
+            out.append(".*")
+            rest = ""
+        else:
+            part, slash, rest = rest.partition("/")
+            out.append(_part_regex(part) + slash)
+    try:
+        return re.compile("".join(out), re.DOTALL)
+    except re.error:  # such as [z-a]: it can only mean itself
+        return re.compile(re.escape(pattern), re.DOTALL)
+
+
+_PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
+
+
+def _part_regex(part: str) -> str:
+    return "".join(_piece_regex(piece) for piece in _PIECE.findall(part))
+
+
+def _piece_regex(piece: str) -> str:
+    if piece[0] == "*":
+        return "[^/]*"
+    if piece == "?":
+        return "[^/]"
+    if len(piece) > 2 and piece[0] == "[":
+        negated = piece[1] in "!^"
+        inner = piece[1 + negated : -1].replace("\\", "\\\\").replace("[", "\\[")
+        inner = inner.replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
+        return f"(?!/)[{'^' if negated else ''}{inner}]"
+    return re.escape(piece[1:] if len(piece) == 2 and piece[0] == "\\" else piece)
+
+
+class IgnoreRules:
+    """Patterns of `.gitignore` files, the last match deciding.
+
+    Nearly git's own rules; what differs: a file's own folder is the only place patterns come
+    from (no global or per-repository excludes), and case is always significant.
+    """
+
+    def __init__(self) -> None:
+        self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
+
+    def read(self, root: Path, prefix: str) -> None:
+        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`), if readable."""
+        path = root / prefix / ".gitignore"
+        if path.is_file() and not path.is_symlink():
+            try:
+                text = path.read_bytes()
+            except OSError:
+                return
+            self.add(prefix, text.decode("utf-8", "surrogateescape"))
+
+    def add(self, prefix: str, text: str) -> None:
+        """Add the lines of `text` as they stand in a `.gitignore` of the folder `prefix`."""
+        for line in text.split("\n"):
+            pattern = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
+            if not pattern.strip("/") or pattern.startswith("#"):
+                continue
+            negated = pattern.startswith("!")
+            pattern = pattern[negated:]
+            folders_only = pattern.endswith("/")
+            pattern = pattern.rstrip("/")
+            anywhere = "/" not in pattern
+            glob = glob_regex("**/" + pattern if anywhere else pattern.lstrip("/"))
+            self._rules.append((prefix, glob, negated, folders_only))
+
+    def match(self, path: str, *, folder: bool) -> bool:
+        """Whether the last rule that names this very path ignores it."""
+        for prefix, glob, negated, folders_only in reversed(self._rules):
+            if folders_only and not folder:
+                continue
+            if path.startswith(prefix) and glob.fullmatch(path[len(prefix) :]):
+                return not negated
+        return False
+
+    def cover(self, path: str) -> bool:
+        """Whether a file is ignored itself or lies in an ignored folder."""
+        parts = path.split("/")
+        above = ("/".join(parts[:count]) for count in range(1, len(parts)))
+        return any(self.match(folder, folder=True) for folder in above) or self.match(
+            path, folder=False
+        )

@@ -1,0 +1,74 @@
+"""A project's files without git: a walk that prunes what tools put there."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from remora.errors import ConfigError
+from remora.files.patterns import IgnoreRules, glob_regex
+
+OWN_RECORDS = frozenset({".git", ".hg", ".svn", ".bzr", ".agentfs"})
+_PRUNED = frozenset({"venv", "node_modules", "__pycache__", "site-packages", *OWN_RECORDS})
+_OUTPUT = frozenset({"build", "dist"})  # but a package may have such a name
+
+
+def walk(root: Path) -> list[str]:
+    """Every file but those in folders that tools make and those that a `.gitignore` names."""
+    rules = IgnoreRules()
+    found: list[str] = []
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        entries = _scan(root, prefix)
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        if any(entry.name == ".gitignore" for entry in entries):
+            rules.read(root, prefix)
+        for entry in entries:
+            path = prefix + entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                found += [] if rules.match(path, folder=False) else [path]
+            elif not (_is_output(entry) or rules.match(path, folder=True)):
+                waiting.append(path + "/")
+    return found
+
+
+def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(root / prefix) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_output(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    if name in _OUTPUT:
+        return not Path(entry.path, "__init__.py").exists()
+    return name in _PRUNED or name.startswith(".") or name.endswith(".egg-info")
+
+
+def included(root: Path, include: Sequence[str]) -> Iterator[str]:
+    """Files that match one of the globs, ignored or not. Raises ConfigError: leaves the root."""
+    for pattern in include:
+        *above, _ = parts = pattern.split("/")
+        if pattern.startswith("/") or ".." in parts:
+            raise ConfigError(f"workspace.include: {pattern!r} leaves the project's root")
+        fixed = 0
+        while fixed < len(above) and not re.search(r"[*?\[\\]", above[fixed]):
+            fixed += 1
+        start = "".join(part + "/" for part in above[:fixed])
+        glob = glob_regex(pattern)
+        yield from (path for path in _everything(root, start) if glob.fullmatch(path))
+
+
+def _everything(root: Path, start: str) -> Iterator[str]:
+    waiting = [start]
+    while waiting:
+        prefix = waiting.pop()
+        for entry in _scan(root, prefix):
+            if not entry.is_dir(follow_symlinks=False):
+                yield prefix + entry.name
+            elif entry.name not in OWN_RECORDS:
+                waiting.append(prefix + entry.name + "/")
