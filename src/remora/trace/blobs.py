@@ -1,0 +1,104 @@
+"""Long strings of an event's data move to a store, and come back from it."""
+
+import re
+from hashlib import sha256
+from typing import Any, Protocol
+
+import msgspec
+
+from remora.errors import StreamDamaged
+from remora.memory.events import Event, Payload, payload
+from remora.trace.objects import ObjectStore, is_sha256
+
+BLOB_LIMIT = 64 * 1024
+"""Bytes of UTF-8; a longer string is replaced by a reference."""
+KEY = "$blob"
+_LINES, _LINE_LENGTH = 10, 200
+_ESCAPED = re.compile(r"\$+blob")
+
+
+class BlobSink(Protocol):
+    """Where long strings go."""
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`; its SHA-256."""
+
+
+class NoBlobs:
+    """Names long strings and keeps none, for events that have no file."""
+
+    def put(self, data: bytes) -> str:
+        """The SHA-256 of `data`."""
+        return sha256(data).hexdigest()
+
+
+def externalise(data: Any, store: BlobSink) -> Any:
+    """`data` (JSON) with every string over 64 KiB in `store` and a `{"$blob": …}` in its place.
+
+    A dict that looks like a reference and is the user's own gets one more `$` in its key.
+    """
+    if isinstance(data, str):
+        encoded = data.encode() if len(data) > BLOB_LIMIT // 4 else b""
+        return _reference(data, encoded, store) if len(encoded) > BLOB_LIMIT else data
+    if isinstance(data, list):
+        return [externalise(item, store) for item in data]
+    if isinstance(data, dict):
+        moved = {key: externalise(value, store) for key, value in data.items()}
+        return {f"${key}": value for key, value in moved.items()} if _looks_so(data) else moved
+    return data
+
+
+def resolve(data: Any, store: ObjectStore) -> Any:
+    """The inverse of `externalise`. Raises NotFound or StreamDamaged for a blob that is gone."""
+    if isinstance(data, list):
+        return [resolve(item, store) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if not _looks_so(data):
+        return {key: resolve(value, store) for key, value in data.items()}
+    ((key, value),) = data.items()
+    if key != KEY:
+        return {key[1:]: resolve(value, store)}
+    if not isinstance(value, dict) or not is_sha256(value.get("sha256")):
+        raise StreamDamaged("a $blob reference without a SHA-256", hint="remora trace verify")
+    return store.get(value["sha256"]).decode("utf-8", "replace")
+
+
+def references(data: Any) -> list[Any]:
+    """What every `$blob` key in `data` holds, in order."""
+    if isinstance(data, list):
+        return [found for item in data for found in references(item)]
+    if not isinstance(data, dict):
+        return []
+    if _looks_so(data) and KEY in data:
+        return [data[KEY]]
+    return [found for value in data.values() for found in references(value)]
+
+
+def whole_payload(event: Event, store: ObjectStore | None) -> Payload | None:
+    """The typed payload with every reference resolved; None for a type that is not known.
+
+    Raises as `payload` and `resolve` do.
+    """
+    if store is None or b'blob"' not in bytes(event.data):
+        return payload(event)
+    data = resolve(msgspec.json.decode(event.data), store)
+    return payload(msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data))))
+
+
+def ends(text: str) -> tuple[list[str], list[str]]:
+    """The first and the last 10 lines, each cut to 200 characters."""
+    text = text.removesuffix("\n")
+    first = text.split("\n", _LINES)[:_LINES]
+    last = text.rsplit("\n", _LINES)[-_LINES:]
+    return [line[:_LINE_LENGTH] for line in first], [line[:_LINE_LENGTH] for line in last]
+
+
+def _reference(text: str, encoded: bytes, store: BlobSink) -> dict[str, Any]:
+    first, last = ends(text)
+    digest = store.put(encoded)
+    return {KEY: {"sha256": digest, "bytes": len(encoded), "first": first, "last": last}}
+
+
+def _looks_so(data: dict[str, Any]) -> bool:
+    return len(data) == 1 and _ESCAPED.fullmatch(next(iter(data))) is not None

@@ -1,0 +1,116 @@
+"""The `.agentfs/` folder: where the streams, blobs and objects of a project lie."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from remora.errors import NotFound, UsageError
+from remora.ids import is_id
+from remora.trace.objects import ObjectStore
+from remora.trace.private import enter, open_file, open_folder, told, write_all
+
+FOLDER = ".agentfs"
+_PARTS = ("traces", "runs", "blobs", "objects")
+SUFFIX = ".jsonl"
+
+
+class TraceFolder:
+    """Paths beneath `root/.agentfs`; nothing is touched until `create`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.path = root / FOLDER
+        self.traces = self.path / "traces"
+        self.runs = self.path / "runs"
+        self.blobs = ObjectStore(self.path / "blobs")
+        self.objects = ObjectStore(self.path / "objects")
+
+    def create(self) -> None:
+        """Make what is missing: folders 0700, and a `.gitignore` that keeps all out of git.
+
+        Raises DiskError where a part is a link or the disk refuses.
+        """
+        with ExitStack() as stack:
+            with told(self.root):
+                root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                stack.callback(os.close, root)
+            with told(self.path):
+                top = enter(root, FOLDER, make=True)
+                stack.callback(os.close, top)
+            for name in _PARTS:
+                with told(self.path / name):
+                    os.close(enter(top, name, make=True))
+            with told(self.path / ".gitignore"):
+                _write_gitignore(top)
+
+    def check(self) -> None:
+        """Raise DiskError if `.agentfs` or a folder in it is a link; absent ones are fine."""
+        for path in (self.path, *(self.path / name for name in _PARTS)):
+            with told(path), suppress(FileNotFoundError):
+                os.close(open_folder(path))
+
+    def agent_stream(self, agent_id: str) -> Path:
+        """The path of an agent's Long Track. Raises UsageError for what is no id."""
+        return self.traces / _file_name(agent_id)
+
+    def run_stream(self, run_id: str) -> Path:
+        """The path of a run's own stream. Raises UsageError for what is no id."""
+        return self.runs / _file_name(run_id)
+
+    def existing_agent(self, agent_id: str) -> Path:
+        """The path of a stream that is there. Raises NotFound, naming the nearest."""
+        return self._existing(self.traces, "agent", agent_id)
+
+    def existing_run(self, run_id: str) -> Path:
+        """The path of a run's stream that is there. Raises NotFound, naming the nearest."""
+        return self._existing(self.runs, "run", run_id)
+
+    def agent_streams(self) -> Iterator[Path]:
+        """Paths of all files that are named as streams of agents, by name."""
+        return _streams(self.traces)
+
+    def run_streams(self) -> Iterator[Path]:
+        """Paths of all files that are named as streams of runs, by name."""
+        return _streams(self.runs)
+
+    def _existing(self, folder: Path, kind: str, name: str) -> Path:
+        path = folder / f"{name}{SUFFIX}"
+        if is_id(name) and os.path.lexists(path):
+            return path
+        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, name))
+
+
+def stream_id(path: Path) -> str:
+    """The id that the file name of a stream spells."""
+    return path.name.removesuffix(SUFFIX)
+
+
+def _file_name(name: str) -> str:
+    if not is_id(name):
+        raise UsageError(f"{name!r} is not an id", hint="ids are a-z, 0-9, '.', '_' and '-'")
+    return f"{name}{SUFFIX}"
+
+
+def _streams(folder: Path) -> Iterator[Path]:
+    names: list[str] = []
+    with told(folder), suppress(FileNotFoundError):
+        names = [path.name for path in folder.iterdir()]
+    yield from (folder / name for name in sorted(names) if name.endswith(SUFFIX))
+
+
+def _nearest(folder: Path, name: str) -> str:
+    import difflib
+
+    known = [stream_id(path) for path in _streams(folder)]
+    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    return f"nearest: {', '.join(nearest)}" if nearest else f"{len(known)} are recorded here"
+
+
+def _write_gitignore(top: int) -> None:
+    with suppress(FileExistsError):
+        file = open_file(".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=top)
+        try:
+            write_all(file, b"*\n")
+        finally:
+            os.close(file)

@@ -1,0 +1,144 @@
+"""Contents by their SHA-256: what streams refer to and do not hold."""
+
+import os
+import re
+import secrets
+from contextlib import ExitStack, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.trace.private import enter, open_file, open_folder, told, write_all
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_CHUNK = 1 << 20
+
+
+def is_sha256(text: object) -> bool:
+    """Whether `text` is a SHA-256 in lower-case hex."""
+    return isinstance(text, str) and _SHA256.fullmatch(text) is not None
+
+
+class ObjectStore:
+    """A folder of files `ab/{sha256}`, each 0600, complete or absent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._unsynced: dict[str, None] = {}
+
+    def put(self, data: bytes) -> str:
+        """Store `data` if it is not there yet; its SHA-256. Raises DiskError.
+
+        What was put survives a kill; a power cut only after `sync`.
+        """
+        digest = sha256(data).hexdigest()
+        with told(self.folder / digest[:2] / digest), ExitStack() as stack:
+            top = open_folder(self.folder)
+            stack.callback(os.close, top)
+            folder = enter(top, digest[:2], make=True)
+            stack.callback(os.close, folder)
+            if _problem(folder, digest) is not None:
+                _replace(folder, digest, data)
+                self._unsynced[digest] = None
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The content. Raises NotFound, StreamDamaged (it is not what it was) or DiskError."""
+        if not is_sha256(digest):
+            raise NotFound(f"{digest!r} is not the name of an object")
+        path = self.folder / digest[:2] / digest
+        try:
+            with told(path), _Opened(self.folder, digest) as file:
+                data = _read_all(file)
+        except DiskError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise NotFound(f"{path} is missing", hint="was it cleaned away?") from error
+            raise
+        if sha256(data).hexdigest() != digest:
+            raise StreamDamaged(f"{path} is not what its name says", hint="remora trace verify")
+        return data
+
+    def problem(self, digest: object) -> str | None:
+        """What is wrong with a content, null if nothing is; reads it in pieces."""
+        if not isinstance(digest, str) or not is_sha256(digest):
+            return "is not a SHA-256"
+        try:
+            with _Opened(self.folder, digest) as file:
+                return None if _hash(file) == digest else "is not what its name says"
+        except FileNotFoundError:
+            return "is missing"
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+
+    def sync(self) -> None:
+        """Make all that was put safe against a power cut. Raises DiskError; never tried again."""
+        pending, self._unsynced = self._unsynced, {}
+        for prefix in sorted({digest[:2] for digest in pending}):
+            folder_path = self.folder / prefix
+            with told(folder_path), ExitStack() as stack:
+                folder = open_folder(folder_path)
+                stack.callback(os.close, folder)
+                for digest in (d for d in pending if d.startswith(prefix)):
+                    file = open_file(digest, os.O_RDONLY, folder=folder)
+                    stack.callback(os.close, file)
+                    os.fdatasync(file)
+                os.fsync(folder)
+
+
+class _Opened:
+    """The descriptor of a stored content, reached through no link below the store's folder."""
+
+    def __init__(self, folder: Path, digest: str) -> None:
+        self._path = folder / digest[:2]
+        self._digest = digest
+        self._stack = ExitStack()
+
+    def __enter__(self) -> int:
+        with ExitStack() as stack:
+            top = open_folder(self._path.parent)
+            stack.callback(os.close, top)
+            folder = enter(top, self._path.name)
+            stack.callback(os.close, folder)
+            file = open_file(self._digest, os.O_RDONLY, folder=folder)
+        self._stack.callback(os.close, file)
+        return file
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _problem(folder: int, digest: str) -> str | None:
+    """As `ObjectStore.problem`: a file cut by a power failure is written anew."""
+    try:
+        file = open_file(digest, os.O_RDONLY, folder=folder)
+    except FileNotFoundError:
+        return "is missing"
+    try:
+        return None if _hash(file) == digest else "is not what its name says"
+    finally:
+        os.close(file)
+
+
+def _replace(folder: int, digest: str, data: bytes) -> None:
+    temporary = f".{digest[:16]}-{secrets.token_hex(4)}"
+    file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
+    try:
+        write_all(file, data)
+        os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+    finally:
+        os.close(file)
+
+
+def _hash(file: int) -> str:
+    digest = sha256()
+    while chunk := os.read(file, _CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_all(file: int) -> bytes:
+    return b"".join(iter(lambda: os.read(file, _CHUNK), b""))

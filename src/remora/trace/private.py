@@ -1,0 +1,87 @@
+"""Folders and files for one user's eyes: made 0700 and 0600, opened through no link."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from remora.errors import DiskError
+
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_LINKED = {errno.ELOOP, errno.ENOTDIR}
+
+
+@contextmanager
+def told(path: Path | str) -> Iterator[None]:
+    """Turn what the system refuses within into a DiskError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _LINKED:
+            what, hint = "is a link or not what it should be", "move it away and try again"
+        else:
+            what, hint = error.strerror or str(error), "check its permissions and the disk"
+        raise DiskError(f"{os.fspath(path)}: {what}", hint=hint) from error
+
+
+def open_folder(path: Path) -> int:
+    """A descriptor of an existing folder; the last part of `path` may not be a link."""
+    return os.open(path, _FOLDER)
+
+
+def enter(parent: int, name: str, *, make: bool = False) -> int:
+    """A descriptor of the folder `name` in `parent`; with `make` it is made, or made private."""
+    if not make:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    with suppress(FileExistsError):
+        os.mkdir(name, FOLDER_MODE, dir_fd=parent)
+        os.chmod(name, FOLDER_MODE, dir_fd=parent)  # whatever the umask took away
+        os.fsync(parent)
+    folder = os.open(name, _FOLDER, dir_fd=parent)
+    _make_private(folder, FOLDER_MODE)
+    return folder
+
+
+def open_file(name: str, flags: int, *, folder: int) -> int:
+    """A descriptor of the regular file `name` in `folder`, made private where it is written.
+
+    Raises OSError as the system does, with ELOOP for anything but a regular file.
+    """
+    file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
+    return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
+
+
+def open_path(path: Path) -> int:
+    """A read-only descriptor of the regular file at `path`, whose last part is no link."""
+    return _checked(os.open(path, os.O_RDONLY | _FILE), private=False)
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write all of `data`, in as many calls as the system wants."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _checked(file: int, *, private: bool) -> int:
+    with ExitStack() as on_failure:
+        on_failure.callback(os.close, file)
+        _check_regular(file)
+        if private:
+            _make_private(file, FILE_MODE)
+        on_failure.pop_all()
+    return file
+
+
+def _check_regular(file: int) -> None:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise OSError(errno.ELOOP, "not a regular file")
+
+
+def _make_private(descriptor: int, mode: int) -> None:
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        os.fchmod(descriptor, mode)

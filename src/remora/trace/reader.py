@@ -1,0 +1,138 @@
+"""Events out of streams: one after another, or only a stream's end."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import AgentEnd, Event, RunEnd, decode_event, payload
+from remora.trace.folder import TraceFolder, stream_id
+from remora.trace.lines import last_line, lines
+from remora.trace.lock import is_locked
+from remora.trace.private import open_path, told
+
+RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
+
+
+class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a listing shows of an agent's stream; `bytes` is the size of its file."""
+
+    agent_id: str
+    run_id: str
+    operation: str
+    node_id: str
+    status: str
+    turns: int
+    events: int
+    bytes: int
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A read-only descriptor. Raises NotFound, or DiskError (a link, no permission)."""
+    try:
+        with told(path):
+            file = open_path(path)
+    except DiskError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise NotFound(f"no stream {path}", hint="`remora trace list` names them") from error
+        raise
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The raw lines without their newlines; what follows the last newline is left out: a live
+    writer is about to finish it, or it is a torn tail that no one ever acknowledged."""
+    with opened(path) as file:
+        for line in lines(file):
+            if line.ended:
+                yield line.raw
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """The events in order. Hashes are `verify`'s task; a line that is no event raises
+    StreamDamaged with its number."""
+    for number, raw in enumerate(read_lines(path), 1):
+        yield _event(raw, number, path)
+
+
+def last_event(path: Path) -> Event | None:
+    """The last complete event, without reading what is before it; None in an empty stream."""
+    with opened(path) as file:
+        raw = last_line(file)
+    return None if raw is None else _event(raw, None, path)
+
+
+def stream_status(path: Path) -> str:
+    """An agent's status, `ended` for a run that ended, else `running` or `interrupted`.
+
+    A stream without its end is `running` while a live writer holds it. So is a run's after
+    `run_end` while a retry appends to it. Raises as `read_events` does.
+    """
+    last = last_event(path)
+    if last is not None and last.agent_id:
+        return _agent_status(last, path)
+    if is_locked(path):
+        return RUNNING
+    ended = any(event.type == RunEnd.type for event in read_events(path))
+    return ENDED if ended else INTERRUPTED
+
+
+def list_streams(folder: TraceFolder) -> list[StreamInfo]:
+    """One entry for each agent's stream, by agent_id; reads only each stream's end.
+
+    A stream that cannot be read as one has the status `damaged` and what could be known of it.
+    """
+    return [_info(path) for path in folder.agent_streams()]
+
+
+def _info(path: Path) -> StreamInfo:
+    size, last, status = 0, None, DAMAGED
+    try:
+        size = path.lstat().st_size
+        last = last_event(path)
+        status = RUNNING if is_locked(path) else INTERRUPTED
+        if last is not None:
+            status = _agent_status(last, path)
+    except (DiskError, NotFound, StreamDamaged, OSError):
+        status = DAMAGED
+    return StreamInfo(
+        agent_id=stream_id(path),
+        run_id=last.run_id if last else "",
+        operation=last.operation if last else "",
+        node_id=last.node_id if last else "",
+        status=status,
+        turns=last.turn if last else 0,
+        events=last.seq + 1 if last else 0,
+        bytes=size,
+    )
+
+
+def _agent_status(last: Event, path: Path) -> str:
+    if last.type != AgentEnd.type:
+        return RUNNING if is_locked(path) else INTERRUPTED
+    try:
+        end = payload(last)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, None) from error
+    return end.status if isinstance(end, AgentEnd) else DAMAGED
+
+
+def _event(raw: bytes, number: int | None, path: Path) -> Event:
+    try:
+        return decode_event(raw)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, number) from error
+
+
+def _damaged(path: Path, number: int | None) -> StreamDamaged:
+    place = "the last line" if number is None else f"line {number}"
+    return StreamDamaged(
+        f"{path.name}: {place} is no event", hint="`remora trace verify` tells what happened"
+    )
