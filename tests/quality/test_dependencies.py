@@ -1,0 +1,65 @@
+"""Declared, explained and pinned dependencies say the same."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+FILES = {
+    "core": PROJECT["dependencies"],
+    "embedded": PROJECT["dependencies"] + EXTRAS["embedded"],
+    "dev": [r for group in (PROJECT["dependencies"], *EXTRAS.values()) for r in group],
+}
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package → the line that pins it and its hashes, of one requirements file."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    entries = re.sub(r"(?m)^\s*#.*\n?", "", text).replace("\\\n", " ").splitlines()
+    return {canonicalize_name(re.split(r"[=<>;\s]", e, maxsplit=1)[0]): e for e in entries if e}
+
+
+def version(pin: str) -> str:
+    found = re.match(r"[\w.-]+==(\S+)", pin)
+    assert found, f"not pinned: {pin[:60]}"
+    return found[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_pin_has_a_version_and_hashes(name: str) -> None:
+    for pin in pins(name).values():
+        assert version(pin)
+        assert "--hash=sha256:" in pin
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_pins_satisfy_what_pyproject_asks_for(name: str) -> None:
+    pinned = pins(name)
+    for text in FILES[name]:
+        wanted = Requirement(text)
+        pin = pinned.get(canonicalize_name(wanted.name))
+        assert pin, f"{wanted.name} is not pinned: run `make lock`"
+        assert wanted.specifier.contains(version(pin)), f"{pin[:60]}: run `make lock`"
+
+
+@pytest.mark.parametrize("name", ["core", "embedded"])
+def test_users_and_developers_get_the_same_versions(name: str) -> None:
+    everything = pins("dev")
+    assert {k: everything.get(k) for k in pins(name)} == pins(name)
+
+
+def test_the_core_stays_small() -> None:
+    # each one more is a decision; raise the number together with a line in docs/dependencies.md
+    assert len(pins("core")) <= 30
+
+
+def test_docs_explain_exactly_the_declared_dependencies() -> None:
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    explained = re.findall(r"(?m)^\| `([\w.-]+)` \|", text)
+    assert sorted(explained) == sorted({Requirement(r).name for r in FILES["dev"]})

@@ -1,0 +1,93 @@
+"""Shape of the source: size, first line and what an `__init__.py` may hold."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "remora"
+MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
+MAX_LINES = 500
+
+
+def size_fault(text: str) -> str | None:
+    lines = len(text.splitlines())
+    return f"{lines} lines: let a concept out" if lines > MAX_LINES else None
+
+
+def first_line_fault(text: str) -> str | None:
+    docstring = ast.get_docstring(ast.parse(text), clean=True)
+    if docstring is None or not text.startswith(('"""', 'r"""')):
+        return "the first line is not a docstring"
+    sentence = docstring.split("\n\n")[0].rstrip()
+    return None if sentence.endswith((".", "?")) else "the docstring does not begin with a sentence"
+
+
+def init_faults(text: str) -> list[str]:
+    """Lines of an `__init__.py` that are more than docstring, imports and lazy re-exports."""
+    return [
+        f"line {node.lineno}: {type(node).__name__}"
+        for node in ast.parse(text).body
+        if not _is_reexport(node)
+    ]
+
+
+def _is_reexport(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())) | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=[]):
+            return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in node.body)
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            # the second: where a lazy `__getattr__` finds each name
+            return name == "__all__" or (name.isupper() and _is_literal(node.value))
+        case ast.FunctionDef(name="__getattr__" | "__dir__"):
+            return True
+    return False
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_small_and_its_first_line_says_what_it_is(module: str) -> None:
+    text = (SOURCE / module).read_text(encoding="utf-8")
+    assert size_fault(text) is None
+    assert first_line_fault(text) is None
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.endswith("__init__.py")])
+def test_an_init_holds_a_docstring_and_reexports(module: str) -> None:
+    assert init_faults((SOURCE / module).read_text(encoding="utf-8")) == []
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {(SOURCE / module).parent for module in MODULES}
+    assert [f for f in sorted(folders) if not (f / "__init__.py").exists()] == []
+
+
+def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
+    empty_words = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
+    names = {part.removesuffix(".py") for module in MODULES for part in module.split("/")}
+    assert names & empty_words == set()
+
+
+def test_the_checks_see_planted_faults() -> None:
+    assert size_fault("x = 1\n" * 500) is None
+    assert size_fault("x = 1\n" * 501) is not None
+    assert first_line_fault('"""Records of one run."""\n') is None
+    assert first_line_fault('"""Records of one run"""\n') is not None
+    assert first_line_fault("# comment\n'''Late.'''\n") is not None
+    assert first_line_fault("import os\n") is not None
+    clean = '"""P."""\nfrom a import b\n__all__ = ["b"]\n_HOMES = {"b": "a"}\n'
+    assert init_faults(clean) == []
+    assert init_faults(clean + "_CACHE = dict(a=1)\ndef load(): ...\n") == [
+        "line 5: Assign",
+        "line 6: FunctionDef",
+    ]

@@ -1,0 +1,53 @@
+"""The README's commands exist as written."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
+# programs that are not ours and that a shell has or pip brings
+FOREIGN = {"cd", "git", "source", "python3", "pip"}
+
+
+def commands(text: str) -> list[str]:
+    lines = (line.strip() for block in BLOCK.findall(text) for line in block.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"(?m)^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8")))
+
+
+README = commands((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_two_commands_of_a_newcomer_stand_there() -> None:
+    assert {"make demo", "make test"} <= set(README)
+
+
+def test_the_makefile_has_the_promised_targets() -> None:
+    promised = {"setup", "demo", "test", "check", "bench", "test-all", "clean", "help"}
+    assert promised <= make_targets()
+
+
+@pytest.mark.parametrize("command", [c for c in README if not c.startswith("remora")])
+def test_a_command_is_a_make_target_or_a_known_program(command: str) -> None:
+    program, *arguments = shlex.split(command, comments=True)
+    if program == "make":
+        assert {a for a in arguments if "=" not in a} <= make_targets()
+    else:
+        assert program in FOREIGN
+
+
+@pytest.mark.parametrize("command", [c for c in README if c.startswith("remora")])
+def test_a_remora_command_is_understood(command: str) -> None:
+    # `--help` parses the line and stops before doing it: unknown commands and flags exit 2
+    arguments = shlex.split(command, comments=True)[1:]
+    line = [sys.executable, "-m", "remora", *arguments, "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
