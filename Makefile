@@ -30,7 +30,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	  echo "Install one (Debian: python3 python3-venv), or name it: make setup PYTHON=/path/to/python3.12" >&2; \
 	  exit 1; \
 	fi; \
-	if ! $(BIN)/python -c "$(SUITABLE)" >/dev/null 2>&1; then \
+	if ! $(BIN)/python -c "import pip; $(SUITABLE)" >/dev/null 2>&1; then \
 	  echo "Making $(VENV) with $$found"; "$$found" -m venv --clear $(VENV) || exit 1; \
 	fi
 	@echo "Installing the pinned requirements"
