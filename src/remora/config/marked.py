@@ -1,0 +1,145 @@
+"""YAML that people wrote, with the line and column of every value, and errors that point there."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from remora.errors import ConfigError, DiskError
+
+SIZE_LIMIT = 1 << 20
+Where = tuple[str | int, ...]
+
+
+class Marked(NamedTuple):
+    """A YAML document's plain value.
+
+    `places` maps the path of each value to `FILE:LINE:COLUMN`, `keys` that of each mapping key.
+    Lines and columns count from 1. The empty path is the document.
+    """
+
+    value: Any
+    places: Mapping[Where, str]
+    keys: Mapping[Where, str]
+
+
+def read_yaml_file(path: Path) -> Marked:
+    """The one document in `path`. Raises ConfigError (wrong) or DiskError (cannot be read)."""
+    name = shown(path)
+    try:
+        if not path.is_file():
+            raise ConfigError(f"{name}: no such file", hint="name an existing YAML file")
+        with path.open("rb") as stream:
+            source = stream.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise DiskError(f"{name}: {error.strerror}", hint="check its permissions") from error
+    if len(source) > SIZE_LIMIT:
+        raise ConfigError(f"{name}: larger than 1 MiB", hint="this is no configuration file")
+    return read_yaml(source, name)
+
+
+def shown(path: Path) -> str:
+    """A path as it can be printed, whatever its bytes."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def read_yaml(source: bytes, name: str) -> Marked:
+    """The one document in `source`, null if there is none; `name` is how errors call it.
+
+    Aliases, tags, keys that are not text and repeated keys are errors: ConfigError.
+    """
+    try:
+        text = source.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        place = _place_after(source[: error.start].decode(), name)
+        raise ConfigError(f"{place}: not UTF-8 text") from error
+    try:
+        return _Reader(_Loader(text), name).read()
+    except yaml.reader.ReaderError as error:
+        place = _place_after(text[: error.position], name)
+        raise ConfigError(f"{place}: a character that YAML does not allow") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
+        raise ConfigError(f"{place}: {error.problem or error.context}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{name}: nested too deeply") from error
+
+
+def _place_after(text: str, name: str) -> str:
+    return f"{name}:{text.count(chr(10)) + 1}:{len(text) - text.rfind(chr(10))}"
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases: a file that names itself ten times over could fill the memory."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(None, None, "aliases are not supported", mark)
+        return super().compose_node(parent, index)
+
+
+class _Reader:
+    """Turns one node tree into a plain value and remembers where each part stood."""
+
+    def __init__(self, loader: _Loader, name: str) -> None:
+        self.loader = loader
+        self.name = name
+        self.places: dict[Where, str] = {}
+        self.keys: dict[Where, str] = {}
+
+    def read(self) -> Marked:
+        node = self.loader.get_single_node()
+        value = None if node is None else self._value(node, ())
+        self.places.setdefault((), f"{self.name}:1:1")
+        return Marked(value, self.places, self.keys)
+
+    def _value(self, node: yaml.Node, where: Where) -> Any:
+        self.places[where] = self._place(node)
+        match node:
+            case yaml.MappingNode(tag="tag:yaml.org,2002:map"):
+                return self._mapping(node, where)
+            case yaml.SequenceNode(tag="tag:yaml.org,2002:seq"):
+                return [self._value(item, (*where, at)) for at, item in enumerate(node.value)]
+            case yaml.ScalarNode():
+                return self._scalar(node)
+        raise ConfigError(f"{self._place(node)}: the tag {node.tag} is not supported")
+
+    def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key, place = self._key(key_node), self._place(key_node)
+            inner = (*where, key)
+            if key in found:
+                raise ConfigError(f"{place}: the key {key} is here twice, first {self.keys[inner]}")
+            self.keys[inner] = place
+            found[key] = self._value(value_node, inner)
+        return found
+
+    def _key(self, node: yaml.Node) -> str:
+        key = self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
+        if not isinstance(key, str):
+            raise ConfigError(f"{self._place(node)}: a key must be text", hint="put it in quotes")
+        return key
+
+    def _scalar(self, node: yaml.ScalarNode) -> Hashable:
+        if node.tag in {"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"}:
+            return str(node.value)
+        try:
+            value: Hashable = self.loader.construct_object(node)
+        except ValueError as error:
+            raise ConfigError(f"{self._place(node)}: {node.value[:40]!r} is no value") from error
+        return value
+
+    def _place(self, node: yaml.Node) -> str:
+        return f"{self.name}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
+
+
+def place_of(marked: Marked, where: Sequence[str | int]) -> tuple[Where, str]:
+    """The longest known beginning of `where`, and its place."""
+    path = tuple(where)
+    while path not in marked.places and path:
+        path = path[:-1]
+    return path, marked.places.get(path, "")

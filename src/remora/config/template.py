@@ -1,0 +1,44 @@
+"""The commented `remora.yaml` that `remora init` writes: every key, its meaning, its default."""
+
+import textwrap
+from collections.abc import Iterator
+
+import yaml
+from pydantic import BaseModel
+
+from remora.config.schema import Config
+
+_WIDTH = 88
+_HEAD = """\
+## Remora's settings for this project. Every line that begins with "# " shows a default:
+## remove the "# " to change it. Your own settings for all projects, and what a project
+## cannot decide, go in ~/.config/remora/config.yaml.
+"""
+
+
+def commented_yaml() -> str:
+    """All keys with their defaults, commented out; without its `# ` it is the default Config."""
+    lines = [f"# {line}".rstrip() for line in _section(Config(), "")]
+    return _HEAD + "\n" + "\n".join(lines) + "\n"
+
+
+def _section(section: BaseModel, margin: str) -> Iterator[str]:
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        about = textwrap.wrap(field.description or "", _WIDTH - len(margin))
+        yield from (f"{margin}# {line}" for line in about)
+        if isinstance(value, BaseModel):
+            yield f"{margin}{name}:"
+            yield from _section(value, f"{margin}  ")
+        else:
+            yield f"{margin}{name}: {_flow(section, name)}"
+
+
+def _flow(section: BaseModel, name: str) -> str:
+    plain = section.model_dump(mode="json", include={name})[name]
+    if isinstance(plain, dict):
+        plain = {
+            key: {k: v for k, v in inner.items() if v is not None} for key, inner in plain.items()
+        }
+    text: str = yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000)
+    return text.removesuffix("\n").removesuffix("\n...")

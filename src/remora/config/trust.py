@@ -1,0 +1,66 @@
+"""What a project's own file may not decide: a cloned repository must not grant itself anything."""
+
+import re
+from typing import Any
+
+from remora.config.marked import Marked, Where
+from remora.config.schema import Config
+from remora.errors import ConfigError
+
+# a pattern, not a parser: whatever two parsers could read differently does not match
+_LOOPBACK = re.compile(
+    r"https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/[\w.~/-]*)?", re.ASCII
+)
+_ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
+_SECRETS = (("model", "api_key"), ("escalation", "api_key"))
+_GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
+_WHY: dict[tuple[str, ...], str] = {
+    **dict.fromkeys(_ADDRESSES, "an address other than this machine's"),
+    **dict.fromkeys(_SECRETS, "a key"),
+    _GRANTS[0]: "consent to run code without isolation",
+    _GRANTS[1]: "a stream outside the project",
+}
+
+
+def is_loopback(address: str) -> bool:
+    """Whether `address` certainly means this machine."""
+    return _LOOPBACK.fullmatch(address) is not None
+
+
+def check_project(layer: Marked) -> None:
+    """Raises ConfigError if the project's file sets what only its user may set."""
+    for where, why in _WHY.items():
+        found = _at(layer.value, where)
+        if found is None or (where in _GRANTS and found is False):
+            continue
+        if where in _ADDRESSES and isinstance(found, str) and is_loopback(found):
+            continue
+        key = ".".join(where)
+        raise ConfigError(
+            f"{layer.places[where]}: {key}: a project cannot set {why}", hint=_instead(where)
+        )
+
+
+def check_escalation(config: Config, set_by: str | None) -> None:
+    """Raises ConfigError if a project's file switched on an escalation that leaves the machine."""
+    if set_by != "project" or not config.escalation.enabled:
+        return
+    if not is_loopback(config.escalation.base_url or ""):
+        raise ConfigError(
+            "escalation.enabled: a project can switch it on only for an address on this machine",
+            hint=_instead(("escalation", "enabled")),
+        )
+
+
+def _at(value: Any, where: Where) -> Any:
+    for key in where:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _instead(where: tuple[str, ...]) -> str:
+    variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
+    return (
+        f"remove it there; if you want it, set {variable} or put {'.'.join(where)} "
+        "in your own file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
+    )

@@ -1,0 +1,40 @@
+"""A user's folders follow the XDG specification."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.config import UserFolders
+from remora.errors import ConfigError
+
+
+def test_below_home_where_nothing_else_is_said() -> None:
+    folders = UserFolders.from_environ({"HOME": "/home/u", "XDG_CACHE_HOME": ""})
+    assert tuple(map(str, folders)) == (
+        "/home/u/.config/remora",
+        "/home/u/.cache/remora",
+        "/home/u/.local/state/remora",
+        "/home/u/.cache/remora/run",
+    )
+    assert folders.config_file == Path("/home/u/.config/remora/config.yaml")
+
+
+def test_the_variables() -> None:
+    environ = {
+        f"XDG_{name}": f"/x/{name}" for name in ("CONFIG_HOME", "CACHE_HOME", "STATE_HOME")
+    } | {"XDG_RUNTIME_DIR": "/x/RUN"}
+    expected = ("/x/CONFIG_HOME/remora", "/x/CACHE_HOME/remora", "/x/STATE_HOME/remora")
+    assert tuple(map(str, UserFolders.from_environ(environ))) == (*expected, "/x/RUN/remora")
+
+
+def test_relative_values_are_ignored() -> None:
+    named = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+    home = {"HOME": "/h"}
+    relative = dict.fromkeys(named, "rel/ative")
+    assert UserFolders.from_environ(home | relative) == UserFolders.from_environ(home)
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"HOME": "rel"}, {"HOME": "~"}])
+def test_no_home(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="HOME"):
+        UserFolders.from_environ(environ)

@@ -1,0 +1,65 @@
+"""What `remora init` and `remora schema config` print agrees with what is read."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+from pydantic import BaseModel
+
+from remora.config import Config, commented_yaml, config_schema, known_keys, load_config
+
+
+def uncommented() -> str:
+    return "".join(line.removeprefix("# ") for line in commented_yaml().splitlines(keepends=True))
+
+
+def sections(model: BaseModel) -> list[BaseModel]:
+    inner = [value for _, value in model if isinstance(value, BaseModel)]
+    return [model, *(found for one in inner for found in sections(one))]
+
+
+def test_as_it_is_written_it_sets_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "remora.yaml"
+    path.write_text(commented_yaml())
+    assert yaml.safe_load(commented_yaml()) is None
+    assert load_config(user_file=path, project_file=path, environ={}, flags={}) == Config()
+
+
+def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
+    path = tmp_path / "remora.yaml"
+    path.write_text(uncommented())
+    assert load_config(user_file=path, project_file=path, environ={}, flags={}) == Config()
+    assert dotted(yaml.safe_load(uncommented())) == {
+        key for key in known_keys(Config) if "NAME" not in key
+    } | {f"operations.{name}" for name in ("lint", "docstring", "test")}
+
+
+def dotted(value: dict[str, Any], before: str = "") -> set[str]:
+    found = {before + key for key in value}
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            found |= dotted(inner, f"{before}{key}.")
+    return found
+
+
+def test_every_key_has_a_meaning() -> None:
+    missing = [
+        f"{type(section).__name__}.{name}"
+        for section in sections(Config())
+        for name, field in type(section).model_fields.items()
+        if not field.description
+    ]
+    assert missing == []
+    assert max(map(len, commented_yaml().splitlines())) <= 100
+
+
+def test_the_schema_takes_the_defaults_and_refuses_an_unknown_key() -> None:
+    schema = config_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    assert validator.is_valid(yaml.safe_load(uncommented()))
+    assert validator.is_valid({"runner": {"max_turns": 3}})
+    for wrong in ("{runer: {}}", "{runner: {max_turns: x}}", "{model: {api_key: x}}"):
+        assert not validator.is_valid(yaml.safe_load(wrong))
+    assert schema["$defs"]["RunnerConfig"]["properties"]["max_turns"]["description"]

@@ -1,0 +1,137 @@
+"""A cloned repository cannot grant itself anything."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.config import Config, is_loopback, load_config
+from remora.errors import ConfigError
+
+
+def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
+    for name, text in (("config.yaml", user), ("remora.yaml", project)):
+        (folder / name).write_text(text)
+    return load_config(
+        user_file=folder / "config.yaml",
+        project_file=folder / "remora.yaml",
+        environ=environ,
+        flags={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "key"),
+    [
+        ("workspace:\n  allow_unsandboxed: true", "2:22", "workspace.allow_unsandboxed"),
+        ("workspace: {allow_unsandboxed: 1}", "1:32", "workspace.allow_unsandboxed"),
+        ("model: {base_url: 'https://example.org'}", "1:19", "model.base_url"),
+        ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
+        ("runner: {memory: {global_events: true}}", "1:34", "runner.memory.global_events"),
+        ("model: {api_key: x}", "1:18", "model.api_key"),
+        ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
+    ],
+)
+def test_what_only_the_user_may_set(tmp_path: Path, text: str, place: str, key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    assert caught.value.message.startswith(f"{tmp_path}/remora.yaml:{place}: {key}: a project")
+    assert "config.yaml" in caught.value.hint
+    assert "REMORA_" in caught.value.hint
+
+
+def test_the_user_may_set_it(tmp_path: Path) -> None:
+    text = (
+        "workspace: {allow_unsandboxed: true}\nrunner: {memory: {global_events: true}}\n"
+        "escalation: {enabled: true, base_url: 'https://example.org'}"
+    )
+    config = load(tmp_path, "", text, REMORA_MODEL__BASE_URL="https://example.org/v1")
+    assert config.workspace.allow_unsandboxed
+    assert config.escalation.enabled
+    assert config.model.base_url == "https://example.org/v1"
+
+
+def test_a_project_may_say_no_and_name_this_machine(tmp_path: Path) -> None:
+    text = (
+        "workspace: {allow_unsandboxed: false}\nmodel: {base_url: 'http://localhost:8080/v1'}\n"
+        "escalation: {enabled: true, base_url: 'http://[::1]:1'}"
+    )
+    config = load(tmp_path, text, "workspace: {allow_unsandboxed: true}")
+    assert not config.workspace.allow_unsandboxed
+    assert config.escalation.enabled
+
+
+@pytest.mark.parametrize(
+    ("user", "environ"),
+    [
+        ("", {}),
+        ("escalation: {base_url: 'https://example.org'}", {}),
+        ("", {"REMORA_ESCALATION__BASE_URL": "https://example.org"}),
+    ],
+)
+def test_a_project_cannot_switch_on_what_leaves_the_machine(
+    tmp_path: Path, user: str, environ: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigError, match=r"escalation\.enabled: a project"):
+        load(tmp_path, "escalation: {enabled: true}", user, **environ)
+    off = load(tmp_path, "escalation: {enabled: false}", user, **environ)
+    assert not off.escalation.enabled
+
+
+@pytest.mark.parametrize(("user", "project", "level"), [(2, 0, 2), (0, 2, 2), (1, 3, 3), (3, 3, 3)])
+def test_a_project_can_only_raise_the_isolation(
+    tmp_path: Path, user: int, project: int, level: int
+) -> None:
+    texts = [f"workspace: {{require_isolation: {n}}}" for n in (project, user)]
+    assert load(tmp_path, *texts).workspace.require_isolation == level
+    changed = load(tmp_path, *texts, REMORA_WORKSPACE__REQUIRE_ISOLATION="0")
+    assert changed.workspace.require_isolation == 0
+
+
+def test_an_isolation_that_is_no_number_is_no_way_around(tmp_path: Path) -> None:
+    for value in ("true", "'0'", "-1"):
+        with pytest.raises(ConfigError, match="require_isolation: expected"):
+            load(
+                tmp_path,
+                f"workspace: {{require_isolation: {value}}}",
+                "workspace: {require_isolation: 0}",
+            )
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback"),
+    [
+        ("http://localhost", True),
+        ("http://localhost:8080/v1", True),
+        ("https://127.0.0.1/v1/", True),
+        ("http://127.8.9.10:1", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://localhost.example.org", False),
+        ("http://127.0.0.1.example.org", False),
+        ("http://127.0.0.1@example.org", False),
+        ("http://localhost:80@example.org", False),
+        ("http://example.org/localhost", False),
+        ("http://example.org#localhost", False),
+        ("http://127.0.0.1\\@example.org", False),
+        ("http://127.0.0.1:80\n@example.org", False),
+        ("http://localhost\n", False),
+        ("http://0.0.0.0", False),
+        ("http://127.1", False),
+        ("http://12\uff17.0.0.1", False),
+        ("http://[::ffff:127.0.0.1]", False),
+        ("ftp://localhost", False),
+        ("//localhost", False),
+        ("", False),
+    ],
+)
+def test_addresses_of_this_machine(address: str, loopback: bool) -> None:
+    assert is_loopback(address) is loopback
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["example.org", "ftp://x", "http://", "http://u:secret@x", "http://x y", "http://x:99999", "http://[x"],
+)  # fmt: skip
+def test_an_address_is_one_and_holds_no_credentials(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConfigError, match=r"model\.base_url: expected an address") as caught:
+        load(tmp_path, "", f"model: {{base_url: '{address}'}}")
+    assert "secret" not in caught.value.message
