@@ -1,6 +1,7 @@
 """One JSON spelling for hashing, and the forms that odd values take in packets and streams."""
 
 import base64
+import json
 import math
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -8,20 +9,29 @@ from typing import Any
 
 import msgspec
 
-_SORTED = msgspec.json.Encoder(order="sorted")
 _PLAIN_INT = 2**53
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = (dict, list, tuple, Mapping)
 MAX_DEPTH = 64
 TOO_DEEP = "<nested beyond 64 levels>"
+CYCLE = "<contains itself>"
 
 
 def canonical(value: Any) -> bytes:
     """Canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
 
-    The same bytes as the standard library's `json.dumps(value, sort_keys=True,
-    separators=(",", ":"), ensure_ascii=False)`, for values that `plain` or `storable` gave.
+    For values that `plain` or `storable` gave, and records that hold them.
     """
-    return _SORTED.encode(value)
+    # the standard library itself, for its spelling of floats: msgspec writes 1e16 for 1e+16
+    return json.dumps(
+        msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+
+
+def canonical_size(value: Any) -> int:
+    """Bytes of the canonical JSON of what `plain` gave; about seven times as fast as making it."""
+    return len(msgspec.json.encode(value))
 
 
 def canonical_sha256(value: Any) -> str:
@@ -32,7 +42,7 @@ def canonical_sha256(value: Any) -> str:
 def escape_surrogates(text: str) -> str:
     r"""`text` with each lone surrogate spelled out as the six characters `\udXXX`."""
     if text.isascii():
-        return text
+        return str.__str__(text)  # the text alone of a subclass
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -40,9 +50,10 @@ def plain(value: Any) -> Any:
     """`value` as a packet may hold it.
 
     Integers within ±2^53 stay; any other number becomes its `repr` string, lone surrogates
-    text, nesting beyond 64 levels the string `TOO_DEEP`, what JSON lacks its `repr`.
+    text, nesting beyond 64 levels the string `TOO_DEEP`, a container inside itself `CYCLE`, what
+    JSON lacks its `repr`. Total: takes whatever there is.
     """
-    return _convert(value, _plain_leaf, 0)
+    return _convert(value, _plain_leaf, ())
 
 
 def storable(value: Any) -> Any:
@@ -50,28 +61,43 @@ def storable(value: Any) -> Any:
 
     NaN and infinities become `{"$float": "nan"}`, integers beyond 64 bits `{"$int": "…"}`, bytes
     and strings with lone surrogates `{"$bytes": base64}` and `{"$text": base64 of UTF-8 with
-    surrogates}`, other objects `{"$repr": "…"}`, nesting beyond 64 levels `TOO_DEEP`.
+    surrogates}`, other objects `{"$repr": "…"}`, nesting beyond 64 levels `TOO_DEEP`, a container
+    inside itself `CYCLE`. Total: takes whatever there is.
     """
-    return _convert(value, _stored_leaf, 0)
+    return _convert(value, _stored_leaf, ())
 
 
-def _convert(value: Any, leaf: Callable[[Any], Any], depth: int) -> Any:
+def _convert(value: Any, leaf: Callable[[Any], Any], around: tuple[int, ...]) -> Any:
+    """`around` are the ids of the containers that hold `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
+    if kind in _LEAVES or not isinstance(value, _CONTAINERS):
+        return leaf(value)
+    if id(value) in around:
+        return CYCLE
+    if len(around) >= MAX_DEPTH:
+        return TOO_DEEP
+    around = (*around, id(value))
     if kind is dict or isinstance(value, Mapping):
-        if depth >= MAX_DEPTH:
-            return TOO_DEEP
-        return {_key(k): _convert(v, leaf, depth + 1) for k, v in value.items()}
-    if kind is list or kind is tuple:
-        if depth >= MAX_DEPTH:
-            return TOO_DEEP
-        return [_convert(v, leaf, depth + 1) for v in value]
-    return leaf(value)
+        return {_key(k): _convert(v, leaf, around) for k, v in value.items()}
+    return [_convert(v, leaf, around) for v in value]
 
 
 def _key(key: Any) -> str:
-    return escape_surrogates(key if isinstance(key, str) else str(key))
+    if type(key) is str and key.isascii():
+        return key
+    return escape_surrogates(key if isinstance(key, str) else _spelled(key))
+
+
+def _spelled(value: Any) -> str:
+    """The `repr` of an object; a hexadecimal number where Python refuses to write its digits."""
+    try:
+        if isinstance(value, float):
+            return float.__repr__(value)
+        return repr(value)
+    except Exception:  # noqa: BLE001 - foreign code, and what it returned must be recorded
+        return hex(value) if isinstance(value, int) else f"<{type(value).__name__}>"
 
 
 def _plain_leaf(value: Any) -> Any:
@@ -79,21 +105,22 @@ def _plain_leaf(value: Any) -> Any:
         return value
     if isinstance(value, int) and -_PLAIN_INT <= value <= _PLAIN_INT:
         return int(value)
-    return escape_surrogates(value if isinstance(value, str) else repr(value))
+    return escape_surrogates(value if isinstance(value, str) else _spelled(value))
 
 
 def _stored_leaf(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if _STORED_INT_MIN <= value <= _STORED_INT_MAX else {"$int": str(value)}
+        fits = _STORED_INT_MIN <= value <= _STORED_INT_MAX
+        return int(value) if fits else {"$int": _spelled(value)}
     if isinstance(value, float):
-        return value if math.isfinite(value) else {"$float": repr(value)}
+        return float(value) if math.isfinite(value) else {"$float": _spelled(value)}
     if isinstance(value, str):
         return _stored_text(value)
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(value).decode()}
-    return {"$repr": escape_surrogates(repr(value))}
+    return {"$repr": escape_surrogates(_spelled(value))}
 
 
 def _stored_text(text: str) -> Any:
@@ -101,4 +128,4 @@ def _stored_text(text: str) -> Any:
         text.encode()
     except UnicodeEncodeError:
         return {"$text": base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()}
-    return text
+    return str.__str__(text)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from remora.memory import delta as make
+from remora.memory import results
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, plain
 from remora.memory.delta import PacketDelta
@@ -17,7 +18,6 @@ from remora.memory.packet import (
     DecisionPacket,
     Excerpt,
     NewAction,
-    Outcome,
 )
 from remora.memory.projection import apply
 from remora.memory.prompt import shown_context
@@ -27,7 +27,6 @@ from remora.memory.summarizers import DefaultSummarizer, Summarizer
 Hook = Callable[[DecisionPacket], PacketDelta | None]
 _TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
 _CAPPED = ("goal", "node_summary", "state_summary")
-_OUTCOMES = frozenset({"success", "error", "partial"})
 
 
 def estimate_tokens(text: str) -> int:
@@ -92,20 +91,21 @@ class ContextManager:
 
         Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
         the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
-        A missing summary or knowledge comes from the tool's summarizer, else the default.
+        A missing summary or knowledge comes from the tool's summarizer, else the default. Values
+        of the wrong kind are passed over: whatever a tool returned, there is a delta.
         """
-        tool = str(tool_result.get("tool", ""))
-        raw = tool_result.get("raw_output")
-        error = _error_of(tool_result, raw)
-        outcome = _outcome_of(tool_result, error)
+        tool = results.text(tool_result.get("tool"))
         action = make.new_action(
-            tool, dict(tool_result.get("args") or {}), self._summary(tool, tool_result), outcome
+            tool,
+            results.arguments(tool_result),
+            self._summary(tool, tool_result),
+            results.outcome_of(tool_result),
         )
-        facts = self._knowledge(tool, tool_result, outcome)
+        facts = self._knowledge(action, tool_result)
         return PacketDelta(
             add_action=action,
             update_knowledge=make.knowledge(facts) if facts else UNSET,
-            set_error=_error_set(self.packet, action, error, outcome),
+            set_error=_error_set(self.packet, action, tool_result),
             **self._optional(tool_result),
         )
 
@@ -118,11 +118,15 @@ class ContextManager:
         return shown_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Ask each hook in turn what to change, apply it, and return what was changed."""
+        """Ask each hook in turn what to change, apply it, and return what was changed.
+
+        The deltas returned are to be recorded; they are the hooks' own with all caps applied.
+        """
         deltas = []
         for hook in hooks:
-            delta = hook(self.packet)
-            if delta is not None:
+            said = hook(self.packet)
+            if said is not None:
+                delta = make.capped(said)
                 self.packet = apply(self.packet, delta)
                 deltas.append(delta)
         return deltas
@@ -134,80 +138,61 @@ class ContextManager:
         return self._summarizers.get(tool) or DefaultSummarizer(tool)
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
-        said = tool_result.get("summary")
-        if isinstance(said, str) and said:
-            return said
-        return self._summarizer(tool).summarize(raw_of(tool_result))
+        said = results.stated_summary(tool_result)
+        return said or results.text(self._summarizer(tool).summarize(raw_of(tool_result)))
 
-    def _knowledge(
-        self, tool: str, tool_result: Mapping[str, Any], outcome: Outcome
-    ) -> dict[str, Any]:
+    def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         said = tool_result.get("knowledge_delta")
         if isinstance(said, Mapping):
             return dict(said)
-        if outcome == "error" and tool not in self._summarizers:
+        if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
-        return self._summarizer(tool).extract_knowledge(raw_of(tool_result))
+        return results.mapping(self._summarizer(action.tool).extract_knowledge(raw_of(tool_result)))
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
-        if (items := tool_result.get("diagnostics")) is not None:
-            given["diagnostics"] = make.diagnostics(list(items))
+        if (found := tool_result.get("diagnostics")) is not None:
+            given["diagnostics"] = make.diagnostics(results.items(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
-            given["candidate_actions"] = tuple(
-                make.candidate(a["tool"], dict(a.get("args") or {}), str(a.get("reason") or ""))
-                for a in actions
-            )
+            given["candidate_actions"] = results.candidates(actions)
         if (text := tool_result.get("state_summary")) is not None:
-            given["state_summary"] = make.one_line(str(text), GOAL_LIMIT)
-        if (found := tool_result.get("excerpt")) is not None:
-            given["excerpt"] = self._excerpt(found)
-        if (extensions := tool_result.get("extensions")) is not None:
-            given["extensions"] = plain(dict(extensions))
+            given["state_summary"] = make.one_line(results.text(text), GOAL_LIMIT)
+        if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
+            given["excerpt"] = self._excerpt(excerpt)
+        if isinstance(extensions := tool_result.get("extensions"), Mapping):
+            given["extensions"] = plain(extensions)
         return given
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """At most a third of the limit: lines are dropped from the end."""
         room = self.packet_size_limit // 3
-        lines = str(found.get("text", "")).removesuffix("\n").split("\n")
+        lines = results.text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
         while low < high:  # the most lines that fit, at least one
             middle = (low + high + 1) // 2
-            if self._count(plain("\n".join(lines[:middle]))) <= room:
+            if self._count("\n".join(lines[:middle])) <= room:
                 low = middle
             else:
                 high = middle - 1
-        first = found.get("lines") or [1, 1]
+        kept = self._clip_line("\n".join(lines[:low]), room)
         return make.excerpt(
-            str(found.get("ref", "")),
-            str(found.get("path", "")),
-            int(first[0]),
-            self._clip_line("\n".join(lines[:low]), room),
+            results.text(found.get("ref")),
+            results.text(found.get("path")),
+            results.first_line(found),
+            kept + "\n",  # so that an empty last line stays one
         )
 
     def _clip_line(self, text: str, room: int) -> str:
-        while "\n" not in text and len(text) > 1 and self._count(plain(text)) > room:
+        while "\n" not in text and len(text) > 1 and self._count(text) > room:
             text = text[: len(text) // 2]
         return text
 
 
-def _error_of(tool_result: Mapping[str, Any], raw: Any) -> str | None:
-    error = tool_result.get("error")
-    if not error and isinstance(raw, Mapping):
-        error = raw.get("error")
-    return str(error) if error else None
-
-
-def _outcome_of(tool_result: Mapping[str, Any], error: str | None) -> Outcome:
-    outcome = tool_result.get("outcome")
-    if outcome in _OUTCOMES:
-        return outcome  # type: ignore[no-any-return]
-    return "error" if error else "success"
-
-
 def _error_set(
-    packet: DecisionPacket, action: NewAction, error: str | None, outcome: Outcome
-) -> Any:
-    if outcome == "error":
-        return make.error_text(error or action.summary or f"{action.tool} failed")
+    packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
+) -> str | UnsetType | None:
+    """The error of a failed result, or one that was stated beside any outcome; else it clears."""
+    if action.outcome == "error" or results.stated_error(tool_result):
+        said = results.error_of(tool_result) or action.summary or f"{action.tool} failed"
+        return make.error_text(said)
     return None if packet.last_error is not None else UNSET

@@ -1,11 +1,13 @@
 """What one event changes in the packet; an absent key changes nothing."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
 
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, escape_surrogates, plain
 from remora.memory.packet import (
     GOAL_LIMIT,
     MAX_DIAGNOSTICS,
@@ -57,16 +59,16 @@ def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
 
 
 def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first 20 items, texts cut to 200 characters, other values as knowledge is."""
+    """The first 20 items, each cut to 200 characters (of canonical JSON where it is no text)."""
     return tuple(
-        one_line(item, SUMMARY_LIMIT) if isinstance(item, str) else knowledge_value(item)
+        one_line(item, SUMMARY_LIMIT) if isinstance(item, str) else _cut(plain(item), SUMMARY_LIMIT)
         for item in items[:MAX_DIAGNOSTICS]
     )
 
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
     """Facts with every value plain and cut to 500 characters of canonical JSON."""
-    return {plain(str(key)): knowledge_value(value) for key, value in facts.items()}
+    return {escape_surrogates(str(key)): knowledge_value(value) for key, value in facts.items()}
 
 
 def knowledge_value(value: Any) -> Any:
@@ -74,16 +76,7 @@ def knowledge_value(value: Any) -> Any:
 
     A string is cut as text, so that what is left reads as it did.
     """
-    value = plain(value)
-    text = canonical(value).decode()
-    if len(text) <= VALUE_LIMIT:
-        return value
-    if not isinstance(value, str):
-        value = text
-    cut = clip(value, VALUE_LIMIT - 2)
-    while (excess := len(canonical(cut).decode()) - VALUE_LIMIT) > 0:  # escapes take room too
-        cut = clip(cut, max(1, len(cut) - (excess + 1) // 2))
-    return cut
+    return _cut(plain(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
@@ -99,5 +92,49 @@ def error_text(text: str | None) -> str | None:
     return None if text is None else one_line(text, GOAL_LIMIT)
 
 
+def capped(delta: PacketDelta) -> PacketDelta:
+    """`delta` as it would be had it been made here: plain values, every cap applied."""
+    given = {key: value for key, value in asdict(delta).items() if value is not UNSET}
+    return replace(delta, **{key: _CAPS[key](v) for key, v in given.items() if key in _CAPS})
+
+
+def _capped_excerpt(given: Excerpt | None) -> Excerpt | None:
+    return given and replace(
+        given, ref=plain(given.ref), path=plain(given.path), text=plain(given.text)
+    )
+
+
+def _capped_candidates(given: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    return tuple(candidate(c.tool, c.args, c.reason) for c in given)
+
+
+def _capped_action(given: NewAction) -> NewAction:
+    return new_action(given.tool, given.args, given.summary, given.outcome)
+
+
+def _cut(value: Any, limit: int) -> Any:
+    text = canonical(value).decode()
+    if len(text) <= limit:
+        return value
+    cut = clip(value if isinstance(value, str) else text, limit - 2)
+    while (excess := len(canonical(cut).decode()) - limit) > 0:
+        cut = clip(cut, len(cut) - (excess + 5) // 6)  # an escape takes at most 6 characters
+    return cut
+
+
 def _capped_argument(value: Any) -> Any:
     return clip(value, SUMMARY_LIMIT) if isinstance(value, str) else knowledge_value(value)
+
+
+_CAPS: dict[str, Callable[[Any], Any]] = {
+    "state_summary": error_text,
+    "excerpt": _capped_excerpt,
+    "candidate_actions": _capped_candidates,
+    "diagnostics": diagnostics,
+    "add_action": _capped_action,
+    "update_knowledge": knowledge,
+    "set_error": error_text,
+    "hub_context": plain,
+    "hub_freshness": plain,
+    "extensions": plain,
+}

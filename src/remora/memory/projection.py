@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from remora.memory.canonical import canonical
+from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Event, payload
 from remora.memory.packet import (
@@ -110,14 +110,14 @@ def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -
 
 
 def _evicted(facts: dict[str, Fact]) -> dict[str, Fact]:
-    size = len(canonical(facts))
+    size = canonical_size(facts)
     while len(facts) > MAX_KNOWLEDGE_KEYS or size > MAX_KNOWLEDGE_BYTES:
         front = next((key for key in facts if key not in PINNED), None)
         if front is None:
             break
         fact = facts.pop(front)
         # two braces surround the one entry; a comma joined it to the rest
-        size -= len(canonical({front: fact})) - 2 + (1 if facts else 0)
+        size -= canonical_size({front: fact}) - 2 + (1 if facts else 0)
     return facts
 
 
@@ -143,5 +143,10 @@ def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def _merged(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    merged = {**extensions, **new}
-    return {key: value for key, value in merged.items() if value is not None}
+    merged = dict(extensions)
+    for key, value in new.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.memory.delta import PacketDelta
+from remora.memory.results import items, mapping, text
 
 _CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
@@ -22,7 +23,8 @@ def delta_of_seed(
     """The delta of a plain-dict event; an event that changes nothing gives an empty one."""
     kind = event.get("type")
     if kind == "turn_start":
-        return PacketDelta(turn=int(event.get("turn") or 0))
+        turn = event.get("turn")
+        return PacketDelta(turn=turn) if type(turn) is int else PacketDelta()
     if kind != "tool_result":
         return PacketDelta()
     return delta_for(_tool_result(event))
@@ -34,7 +36,7 @@ def raw_of(tool_result: Mapping[str, Any]) -> Any:
 
 
 def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
-    data: Mapping[str, Any] = event.get("data") or {}
+    data = mapping(event.get("data"))
     result: dict[str, Any] = {
         "tool": event.get("tool") or event.get("tool_name") or "",
         "raw_output": data.get("raw_output", event.get("raw_output")),
@@ -51,11 +53,10 @@ def _read_summary_delta(result: dict[str, Any], said: Any) -> None:
     """Shape 2: the newest action is the summary; keys it does not know are facts."""
     if not isinstance(said, Mapping):
         return
-    actions = said.get("recent_actions") or said.get("recent_history") or []
+    actions = items(said.get("recent_actions") or said.get("recent_history"))
     if actions:
-        result["summary"] = str(actions[-1])
-    knowledge = said.get("knowledge")
-    facts = dict(knowledge) if isinstance(knowledge, Mapping) else {}
+        result["summary"] = text(actions[-1])
+    facts = mapping(said.get("knowledge"))
     facts |= {key: value for key, value in said.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
     if said.get("last_error"):
@@ -67,7 +68,7 @@ def _read_delta(result: dict[str, Any], said: Any) -> None:
     if not isinstance(said, Mapping):
         return
     if said.get("add_history"):
-        result["summary"] = str(said["add_history"])
-    result["knowledge_delta"] = dict(said.get("update_knowledge") or {})
+        result["summary"] = text(said["add_history"])
+    result["knowledge_delta"] = mapping(said.get("update_knowledge"))
     if said.get("set_error"):
         result["error"] = said["set_error"]

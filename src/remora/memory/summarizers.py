@@ -1,10 +1,11 @@
 """Tool output to summary and knowledge, for tools that do not say it themselves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from remora.memory.canonical import canonical, plain
+from remora.memory.packet import clip
 
 ENTRY_LIMIT = 490
 """Characters of one grouped knowledge entry."""
@@ -90,7 +91,7 @@ class DefaultSummarizer(Summarizer):
         groups: dict[str, dict[str, None]] = {}
         for path, text in _facts(plain(raw_result)):
             groups.setdefault(path, {})[text] = None
-        entries = _entries([f"{path}={','.join(texts)}" for path, texts in groups.items()])
+        entries = _entries(groups)
         names = [self.tool, *(f"{self.tool}.{n}" for n in range(2, MAX_ENTRIES + 1))]
         return dict(zip(names, entries, strict=False))
 
@@ -121,11 +122,11 @@ def _leaf(item: Any) -> str:
     return " ".join(item.split()) if isinstance(item, str) else canonical(item).decode()
 
 
-def _entries(groups: list[str]) -> list[str]:
+def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
     """The groups joined by `;` into as few entries as their size allows, in order."""
     entries: list[str] = []
-    for group in groups:
-        for piece in _pieces(group):
+    for path, texts in groups.items():
+        for piece in _pieces(path, texts):
             if entries and len(entries[-1]) + 1 + len(piece) <= ENTRY_LIMIT:
                 entries[-1] += ";" + piece
             else:
@@ -133,15 +134,14 @@ def _entries(groups: list[str]) -> list[str]:
     return entries
 
 
-def _pieces(group: str) -> Iterator[str]:
-    """A group cut at its commas where it is longer than an entry, each piece with its path."""
-    path, _, values = group.partition("=")
+def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
+    """`path=text,text`, cut between texts where it is longer than an entry, each with its path."""
     piece = ""
-    for value in values.split(","):
-        longer = f"{piece},{value}" if piece else f"{path}={value}"
+    for text in texts:
+        longer = f"{piece},{text}" if piece else f"{path}={text}"
         if piece and len(longer) > ENTRY_LIMIT:
-            yield piece
-            longer = f"{path}={value}"
+            yield clip(piece, ENTRY_LIMIT)
+            longer = f"{path}={text}"
         piece = longer
     if piece:
-        yield piece[:ENTRY_LIMIT]
+        yield clip(piece, ENTRY_LIMIT)

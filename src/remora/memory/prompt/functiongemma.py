@@ -22,7 +22,7 @@ from remora.memory.prompt.rendered import Rendered
 _DEVELOPER = "You are a model that can do function calling with the following functions"
 _CONTROL = "<start_of_turn> <end_of_turn> <escape> <start_function_declaration> "
 _CONTROL += "<end_function_declaration> <start_function_call> <end_function_call> "
-_CONTROL += "<start_function_response> <end_function_response> <bos> <eos>"
+_CONTROL += "<start_function_response> <end_function_response> <bos> <eos> <pad> <unk> <mask>"
 CONTROL_TOKENS = tuple(_CONTROL.split())
 """Texts that the tokenizer reads as control tokens, so no data may contain them."""
 
@@ -63,7 +63,8 @@ def _object(schema: dict[str, Any]) -> str:
     properties: dict[str, Any] = schema.get("properties", {})
     parts = []
     if properties:
-        inner = ",".join(f"{name}:{_property(properties[name])}" for name in sorted(properties))
+        names = sorted(properties, key=str.lower)  # as the model's own template sorts them
+        inner = ",".join(f"{name}:{_property(properties[name])}" for name in names)
         parts.append(f"properties:{{{inner}}}")
     if required := schema.get("required"):
         parts.append(f"required:[{','.join(map(_escaped, required))}]")

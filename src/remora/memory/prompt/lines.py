@@ -31,7 +31,9 @@ def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
             *_section("Limits", _limits(packet)),
             *_section("Facts", _facts(packet)),
             *_section("Hub", _hub(packet)),
-            *_section("Extensions", (f"{k}: {_text(v)}" for k, v in packet.extensions.items())),
+            *_section(
+                "Extensions", (f"{_text(k)}: {_text(v)}" for k, v in packet.extensions.items())
+            ),
             *_section("Code", _code(packet)),
             *_section("Done", _done(packet)),
             *_section("Findings", map(_text, packet.diagnostics)),
@@ -65,12 +67,12 @@ def _limits(packet: DecisionPacket) -> Iterator[str]:
 
 def _facts(packet: DecisionPacket) -> Iterator[str]:
     for key, fact in packet.knowledge.items():
-        yield f"{key}: {_text(fact.value)}"
+        yield f"{_text(key)}: {_text(fact.value)}"
 
 
 def _hub(packet: DecisionPacket) -> Iterator[str]:
     for node, facts in packet.hub_context.items():
-        yield f"{node}: {_text(facts)}"
+        yield f"{_text(node)}: {_text(facts)}"
 
 
 def _code(packet: DecisionPacket) -> Iterator[str]:
@@ -101,7 +103,8 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 
 
 def _candidates(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    for index, candidate in enumerate(packet.candidate_actions):
+    shown = packet.candidate_actions[: len(LABELS)] if labels else packet.candidate_actions
+    for index, candidate in enumerate(shown):
         mark = f"{LABELS[index]}. " if labels else "- "
         reason = f" - {candidate.reason}" if candidate.reason else ""
         yield mark + _call(candidate.tool, candidate.args) + reason
@@ -112,7 +115,8 @@ def _call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else _json(value)
+    """One line, whatever the value holds: data cannot begin a line of its own."""
+    return value if isinstance(value, str) and value.isprintable() else _json(value)
 
 
 def _json(value: Any) -> str:
