@@ -79,9 +79,9 @@ def _convert(value: Any, leaf: Callable[[Any], Any], around: tuple[int, ...]) ->
     if len(around) >= MAX_DEPTH:
         return TOO_DEEP
     around = (*around, id(value))
-    if kind is dict or isinstance(value, Mapping):
-        return {_key(k): _convert(v, leaf, around) for k, v in value.items()}
-    return [_convert(v, leaf, around) for v in value]
+    if isinstance(value, (list, tuple)):
+        return [_convert(v, leaf, around) for v in value]
+    return {_key(k): _convert(v, leaf, around) for k, v in value.items()}
 
 
 def _key(key: Any) -> str:
