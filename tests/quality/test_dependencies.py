@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_users_and_developers_get_the_same_versions(name: str) -> None:
 def test_the_core_stays_small() -> None:
     # each one more is a decision; raise the number together with a line in docs/dependencies.md
     assert len(pins("core")) <= 30
+
+
+def licence(package: PackageMetadata) -> str:
+    classifiers = [c for c in package.get_all("Classifier") or [] if c.startswith("License ::")]
+    fields = [package.get("License-Expression"), package.get("License"), *classifiers]
+    return " | ".join(field[:80] for field in fields if field)
+
+
+def test_what_users_install_asks_no_more_than_mit_does() -> None:
+    licences = {name: licence(metadata(name)) for name in pins("embedded")}
+    assert [name for name, text in licences.items() if not text or "GPL" in text] == []
 
 
 def test_docs_explain_exactly_the_declared_dependencies() -> None:
