@@ -62,8 +62,8 @@ def test_the_core_stays_small() -> None:
 
 def licence(package: PackageMetadata) -> str:
     classifiers = [c for c in package.get_all("Classifier") or [] if c.startswith("License ::")]
-    fields = [package.get("License-Expression"), package.get("License"), *classifiers]
-    return " | ".join(field[:80] for field in fields if field)
+    named = [f for key in ("License-Expression", "License") for f in package.get_all(key) or []]
+    return " | ".join(field[:80] for field in (*named, *classifiers))
 
 
 def test_what_users_install_asks_no_more_than_mit_does() -> None:
