@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import AgentEnd, Event, RunEnd, decode_event, payload
+from remora.memory.events import AgentEnd, Event, RunEnd, decode_event
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import last_line, lines
 from remora.trace.lock import is_locked
@@ -28,6 +28,10 @@ class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     events: int
     bytes: int
+
+
+class _End(msgspec.Struct):
+    status: str  # all that is read of agent_end: another field may stand as a blob's reference
 
 
 @contextmanager
@@ -118,10 +122,9 @@ def _agent_status(last: Event, path: Path) -> str:
     if last.type != AgentEnd.type:
         return RUNNING if is_locked(path) else INTERRUPTED
     try:
-        end = payload(last)
+        return msgspec.json.decode(last.data, type=_End).status
     except (ValueError, RecursionError) as error:
         raise _damaged(path, None) from error
-    return end.status if isinstance(end, AgentEnd) else DAMAGED
 
 
 def _event(raw: bytes, number: int | None, path: Path) -> Event:

@@ -10,6 +10,8 @@ from remora.memory.events import Event
 _INDENT = "    "
 _SHOWN = 400
 """Characters of a tool's raw output; requests and answers are shown whole."""
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+"""What a terminal would obey is spelled out: a transcript quotes what nobody vouches for."""
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
@@ -40,6 +42,11 @@ class LlmConversationLogger:
 
 
 def _paragraph(event: Event) -> Iterator[str]:
+    for line in _lines_of(event):
+        yield line.translate(_CONTROLS)
+
+
+def _lines_of(event: Event) -> Iterator[str]:
     try:
         data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
