@@ -121,9 +121,13 @@ class Beneath:
         """A descriptor of the folder that holds `rel`, and the last name; `make` makes folders."""
         *above, name = _parts(rel)
         with _told(rel):
-            if make:
+            try:
+                folder = self._open("/".join(above), _FOLDER)
+            except FileNotFoundError:
+                if not make:
+                    raise
                 self._make(above)
-            folder = self._open("/".join(above), _FOLDER)
+                folder = self._open("/".join(above), _FOLDER)
         try:
             yield folder, os.fsencode(name)
         finally:

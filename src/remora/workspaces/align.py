@@ -1,0 +1,104 @@
+"""Where two versions of a file differ: the hunks that lead from one to the other."""
+
+import bisect
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import msgspec
+
+_DEAR = 4_000_000  # line pairs beyond which an exact comparison of a stretch takes seconds
+
+_Lines = Sequence[bytes]
+_Pair = tuple[int, int]
+
+
+class Hunk(msgspec.Struct, frozen=True):
+    """Lines `start` to before `end` of the old version became `lines`; indexes count from 0."""
+
+    start: int
+    end: int
+    lines: tuple[bytes, ...]
+
+
+def hunks(old: _Lines, new: _Lines) -> list[Hunk]:
+    """The hunks in order, with at least one unchanged line between any two."""
+    found: list[Hunk] = []
+    at_old = at_new = 0
+    for one, other in [*_pairs(old, new, 0, 0), (len(old), len(new))]:
+        if (one, other) != (at_old, at_new):
+            found.append(Hunk(at_old, one, tuple(new[at_new:other])))
+        at_old, at_new = one + 1, other + 1
+    return found
+
+
+def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
+    """Indexes of lines that stayed, ascending on both sides.
+
+    Common ends first, then lines that occur once on both sides (a changed function is not
+    matched to its neighbour's blank lines), and only what is between those line by line.
+    """
+    head = _common(zip(old, new, strict=False))
+    old_left, new_left = old[head:], new[head:]
+    tail = _common(zip(reversed(old_left), reversed(new_left), strict=False))
+    old_left, new_left = old_left[: len(old_left) - tail], new_left[: len(new_left) - tail]
+    found = [(old_at + i, new_at + i) for i in range(head)]
+    found += _middle(old_left, new_left, old_at + head, new_at + head)
+    ends = len(old) - tail, len(new) - tail
+    return found + [(old_at + ends[0] + i, new_at + ends[1] + i) for i in range(tail)]
+
+
+def _common(pairs: Iterator[tuple[bytes, bytes]]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
+    if not old or not new:
+        return []
+    anchors = _rising(_unique(old, new))
+    if not anchors:
+        return [(old_at + i, new_at + j) for i, j in _compared(old, new)]
+    found: list[_Pair] = []
+    i = j = 0
+    for one, other in [*anchors, (len(old), len(new))]:
+        found += _pairs(old[i:one], new[j:other], old_at + i, new_at + j)
+        if one < len(old):
+            found.append((old_at + one, new_at + other))
+        i, j = one + 1, other + 1
+    return found
+
+
+def _unique(old: _Lines, new: _Lines) -> list[_Pair]:
+    """Lines that occur exactly once on each side, in the old order."""
+    in_old, in_new = Counter(old), Counter(new)
+    where = {line: j for j, line in enumerate(new) if in_new[line] == 1}
+    return [(i, where[line]) for i, line in enumerate(old) if in_old[line] == 1 and line in where]
+
+
+def _rising(pairs: list[_Pair]) -> list[_Pair]:
+    """The longest run of pairs whose second numbers rise too (patience sorting)."""
+    tops: list[int] = []
+    piles: list[int] = []
+    before: list[int] = []
+    for index, (_, value) in enumerate(pairs):
+        pile = bisect.bisect_left(tops, value)
+        tops[pile : pile + 1] = [value]
+        piles[pile : pile + 1] = [index]
+        before.append(piles[pile - 1] if pile else -1)
+    chain: list[_Pair] = []
+    index = piles[-1] if piles else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]
+
+
+def _compared(old: _Lines, new: _Lines) -> list[_Pair]:
+    in_place = [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if a == b]
+    if len(old) * len(new) > _DEAR:
+        return in_place if len(old) == len(new) else []
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    found = [(a + i, b + i) for a, b, size in blocks for i in range(size)]
+    # lines edited in place must not be taken for moved ones among repeated lines
+    return in_place if len(old) == len(new) and len(in_place) >= len(found) else found

@@ -1,0 +1,86 @@
+"""What stands in a tree, hashing only files whose status moved since the last look."""
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+JUNK = frozenset({"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"})
+# a change within one tick of the file system's clock may leave no trace in the status
+_TICK_NS = 20_000_000
+
+
+class Seen(msgspec.Struct, frozen=True, array_like=True):
+    """A file's content and the status it had when it was hashed, begun at `at` (ns, wall clock)."""
+
+    sha256: str
+    mode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    at: int
+
+    def still(self, status: os.stat_result) -> bool:
+        """Whether the status proves that nobody has written since."""
+        return (
+            status.st_ctime_ns == self.ctime_ns
+            and status.st_mtime_ns == self.mtime_ns
+            and status.st_size == self.size
+            and status.st_ino == self.inode
+            and self.ctime_ns < self.at - _TICK_NS
+        )
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """Regular files, folders, what tools leave behind, and what is neither file nor folder."""
+
+    files: dict[str, Seen]
+    folders: list[str]
+    junk: list[str]
+    odd: list[str]
+
+
+def scan(tree: Path, known: Mapping[str, Seen]) -> Scan:
+    """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError."""
+    at = time.time_ns()
+    found = Scan({}, [], [], [])
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(f"{tree}/{prefix}") as entries:
+            for entry in entries:
+                path = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    (found.junk if entry.name in JUNK else found.folders).append(path)
+                    if entry.name not in JUNK:
+                        waiting.append(path + "/")
+                elif entry.is_file(follow_symlinks=False):
+                    found.files[path] = _seen(entry, known.get(path), at)
+                else:
+                    found.odd.append(path)
+    return found
+
+
+def _seen(entry: os.DirEntry[str], known: Seen | None, at: int) -> Seen:
+    status = entry.stat(follow_symlinks=False)
+    if known and known.still(status):
+        return known
+    return Seen(
+        _hash(entry.path),
+        status.st_mode & 0o7777,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+        at,
+    )
+
+
+def _hash(path: str) -> str:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
