@@ -253,7 +253,7 @@ def test_body_hash_follows_the_body_alone() -> None:
         for text, name in [
             ("def f():\n    x = 1\n    return x\n", "f"),
             ("def g(a):\n    'doc'\n    x = 1\n    return x\n", "g"),
-            ("class A:\n  @d\n  def f(self):\n    '''doc'''\n    x = 1\n    return x\n", "A.f"),
+            ("class A:\n @d\n def f(self):\n  '''doc'''\n  x = 1\n  return x\n", "A.f"),
             ("def f():\r\n    x = 1\r\n    return x", "f"),
         ]
     }

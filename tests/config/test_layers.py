@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from remora.config import Config, api_key, load_config
 from remora.errors import ConfigError, DiskError
@@ -95,6 +96,11 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
     }
 
 
+def test_a_config_is_frozen() -> None:
+    with pytest.raises(ValidationError):
+        Config().runner.max_turns = 1
+
+
 def test_each_layer_overrides_the_one_below(files: Files) -> None:
     layers: dict[str, Any] = {
         "user": "runner: {max_turns: 1}\nmodel: {retries: 1, margin: 2}\nhub: {memory_mb: 99}",
@@ -177,6 +183,8 @@ def test_an_operation_with_nothing_after_it(files: Files) -> None:
 FAULTS = [
     ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
     ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns; the nearest known one is runner.max_turns"),
+    ("keep_days: 3", "unknown key keep_days; the nearest known one is runner.memory.retention.keep_days"),
+    ("\ufeffpython: 3", "remora.yaml:1:9: python: expected text, got 3"),
     ("modell: {}", "remora.yaml:1:1: unknown key modell; the nearest known one is model"),
     ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns; the nearest known one is operations.lint.max_turns"),
     ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected a whole number, got 'many'"),

@@ -132,8 +132,6 @@ class _Walk:
         margin = lines[0][:column]
         lines[-1] = lines[-1][: last.end_col_offset]
         lines[0] = lines[0][column:]
-        if margin.strip():  # `def f(): return 1`
-            margin = b""
         return b"\n".join(line.removeprefix(margin) for line in lines)
 
 

@@ -28,7 +28,7 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
     """At most `n` of `names` that look like `name`, best first; node keys may be among them."""
-    matcher = SequenceMatcher(b=name.removeprefix("node:").casefold(), autojunk=False)
+    matcher = SequenceMatcher(b=name.removeprefix("node:").casefold())
     scored = ((_closeness(matcher, candidate), candidate) for candidate in set(names))
     near = sorted((-score, candidate) for score, candidate in scored if score >= _NEAR)
     return tuple(candidate for _, candidate in near[:n])

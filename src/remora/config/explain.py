@@ -31,7 +31,7 @@ def explain(error: ValidationError, model: type[BaseModel], marked: Marked) -> l
     found: dict[Where, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path, _ = place_of(marked, detail["loc"])
-        if detail["type"] in {"missing", "extra_forbidden"}:
+        if detail["type"] == "missing":
             path = tuple(detail["loc"])
         found.setdefault(path, []).append(detail)
     return [_line(path, details, model, marked) for path, details in found.items()]
@@ -65,7 +65,7 @@ def _likeness(wanted: str, known: str) -> float:
 
 
 def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one.casefold(), other.casefold(), autojunk=False).ratio()
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
 
 
 def _nested(annotation: Any) -> type[BaseModel] | None:

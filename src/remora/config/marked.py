@@ -50,7 +50,7 @@ def read_yaml(source: bytes, name: str) -> Marked:
     Aliases, tags, keys that are not text and repeated keys are errors: ConfigError.
     """
     try:
-        text = source.decode().removeprefix("\ufeff")
+        text = source.decode()
     except UnicodeDecodeError as error:
         place = _place_after(source[: error.start].decode(), name)
         raise ConfigError(f"{place}: not UTF-8 text") from error
