@@ -1,0 +1,217 @@
+"""One JSON spelling, and the forms in which odd values can be hashed and stored."""
+
+import base64
+import json
+import math
+from collections import OrderedDict, namedtuple
+from decimal import Decimal
+from enum import IntEnum, StrEnum
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remora.memory.canonical import (
+    CYCLE,
+    MAX_DEPTH,
+    TOO_DEEP,
+    canonical,
+    canonical_sha256,
+    canonical_size,
+    escape_surrogates,
+    plain,
+    storable,
+)
+from remora.memory.packet import DecisionPacket, Fact, packet_json
+
+
+def dumps(value: Any) -> bytes:
+    """The contract's own words for canonical JSON."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class Word(str):
+    pass
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+class Hostile:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+Point = namedtuple("Point", "x y")
+
+texts = st.text(st.characters(exclude_categories=[])) | st.text(
+    "\ud800\udfffa\x00\x1f\x7f\u2028é😀"
+)
+odd_numbers = st.sampled_from(
+    [1e16, 1e22, 1e-7, 5e-324, -0.0, 1e-5, 0.1, 2**53, 2**63, 2**64, -(2**64)]
+)
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(10**4400, 10**4401),
+    st.floats(),
+    odd_numbers,
+    texts,
+    texts.map(Word),
+    st.binary(max_size=9),
+    st.sampled_from([Colour.RED, Level.LOW, Decimal("1.50"), Point(1, 2.5), {1, 2}]),
+)
+odd_keys = st.one_of(texts, texts.map(Word), st.integers(), st.booleans(), st.none(), st.floats())
+
+
+def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    mappings = st.dictionaries(odd_keys, inner, max_size=4)
+    return st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        mappings,
+        mappings.map(OrderedDict),
+        mappings.map(MappingProxyType),
+    )
+
+
+def nested(value: Any, levels: int) -> Any:
+    for level in reversed(range(levels)):
+        value = [value] if level % 2 else {"k": value}
+    return value
+
+
+anything = st.recursive(leaves, containers, max_leaves=8) | st.builds(
+    nested, leaves, st.integers(55, 75)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(anything)
+def test_what_plain_and_storable_give_has_the_standard_librarys_spelling(value: Any) -> None:
+    for made in (plain(value), storable(value)):
+        assert canonical(made) == dumps(made)
+        assert json.loads(canonical(made)) == made
+        assert canonical_sha256(made) == sha256(dumps(made)).hexdigest()
+
+
+@settings(max_examples=200, deadline=None)
+@given(anything)
+def test_plain_gives_what_a_packet_may_hold(value: Any) -> None:
+    made = plain(value)
+    assert only_plain(made, 0)
+    assert plain(made) == made
+    assert canonical_size(made) == len(dumps(made))
+
+
+def only_plain(value: Any, depth: int) -> bool:
+    if type(value) is dict:
+        keys_hold = all(type(key) is str for key in value)
+        return depth < 64 and keys_hold and all(only_plain(v, depth + 1) for v in value.values())
+    if type(value) is list:
+        return depth < 64 and all(only_plain(v, depth + 1) for v in value)
+    if type(value) is int:
+        return -(2**53) <= value <= 2**53
+    return value is None or type(value) in (bool, str)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (2**53, 2**53),
+        (-(2**53), -(2**53)),
+        (2**53 + 1, "9007199254740993"),
+        (True, True),
+        (1.0, "1.0"),
+        (1e16, "1e+16"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+        ("\ud800x\udfff", r"\ud800x\udfff"),
+        ({"\udc80": 1, 2: None, None: 3}, {r"\udc80": 1, "2": None, "None": 3}),
+        ((1, [2]), [1, [2]]),
+        (b"x", "b'x'"),
+        (Colour.RED, "red"),
+        (Level.LOW, 1),
+        (Point(1, 2.5), [1, "2.5"]),
+        (Hostile(), "<Hostile>"),
+    ],
+)
+def test_plain_forms(value: Any, expected: Any) -> None:
+    made = plain(value)
+    assert (made, type(made)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1.5, 1.5),
+        (math.nan, {"$float": "nan"}),
+        (math.inf, {"$float": "inf"}),
+        (2**64 - 1, 2**64 - 1),
+        (-(2**63), -(2**63)),
+        (2**64, {"$int": "18446744073709551616"}),
+        (b"\x00", {"$bytes": "AA=="}),
+        (Level.LOW, 1),
+        ({1}, {"$repr": "{1}"}),
+        (Hostile(), {"$repr": "<Hostile>"}),
+    ],
+)
+def test_storable_forms(value: Any, expected: Any) -> None:
+    made = storable(value)
+    assert (made, type(made)) == (expected, type(expected))
+
+
+def test_a_text_with_lone_surrogates_is_stored_whole() -> None:
+    made = storable("a\ud800b")
+    assert base64.b64decode(made["$text"]).decode("utf-8", "surrogatepass") == "a\ud800b"
+
+
+def test_a_number_too_long_for_python_to_write_is_spelled_in_hexadecimal() -> None:
+    assert plain(1 << 20_000) == hex(1 << 20_000)
+    assert storable(1 << 20_000) == {"$int": hex(1 << 20_000)}
+
+
+@pytest.mark.parametrize("convert", [plain, storable])
+def test_64_levels_stay_and_a_65th_is_marked(convert: Any) -> None:
+    assert convert(nested("x", MAX_DEPTH)) == nested("x", MAX_DEPTH)
+    assert convert(nested("x", MAX_DEPTH + 1)) == nested(TOO_DEEP, MAX_DEPTH)
+    assert convert(nested([], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
+
+
+@pytest.mark.parametrize("convert", [plain, storable])
+def test_a_container_inside_itself_is_marked(convert: Any) -> None:
+    parent: dict[str, Any] = {"name": "p"}
+    parent["children"] = [{"parent": parent}, {"parent": parent}]
+    children = [{"parent": CYCLE}, {"parent": CYCLE}]
+    assert convert(parent) == {"name": "p", "children": children}
+
+
+@pytest.mark.parametrize("convert", [plain, storable])
+def test_a_container_beside_itself_is_no_cycle(convert: Any) -> None:
+    shared = ["x"]
+    assert convert([shared, shared]) == [["x"], ["x"]]
+
+
+def test_escaped_surrogates_leave_other_text_alone() -> None:
+    assert escape_surrogates("é\\ud800\ud800😀") == "é\\ud800\\ud800😀"
+
+
+def test_a_packets_hash_is_that_of_its_plain_json() -> None:
+    packet = DecisionPacket(goal="é", knowledge={"z": Fact(value=[None, 1], source_turn=2)})
+    assert canonical_sha256(packet) == sha256(dumps(packet_json(packet))).hexdigest()
+    assert canonical(DecisionPacket()).decode() == (
+        '{"agent_id":"","candidate_actions":[],"constraints":{"max_turns":12,"safety":[]},'
+        '"diagnostics":[],"error_count":0,"excerpt":null,"extensions":{},"goal":"",'
+        '"hub_context":{},"hub_freshness":{},"knowledge":{},"last_error":null,"node_id":"",'
+        '"node_summary":"","node_type":"","omitted":{},"operation":"","packet_version":"1.0",'
+        '"recent_actions":[],"run_id":"","state_summary":"","turn":0}'
+    )
