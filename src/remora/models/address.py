@@ -1,0 +1,55 @@
+"""A model server's address: where its endpoints are, and how it may be shown."""
+
+from ipaddress import ip_address
+
+import httpx
+import msgspec
+
+from remora.errors import ConfigError
+
+
+class Address(msgspec.Struct, frozen=True):
+    """`api` holds the OpenAI endpoints (usually `…/v1`), `root` the server's own, if reachable.
+
+    `shown` has neither credentials nor query: it goes into messages and records.
+    """
+
+    api: str
+    root: str | None
+    shown: str
+    loopback: bool
+
+
+def parse_address(base_url: str) -> Address:
+    """Understand a configured `base_url`; without a path, `/v1` is meant. Raises ConfigError."""
+    try:
+        url = httpx.URL(base_url.strip())
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _bad(base_url) from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise _bad(base_url)
+    path = url.path.rstrip("/") or "/v1"
+    bare = url.copy_with(path=path, query=None, fragment=None)
+    root = bare.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else None
+    return Address(
+        api=str(bare),
+        root=str(root).rstrip("/") if root is not None else None,
+        shown=str(bare.copy_with(username=None, password=None)),
+        loopback=_is_loopback(url.host),
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _bad(base_url: str) -> ConfigError:
+    # the text may hold a password before an @: only what follows is repeated
+    shown = base_url.rpartition("@")[2]
+    return ConfigError(
+        f"model.base_url is not an address: {shown!r}",
+        hint="write it as http://HOST:PORT/v1",
+    )

