@@ -1,0 +1,24 @@
+"""`.pym` scripts: loaded, type-checked, run in a sandbox where every limit is set."""
+
+from remora.pym.declare import Input, external
+from remora.pym.limits import Limits
+from remora.pym.outcome import HostCall, ScriptRun, one_line
+from remora.pym.script import Script, examine, load, load_source, replay
+from remora.pym.specs import ExternalSpec, InputSpec, Parameter
+
+__all__ = [
+    "ExternalSpec",
+    "HostCall",
+    "Input",
+    "InputSpec",
+    "Limits",
+    "Parameter",
+    "Script",
+    "ScriptRun",
+    "examine",
+    "external",
+    "load",
+    "load_source",
+    "one_line",
+    "replay",
+]

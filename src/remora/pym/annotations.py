@@ -1,0 +1,82 @@
+"""Annotations of a script's inputs, as JSON Schema."""
+
+import ast
+from typing import Any
+
+Schema = dict[str, Any]
+
+_SCALARS: dict[str, Schema] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "list": {"type": "array"},
+    "List": {"type": "array"},
+    "dict": {"type": "object"},
+    "Dict": {"type": "object"},
+    "None": {"type": "null"},
+}
+
+
+def schema_of(annotation: ast.expr) -> Schema:
+    """The JSON Schema of an annotation; what JSON can't tell apart, or we don't know, is `{}`."""
+    if isinstance(annotation, ast.Constant):
+        return _constant(annotation.value)
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        return _any_of([annotation.left, annotation.right])
+    if isinstance(annotation, ast.Subscript):
+        inner = annotation.slice
+        parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
+        return _generic(_name(annotation.value), parts)
+    return dict(_SCALARS.get(_name(annotation), {}))
+
+
+def _name(node: ast.expr) -> str:
+    """`list` of `list`, `Literal` of `typing.Literal`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _constant(value: object) -> Schema:
+    if value is None:
+        return {"type": "null"}
+    if isinstance(value, str):  # a quoted annotation
+        try:
+            return schema_of(ast.parse(value, mode="eval").body)
+        except SyntaxError:
+            return {}
+    return {}
+
+
+def _generic(name: str, parts: list[ast.expr]) -> Schema:
+    match name:
+        case "Literal":
+            return {"enum": [ast.literal_eval(part) for part in parts]}
+        case "Optional":
+            return _any_of([*parts, ast.Constant(value=None)])
+        case "Union":
+            return _any_of(parts)
+        case "list" | "List" | "Sequence":
+            return _with({"type": "array"}, "items", parts[0])
+        case "dict" | "Dict" | "Mapping":
+            return _with({"type": "object"}, "additionalProperties", parts[-1])
+        case _:
+            return {}
+
+
+def _with(schema: Schema, key: str, part: ast.expr) -> Schema:
+    inner = schema_of(part)
+    return {**schema, key: inner} if inner else schema
+
+
+def _any_of(parts: list[ast.expr]) -> Schema:
+    options: list[Schema] = []
+    for part in parts:
+        option = schema_of(part)
+        options += option.get("anyOf", [option])
+    if {} in options:
+        return {}
+    if all(set(option) == {"type"} for option in options):
+        return {"type": [option["type"] for option in options]}
+    return {"anyOf": options}

@@ -1,0 +1,152 @@
+"""What a script declares, and its source as Monty checks it and as Monty runs it.
+
+Both sources have the lines of the `.pym`, so that every message points into the file itself.
+"""
+
+import ast
+import re
+from typing import NamedTuple
+
+from remora.errors import ScriptError
+from remora.pym.specs import (
+    BadDeclarationError,
+    ExternalSpec,
+    InputSpec,
+    external_spec,
+    input_spec,
+)
+from remora.pym.statements import Span, top_level
+
+ANY = "remora_any"
+
+_IMPORT = re.compile(r"from\s+(?:remora\s*\.\s*pym|grail)\s+import\b")
+_FUTURE = re.compile(r"from\s+__future__\s+import\b")
+_INPUT = re.compile(r"\w+\s*(?::[^=]*)?=\s*Input\s*\(")
+_EXTERNAL = re.compile(r"@\s*external\b")
+_DOCSTRING = re.compile(r"[rR]?[\"']")
+
+
+class Declared(NamedTuple):
+    """What was found, and the two sources: `runs` without declarations, `checks` with them."""
+
+    inputs: tuple[InputSpec, ...]
+    externals: tuple[ExternalSpec, ...]
+    description: str
+    runs: str
+    checks: str
+
+
+def parse(source: str, label: str) -> Declared:
+    """Find the declarations of a script (text with `\\n` line endings).
+
+    Raises ScriptError (syntax or contract) for a declaration that is not one; `label` is the
+    file's name for messages. The rest of the script is not looked at.
+    """
+    found = _Found(source, label)
+    spans = top_level(source)
+    for span in spans:
+        found.take(span)
+    seen: set[str] = set()
+    declared = [(spec.name, spec.line) for spec in found.inputs]
+    for name, line in declared + [(spec.name, spec.line) for spec in found.externals]:
+        if name in seen:
+            raise found.wrong(line, f"`{name}` is declared more than once")
+        seen.add(name)
+    return Declared(
+        tuple(found.inputs),
+        tuple(found.externals),
+        _docstring(spans),
+        "\n".join(found.runs),
+        "\n".join(found.checks),
+    )
+
+
+class _Found:
+    """The declarations so far, and the lines of both sources."""
+
+    def __init__(self, source: str, label: str) -> None:
+        self.label = label
+        self.inputs: list[InputSpec] = []
+        self.externals: list[ExternalSpec] = []
+        self.runs = source.split("\n")
+        self.checks = list(self.runs)
+
+    def wrong(self, line: int, message: str, kind: str = "contract") -> ScriptError:
+        return ScriptError(f"{self.label}:{line}: {message}", kind=kind, line=line)
+
+    def take(self, span: Span) -> None:
+        """Look at one statement; what is no declaration stays as it is."""
+        if not any(sign.match(span.text) for sign in (_IMPORT, _FUTURE, _INPUT, _EXTERNAL)):
+            return
+        statement = self._statement(span)
+        try:
+            if _INPUT.match(span.text):
+                self._input(statement, span)
+            elif _EXTERNAL.match(span.text):
+                self._external(statement, span)
+            else:
+                self._import(statement, span)
+        except BadDeclarationError as error:
+            raise self.wrong(span.first, str(error)) from None
+
+    def _statement(self, span: Span) -> ast.stmt:
+        try:
+            body = ast.parse(span.text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            line = span.first + (getattr(error, "lineno", 0) or 1) - 1
+            detail = getattr(error, "msg", None) or str(error)
+            raise self.wrong(line, detail, "syntax") from None
+        if len(body) != 1:
+            raise self.wrong(span.first, "a declaration needs a line of its own")
+        return body[0]
+
+    def _import(self, statement: ast.stmt, span: Span) -> None:
+        names = statement.names if isinstance(statement, ast.ImportFrom) else []
+        ours = bool(_IMPORT.match(span.text))
+        if ours and any(a.name not in ("external", "Input") or a.asname for a in names):
+            raise BadDeclarationError("import `external` and `Input` only, by those names")
+        _replace(self.runs, span, (statement, statement), "")
+        _replace(self.checks, span, (statement, statement), "")
+
+    def _input(self, statement: ast.stmt, span: Span) -> None:
+        self.inputs.append(input_spec(statement, span.first))
+        _replace(self.runs, span, (statement, statement), "")
+        if isinstance(statement, ast.AnnAssign) and statement.value:
+            _replace(self.checks, span, (statement.value, statement.value), ANY)
+
+    def _external(self, statement: ast.stmt, span: Span) -> None:
+        spec = external_spec(statement, span.first + statement.lineno - 1)
+        self.externals.append(spec)
+        _replace(self.runs, span, (statement, statement), "")
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            ends = (statement.body[0], statement.body[-1])
+            _replace(self.checks, span, ends, "raise NotImplementedError")
+        for lines in (self.runs, self.checks):
+            # up to the `def` there are the decorator and comments only
+            lines[span.first - 1 : spec.line - 1] = [""] * (spec.line - span.first)
+
+
+def _replace(lines: list[str], span: Span, ends: tuple[ast.AST, ast.AST], text: str) -> None:
+    """Put `text` where the nodes from the first of `ends` to the last stand, on as many lines."""
+    start, stop = ends
+    first = span.first + _int(start, "lineno") - 2
+    last = span.first + _int(stop, "end_lineno") - 2
+    before = lines[first].encode()[: _int(start, "col_offset")].decode()
+    after = lines[last].encode()[_int(stop, "end_col_offset") :].decode()
+    if first == last:
+        lines[first] = before + text + after
+    else:
+        lines[first : last + 1] = [before + text, *[""] * (last - first - 1), after]
+
+
+def _int(node: ast.AST, name: str) -> int:
+    return int(getattr(node, name))
+
+
+def _docstring(spans: list[Span]) -> str:
+    if not spans or not _DOCSTRING.match(spans[0].text):
+        return ""
+    try:
+        return ast.get_docstring(ast.parse(spans[0].text)) or ""
+    except (SyntaxError, ValueError):
+        return ""

@@ -1,0 +1,20 @@
+"""The two words a `.pym` script imports so that editors understand it; they do nothing."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def external(function: _F) -> _F:
+    """Mark a function that the host implements; its body is `...` or a docstring."""
+    return function
+
+
+def Input(name: str, *, default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
+    """Declare an argument of the script: `path: str = Input("path")`.
+
+    Without `default` the argument is required. `description` is what a model reads about it.
+    Outside a run there is no value, so this gives the default.
+    """
+    return default

@@ -1,0 +1,86 @@
+"""How much a script may use, and the worker processes that hold it to that."""
+
+import functools
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from pydantic_monty import Monty, MontySession
+
+if TYPE_CHECKING:
+    from pydantic_monty import OSPolicy, ResourceLimits
+
+REQUEST_TIMEOUT_S = 60.0  # the last resort: a worker that does not answer is killed
+_CHECKOUT_TIMEOUT_S = 120.0
+_RUNS_PER_WORKER = 1000
+_MIB = 1024 * 1024
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run of a script may use; every limit is always in force.
+
+    `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 50);
+    `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames;
+    `host_calls`: calls of externals; the bytes of what it printed and of its result (and of
+    each call's arguments and answer), as JSON.
+    """
+
+    duration_s: float = 5.0
+    wall_s: float = 300.0
+    memory_mb: int = 64
+    recursion: int = 200
+    host_calls: int = 200
+    print_bytes: int = 65536
+    result_bytes: int = 4 * _MIB
+
+    def __post_init__(self) -> None:
+        if not 0 < self.duration_s <= REQUEST_TIMEOUT_S - 10:
+            raise ValueError(f"duration_s must lie in (0, {REQUEST_TIMEOUT_S - 10}]")
+        rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
+        if min(rest) <= 0 or self.host_calls < 0:
+            raise ValueError("limits must be positive")
+
+
+def session(
+    label: str, limits: Limits, *, clock: datetime, seed: int, checks: str | None = None
+) -> MontySession:
+    """A fresh sandbox whose time stands still at `clock` and whose `random` begins at `seed`.
+
+    With `checks` (stub declarations) what is fed is type-checked first.
+    """
+    resources: ResourceLimits = {
+        "max_feed_duration_secs": limits.duration_s,
+        "max_turn_duration_secs": limits.duration_s,
+        "max_memory": limits.memory_mb * _MIB,
+        "max_recursion_depth": limits.recursion,
+        # each call may need a look at its name and a wait for its future
+        "max_suspensions": 3 * limits.host_calls + 100,
+        "max_total_sleep_secs": 0.0,
+    }
+    policy: OSPolicy = {"datetime": clock, "sleep": "zero", "random_start": {"seed": seed}}
+    return _pool(os.getpid()).checkout(
+        script_name=label,
+        limits=resources,
+        os_policy=policy,
+        type_check=checks is not None,
+        type_check_stubs=checks,
+        type_check_format="json",
+        external_modules={},
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(_pid: int) -> Monty:
+    """This process's workers; one more is started where all are busy. A fork has its own.
+
+    They end with this process: a worker whose input ends, ends.
+    """
+    pool = Monty(
+        min_processes=1,
+        max_processes=max(16, 2 * (os.cpu_count() or 1)),
+        checkout_timeout=_CHECKOUT_TIMEOUT_S,
+        request_timeout=REQUEST_TIMEOUT_S,
+        max_checkouts_per_worker=_RUNS_PER_WORKER,
+    )
+    return pool.__enter__()

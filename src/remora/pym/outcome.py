@@ -1,0 +1,103 @@
+"""How a run of a script ended."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from pydantic_monty import (
+    MontyConversionError,
+    MontyCrashedError,
+    MontyError,
+    MontyRuntimeError,
+    MontySyntaxError,
+    MontyTypingError,
+)
+
+from remora.errors import ScriptError
+
+_LINE_LIMIT = 300
+_EXHAUSTED = ("TimeoutError", "MemoryError", "RecursionError")
+_SUSPENSIONS = "RuntimeError: suspension limit"
+_UNSUPPORTED = "NotImplementedError: The monty syntax parser"
+_MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:s|bytes) > ")
+
+
+class HostCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of an external as it happened: JSON values in, JSON value or error out.
+
+    `error` is `Type: message` as the script saw it, null where the call answered.
+    """
+
+    name: str
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    result: Any = None
+    error: str | None = None
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptRun:
+    """What a run gave. `value` is JSON, and null where there is an `error`."""
+
+    value: Any
+    printed: str
+    host_calls: tuple[HostCall, ...]
+    error: ScriptError | None
+    duration_ms: int
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, cut with `…`."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE_LIMIT else line[: _LINE_LIMIT - 1] + "…"
+
+
+def script_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
+    """A Monty error as ours, with the line (less `shift`) in the script's own file."""
+    # what was measured differs from run to run, and a message must not
+    text = _MEASURED.sub(r"\1more than ", str(error))
+    return located(label, _kind(error), text, _line(error, shift))
+
+
+def located(label: str, kind: str, message: str, line: int | None) -> ScriptError:
+    """A ScriptError whose message begins `FILE.pym:LINE: `."""
+    place = label if line is None else f"{label}:{line}"
+    return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
+
+
+def _kind(error: MontyError) -> str:
+    text = str(error)
+    if isinstance(error, MontyCrashedError):
+        return "limit" if error.timed_out else "crashed"
+    if isinstance(error, MontySyntaxError) or text.startswith(_UNSUPPORTED):
+        return "syntax"
+    if isinstance(error, MontyTypingError):
+        return "typing"
+    if isinstance(error, MontyConversionError):
+        return "contract"
+    exhausted = text.split(":", 1)[0] in _EXHAUSTED
+    return "limit" if exhausted or text.startswith(_SUSPENSIONS) else "runtime"
+
+
+def _line(error: MontyError, shift: int) -> int | None:
+    if not isinstance(error, MontyRuntimeError | MontySyntaxError):
+        return None
+    frames = error.traceback()
+    return max(1, frames[-1].line - shift) if frames else None
+
+
+def typing_errors(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
+    """What the type checker objects to, in the order of lines; its warnings are left out."""
+    found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
+    return [
+        located(
+            label,
+            "syntax" if item["code"] == "invalid-syntax" else "typing",
+            f"{item['message']} ({item['code']})",
+            max(1, item["location"]["row"] - shift),
+        )
+        for item in sorted(found, key=lambda item: int(item["location"]["row"]))
+    ]

@@ -1,0 +1,104 @@
+"""Values that cross the border of the sandbox, as JSON has them."""
+
+import math
+from datetime import date, time, timedelta
+from typing import Any
+
+import msgspec
+
+_DEPTH = 200
+_INT_LIMIT = 2**63  # what every JSON reader and writer here takes as a number
+
+
+class NotPlainError(Exception):
+    """A value that JSON can't hold; the message says what it is."""
+
+
+class TooLargeError(Exception):
+    """A value whose JSON is longer than the limit."""
+
+
+class _Budget:
+    """How many characters may still come."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.left = limit
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise TooLargeError(f"larger than {self.limit} bytes")
+
+
+def plain(value: Any, *, limit: int) -> Any:
+    """`value` as JSON values of at most about `limit` bytes.
+
+    Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
+    their `repr`. Anything else raises NotPlainError. Sharing is undone, and it is counted: a
+    value built to explode (lists that hold one list many times) raises TooLargeError.
+    """
+    return _plain(value, _Budget(limit), 0)
+
+
+def _plain(value: Any, budget: _Budget, depth: int) -> Any:
+    if depth > _DEPTH:
+        raise NotPlainError(f"nested deeper than {_DEPTH} levels")
+    if isinstance(value, str):
+        budget.spend(_size(value))
+        return value
+    if isinstance(value, dict):
+        return _mapping(value, budget, depth)
+    if isinstance(value, list | tuple | set | frozenset):
+        return _sequence(value, budget, depth)
+    found = _scalar(value)
+    budget.spend(_size(found) if isinstance(found, str) else 5)
+    return found
+
+
+def _size(text: str) -> int:
+    return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
+
+
+def _mapping(value: dict[Any, Any], budget: _Budget, depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, item in value.items():
+        name = key if isinstance(key, str) else _key(key)
+        budget.spend(_size(name) + 2)
+        made[name] = _plain(item, budget, depth + 1)
+    return made
+
+
+def _key(key: object) -> str:
+    if key is None or isinstance(key, bool | int | float):
+        return msgspec.json.encode(_scalar(key)).decode().strip('"')
+    raise NotPlainError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
+
+
+def _sequence(value: Any, budget: _Budget, depth: int) -> list[Any]:
+    budget.spend(2 + len(value))
+    made = [_plain(item, budget, depth + 1) for item in value]
+    if isinstance(value, set | frozenset):
+        made.sort(key=msgspec.json.encode)
+    return made
+
+
+def _scalar(value: object) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -_INT_LIMIT <= value < _INT_LIMIT else _digits(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    raise NotPlainError(f"a value of type {type(value).__name__}, which JSON lacks")
+
+
+def _digits(value: int) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python refuses to write thousands of digits
+        return hex(value)

@@ -1,0 +1,209 @@
+"""A `.pym` script: loaded once, checked once, run as often as needed."""
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic_monty import CollectString, MontyError
+
+from remora.errors import NotFound, ScriptError
+from remora.pym.answers import Live, Recorded
+from remora.pym.arguments import Arguments
+from remora.pym.check import problems
+from remora.pym.declarations import parse
+from remora.pym.drive import Answer, Drive
+from remora.pym.limits import Limits, session
+from remora.pym.outcome import HostCall, ScriptRun, located, script_error
+from remora.pym.plain import NotPlainError, TooLargeError, plain
+from remora.pym.specs import ExternalSpec, InputSpec
+
+SOURCE_LIMIT = 1024 * 1024
+_LAST_CHARACTER = 3  # bytes that a cut before a whole character may leave
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """A script that Monty takes. `path` is null for one that came as text; `label` names it in
+    messages; `sha256` is of its bytes; `description` is its docstring; `source` what is run."""
+
+    name: str
+    path: Path | None
+    label: str
+    sha256: str
+    description: str
+    inputs: tuple[InputSpec, ...]
+    externals: tuple[ExternalSpec, ...]
+    source: str = field(repr=False)
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """What the script may be given."""
+        return Arguments(self.inputs)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The inputs as a JSON Schema of type object, in declared order."""
+        return self.arguments.schema
+
+    def run(
+        self,
+        inputs: Mapping[str, Any],
+        externals: Mapping[str, Callable[..., Any]],
+        *,
+        limits: Limits,
+        clock: datetime,
+        seed: int,
+    ) -> ScriptRun:
+        """Run the script; whatever it does, the outcome is a value.
+
+        `externals` are the functions it was granted, plain ones for `async def` externals too.
+        The clock stands still at `clock` (with a time zone); `random` begins at `seed`. Any
+        thread may call this.
+        """
+        answer = Live(externals, limit=limits.result_bytes)
+        return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
+
+
+def load(path: Path, *, name: str | None = None) -> Script:
+    """Read and check a script; its name is the file's, unless given.
+
+    Raises NotFound where there is no such file, ScriptError for the first thing wrong in it.
+    """
+    return _good(examine(path, name=name))
+
+
+def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
+    """Check a script that comes as text. Raises ScriptError."""
+    label = path.name if path else f"{name}.pym"
+    return _good(_examine(source.encode("utf-8", "surrogatepass"), name, path, label))
+
+
+def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
+    """The script, null if it can't be run, and all that is wrong with it. Raises NotFound."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(SOURCE_LIMIT + 1)
+    except OSError as error:
+        message = f"cannot read the script {path}: {error.strerror}"
+        raise NotFound(message, hint="give the path of a `.pym` file") from None
+    return _examine(raw, name or path.stem, path, path.name)
+
+
+def _good(found: tuple[Script | None, list[ScriptError]]) -> Script:
+    script, errors = found
+    if script is None:
+        raise errors[0]
+    return script
+
+
+def _examine(
+    raw: bytes, name: str, path: Path | None, label: str
+) -> tuple[Script | None, list[ScriptError]]:
+    try:
+        declared = parse(_text(raw, label), label)
+    except ScriptError as error:
+        return None, [error]
+    bad = Arguments(declared.inputs).bad_default()
+    errors = [located(label, "typing", bad[1], bad[0].line)] if bad else []
+    errors += problems(label, declared.runs, declared.checks)
+    if errors:
+        return None, errors
+    script = Script(
+        name=name,
+        path=path,
+        label=label,
+        sha256=hashlib.sha256(raw).hexdigest(),
+        description=declared.description,
+        inputs=declared.inputs,
+        externals=declared.externals,
+        source=declared.runs,
+    )
+    return script, []
+
+
+def _text(raw: bytes, label: str) -> str:
+    if len(raw) > SOURCE_LIMIT:
+        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", None)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise located(label, "syntax", "not UTF-8", line) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def replay(
+    script: Script,
+    inputs: Mapping[str, Any],
+    host_calls: Sequence[HostCall],
+    *,
+    limits: Limits,
+    clock: datetime,
+    seed: int,
+) -> ScriptRun:
+    """Run a script against a recording: same inputs, clock, seed and calls, same outcome.
+
+    A call that differs from the recorded one ends it with an error of kind contract.
+    """
+    answer = Recorded(host_calls)
+    made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
+    if made.error is None and answer.count < len(host_calls):
+        message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
+        error = located(script.label, "contract", message, None)
+        return dataclasses.replace(made, value=None, error=error)
+    return made
+
+
+def _run(
+    script: Script,
+    inputs: Mapping[str, Any],
+    answer: Answer,
+    *,
+    limits: Limits,
+    clock: datetime,
+    seed: int,
+) -> ScriptRun:
+    began = time.perf_counter()
+    drive = Drive(script.label, script.externals, answer, limits)
+    printed = CollectString(limits.print_bytes)
+    value, error = None, None
+    try:
+        given = _inputs(script, inputs, limits)
+        with session(script.label, limits, clock=clock, seed=seed) as sandbox:
+            raw = drive.run(sandbox, script.source, given, printed)
+        value = plain(raw, limit=limits.result_bytes)
+    except MontyError as failed:
+        error = script_error(failed, script.label)
+        if len(printed.output.encode("utf-8", "replace")) >= limits.print_bytes - _LAST_CHARACTER:
+            message = f"printed more than {limits.print_bytes} bytes"
+            error = located(script.label, "limit", message, None)
+    except ScriptError as refused:
+        error = refused
+    except NotPlainError as odd:
+        error = located(script.label, "contract", f"the result cannot be JSON: {odd}", None)
+    except TooLargeError as large:
+        error = located(script.label, "limit", f"the result is {large}", None)
+    return ScriptRun(
+        value=value,
+        printed=printed.output,
+        host_calls=tuple(drive.calls),
+        error=error,
+        duration_ms=round((time.perf_counter() - began) * 1000),
+    )
+
+
+def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    problem = script.arguments.problem(inputs)
+    if problem:
+        raise located(script.label, "contract", problem, None)
+    try:
+        filled: dict[str, Any] = plain(script.arguments.filled(inputs), limit=limits.result_bytes)
+    except (NotPlainError, TooLargeError) as error:
+        raise located(script.label, "contract", f"an argument is {error}", None) from None
+    return filled

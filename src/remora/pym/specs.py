@@ -1,0 +1,111 @@
+"""The records of what a script declares: its inputs and its externals."""
+
+import ast
+from typing import Any
+
+import msgspec
+
+from remora.pym.annotations import schema_of
+
+
+class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One argument of a script. `schema` is the JSON Schema of its annotation."""
+
+    name: str
+    schema: dict[str, Any]
+    required: bool
+    default: Any = None
+    description: str = ""
+    line: int
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """One parameter of an external; `annotation` is its source, empty where there is none."""
+
+    name: str
+    annotation: str
+    required: bool
+
+
+class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that the host implements, as the script declares it."""
+
+    name: str
+    params: tuple[Parameter, ...]
+    returns: str
+    is_async: bool
+    line: int
+
+
+class BadDeclarationError(Exception):
+    """A declaration that is not one; the message says how it should look."""
+
+
+def input_spec(statement: ast.stmt, line: int) -> InputSpec:
+    """The input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
+    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+        raise BadDeclarationError('an input has a type: `name: str = Input("name")`')
+    name = statement.target.id
+    if not isinstance(statement.value, ast.Call):
+        raise BadDeclarationError("an input is nothing but a call of Input")
+    positional, named = _literals(statement.value, name)
+    if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
+        raise BadDeclarationError("Input takes a name, default= and description=")
+    if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
+        raise BadDeclarationError(f'an input is named as its variable: `{name} = Input("{name}")`')
+    return InputSpec(
+        name=name,
+        schema=schema_of(statement.annotation),
+        required="default" not in named,
+        default=named.get("default"),
+        description=str(named.get("description", "")),
+        line=line,
+    )
+
+
+def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        positional = [ast.literal_eval(arg) for arg in call.args]
+        named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except ValueError:
+        message = f"the arguments of Input for `{name}` must be literals"
+        raise BadDeclarationError(message) from None
+    return positional, named
+
+
+def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
+    """The function that `@external def …` declares. Raises BadDeclarationError."""
+    if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        raise BadDeclarationError("@external marks a function")
+    if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
+        raise BadDeclarationError("an external has no decorator but `@external`")
+    if not all(_is_empty(part) for part in statement.body):
+        raise BadDeclarationError("the host implements an external; its body is `...`")
+    return ExternalSpec(
+        name=statement.name,
+        params=_parameters(statement.args),
+        returns=ast.unparse(statement.returns) if statement.returns else "",
+        is_async=isinstance(statement, ast.AsyncFunctionDef),
+        line=line,
+    )
+
+
+def _is_empty(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+def _parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
+    ordered = [*arguments.posonlyargs, *arguments.args]
+    optional = {arg.arg for arg in ordered[len(ordered) - len(arguments.defaults) :]}
+    keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    optional |= {arg.arg for arg, default in keyword if default is not None}
+    return tuple(
+        Parameter(
+            name=arg.arg,
+            annotation=ast.unparse(arg.annotation) if arg.annotation else "",
+            required=arg.arg not in optional,
+        )
+        for arg in [*ordered, *arguments.kwonlyargs]
+    )

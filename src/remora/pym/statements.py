@@ -1,0 +1,130 @@
+"""Where the top-level statements of a script lie, found without parsing what is inside them.
+
+Monty takes syntax that the Python running us may not parse (quotes of one kind nested in an
+f-string, since 3.12), so `ast` can't be asked about a whole script. This scan knows strings,
+comments and brackets only, and never fails: what it can't make out, Monty reports.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_TOKEN = re.compile(r"#[^\n]*|\\\n|\n|\w+|\"\"\"|'''|[ \t\f]+|.", re.DOTALL)
+_BLANK = re.compile(r"#[^\n]*|[ \t\f\n]+")
+_PREFIX = re.compile(r"(?:[rbuft]|[bft]r|r[bft])?", re.IGNORECASE)
+_QUOTE = re.compile(r"\"\"\"|'''|\"|'")
+_PLAIN = {
+    "'": re.compile(r"(?:[^\\\n']|\\.)*'?", re.DOTALL),
+    '"': re.compile(r'(?:[^\\\n"]|\\.)*"?', re.DOTALL),
+    "'''": re.compile(r"(?:[^\\']|\\.|'(?!''))*(?:''')?", re.DOTALL),
+    '"""': re.compile(r'(?:[^\\"]|\\.|"(?!""))*(?:""")?', re.DOTALL),
+}
+_TEXT = re.compile(r"[^\\{}\n'\"]+")
+_NAMED = re.compile(r"\\N\{[^}]*\}")
+
+
+class Span(NamedTuple):
+    """One top-level statement: its lines, from 1 and both included, and their text."""
+
+    first: int
+    last: int
+    text: str
+
+
+def top_level(source: str) -> list[Span]:
+    """The statements that begin at column 0 of a text with `\\n` line endings, in order.
+
+    Decorators belong to what they decorate; comments and blank lines to the statement before
+    them; a clause at column 0 (`else`, `except`) is a span of its own.
+    """
+    lines = source.split("\n")
+    starts: list[int] = []
+    decorating = False
+    for start in _starts(source):
+        if not decorating:
+            starts.append(start)
+        decorating = lines[start - 1].startswith("@")
+    ends = [start - 1 for start in starts[1:]] + [len(lines)] * bool(starts)
+    return [
+        Span(first, last, "\n".join(lines[first - 1 : last]))
+        for first, last in zip(starts, ends, strict=True)
+    ]
+
+
+def _starts(source: str) -> Iterator[int]:
+    at, line, depth, fresh = 0, 1, 0, True
+    while at < len(source):
+        if fresh and not _BLANK.match(source, at):
+            fresh = False
+            if at == 0 or source[at - 1] == "\n":
+                yield line
+        token, end = _next(source, at, 0)
+        line += source.count("\n", at, end)
+        depth = max(0, depth + _step(token))
+        fresh = fresh or (depth == 0 and source[at] == "\n")
+        at = end
+
+
+def _step(token: str) -> int:
+    """How a token changes the depth of brackets."""
+    return (token in ("(", "[", "{")) - (token in (")", "]", "}"))
+
+
+def _next(source: str, at: int, nested: int) -> tuple[str, int]:
+    """The token at `at` (a whole string's is its prefix and quote) and where it ends."""
+    found = _TOKEN.match(source, at)
+    token = found[0] if found else ""
+    prefix = token if _PREFIX.fullmatch(token) else ""
+    quote = _QUOTE.match(source, at + len(prefix))
+    if quote is None:
+        return token, at + len(token)
+    opened = quote.end()
+    if "f" in prefix.lower() or "t" in prefix.lower():
+        end = _formatted_end(source, opened, quote[0], nested + 1, raw="r" in prefix.lower())
+    else:
+        plain = _PLAIN[quote[0]].match(source, opened)
+        end = plain.end() if plain else opened
+    return prefix + quote[0], end
+
+
+def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) -> int:
+    """Where the f-string ends whose text begins at `at`."""
+    while at < len(source) and not source.startswith(quote, at):
+        if source[at] == "\n" and len(quote) == 1:
+            return at
+        if source[at] == "{" and not source.startswith("{{", at):
+            at = _field_end(source, at + 1, quote, nested)
+        else:
+            at = _text_end(source, at, raw=raw)
+    return at + len(quote)
+
+
+def _text_end(source: str, at: int, *, raw: bool) -> int:
+    """Where a piece of an f-string's literal text ends."""
+    named = None if raw else _NAMED.match(source, at)
+    text = named or _TEXT.match(source, at)
+    if text:
+        return text.end()
+    doubled = source.startswith("{{", at)
+    escaped = source[at] == "\\" and source[at + 1 : at + 2] not in ("{", "}")
+    return at + (2 if doubled or escaped else 1)
+
+
+def _field_end(source: str, at: int, quote: str, nested: int) -> int:
+    """Where the replacement field ends whose expression begins at `at`."""
+    if nested > 50:
+        return len(source)
+    depth = 0
+    while at < len(source):
+        if depth == 0 and source[at] in ":}":
+            return _spec_end(source, at, quote, nested) if source[at] == ":" else at + 1
+        token, at = _next(source, at, nested)
+        depth += _step(token)
+    return at
+
+
+def _spec_end(source: str, at: int, quote: str, nested: int) -> int:
+    """Where the field ends whose format specification begins at `at`."""
+    while at < len(source) and source[at] != "}" and not source.startswith(quote, at):
+        at = _field_end(source, at + 1, quote, nested + 1) if source[at] == "{" else at + 1
+    return at + (source[at : at + 1] == "}")
