@@ -13,8 +13,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """How one answer is to be made.
 
     `rank` needs `labels` (one capital letter each), `grammar` needs `grammar` (GBNF),
-    `tool_call` needs `tools`; `completion` is free text up to `stop`. `keep_tokens` are special
-    tokens that the answer's text must still show.
+    `tool_call` needs `tools`; `completion` is free text up to `stop`, FunctionGemma's tokens shown.
     """
 
     strategy: Strategy
@@ -26,7 +25,6 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     stop: tuple[str, ...] = ()
     cache_prompt: bool = True
     tools: tuple[ToolSchema, ...] = ()
-    keep_tokens: tuple[str, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

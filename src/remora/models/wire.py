@@ -10,9 +10,7 @@ from remora.chat import ToolCall, Usage
 from remora.models.counters import tool_declaration
 from remora.models.model import Answer, Decoding, Request
 
-LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
-"""The labels that `rank` lists candidates under, in order: single tokens everywhere."""
-
+_SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
 _BOOST = 100.0
 _SMALLEST = 1e-12
 _RANK_FIELDS = (
@@ -37,9 +35,12 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
     A grammar alone is not enough: the server first samples freely, and when that token happens
     to fit it reports the distribution over the whole vocabulary, where an unlikely label falls
     out of the best `n_probs`. The same large bias on every label leaves their odds among each
-    other untouched and everything else without probability.
+    other untouched and everything else without probability. Raises ValueError for labels
+    that are not single capital letters: only those are one token everywhere.
     """
     labels = decoding.labels
+    if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
+        raise ValueError(f"labels must be single capital letters: {labels}")
     return {
         "prompt": prompt,
         "n_predict": 1,
@@ -78,11 +79,12 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
     body["prompt"] = request.prompt
     if decoding.strategy == "grammar":
         body["grammar"] = decoding.grammar
-    if decoding.keep_tokens:
-        if llama:
-            body["preserved_tokens"] = list(decoding.keep_tokens)
-        else:
-            body["skip_special_tokens"] = False
+    if decoding.strategy == "completion":
+        # servers leave special tokens out of the text, and with them the whole form of a call
+        shown = (
+            {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
+        )
+        body |= shown
     return body
 
 

@@ -1,0 +1,81 @@
+"""Whether a call is one of the granted tools with arguments as its schema says."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.validators import extend
+
+from remora.chat import ToolCall, ToolSchema
+from remora.errors import RemoraError
+from remora.models.grammar import closed
+
+_SHOWN = 60
+
+
+class BadCall(RemoraError):
+    """A model's answer is not a valid call; the message is one line, made to be shown to it."""
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    del checker
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
+_Validator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
+
+
+def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
+    """The granted tool of that name. Raises BadCall naming those that there are."""
+    granted = {tool.name: tool for tool in tools}
+    if name not in granted:
+        raise BadCall(f"unknown tool {shorten(name)}; the tools are {', '.join(granted)}")
+    return granted[name]
+
+
+def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
+    """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
+    _check_names(call, tool)
+    schema = closed(tool.parameters)
+    try:
+        error = best_match(_Validator(schema).iter_errors(call.args))
+    except RecursionError as too_deep:
+        raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
+    if error is not None:
+        raise BadCall(f"{tool.name}: {_reason(error)}")
+    return call
+
+
+def shorten(value: Any) -> str:
+    """`value` as one short line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _check_names(call: ToolCall, tool: ToolSchema) -> None:
+    known = tool.parameters.get("properties", {})
+    for name in tool.parameters.get("required", ()):
+        if name not in call.args:
+            raise BadCall(f"{tool.name}: the argument {name!r} is missing")
+    for name in call.args:
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise BadCall(f"{tool.name}: no argument {shorten(name)}; it takes {takes}")
+
+
+def _reason(error: ValidationError) -> str:
+    where = ".".join(str(step) for step in error.absolute_path)
+    value = shorten(error.instance)
+    wanted: Any = error.validator_value
+    match error.validator:
+        case "type":
+            kinds = wanted if isinstance(wanted, list) else [wanted]
+            return f"{where} must be of type {' or '.join(kinds)}, not {value}"
+        case "enum":
+            return f"{where} must be one of {', '.join(map(repr, wanted))}, not {value}"
+    return f"{where} is {value}, against {error.validator}: {shorten(wanted)}"

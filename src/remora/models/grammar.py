@@ -1,0 +1,221 @@
+"""GBNF for one tool call: `{"tool":"NAME","args":{…}}` without white space, typed by the schemas.
+
+What a grammar cannot say (ranges, patterns, formats, unique items) is checked when the answer is
+parsed. Properties come in declared order, which is also the order a small model was shown.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from remora.chat import ToolSchema
+
+_DIGITS = 15  # every integer of 15 digits is exact as a float too
+_MOST_REPEATS = 2000  # llama.cpp refuses larger bounds
+
+_TERMINALS = {
+    # escapes of surrogates are left out: half of a pair is no text
+    "char": (
+        r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
+        r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
+    ),
+    "hex": "[0-9a-fA-F]",
+    "string": r'"\"" char* "\""',
+    "integer": f'"-"? ("0" | [1-9] [0-9]{{0,{_DIGITS - 1}}})',
+    "number": f'integer ("." [0-9]{{1,{_DIGITS}}})? ([eE] [-+]? [0-9]{{1,2}})?',
+    "boolean": '"true" | "false"',
+    "null": '"null"',
+    "value": "object | array | string | number | boolean | null",
+    "object": r'"{" (member ("," member)*)? "}"',
+    "member": r'string ":" value',
+    "array": r'"[" (value ("," value)*)? "]"',
+}
+_NEEDS = {
+    "string": ("char",),
+    "char": ("hex",),
+    "number": ("integer",),
+    "value": ("object", "array", "string", "number", "boolean", "null"),
+    "object": ("member",),
+    "member": ("string", "value"),
+    "array": ("value",),
+}
+
+
+def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
+    """A grammar whose every sentence is a call of one of `tools`. Raises ValueError for none."""
+    made: dict[str, str] = {}
+    used: set[str] = set()
+    calls = []
+    for number, tool in enumerate(tools):
+        schema = closed(tool.parameters)
+        args = _Rules(f"t{number}", schema, made, used).value(f"t{number}", schema)
+        start = _literal(f'{{"tool":{_json(tool.name)},"args":')
+        calls.append(f"{start} {args} {_q('}')}")
+    if not calls:
+        raise ValueError("a grammar needs at least one tool")
+    lines = [f"root ::= {' | '.join(calls)}"]
+    lines += [f"{name} ::= {body}" for name, body in made.items()]
+    lines += [f"{name} ::= {body}" for name, body in _TERMINALS.items() if name in used]
+    return "\n".join(lines) + "\n"
+
+
+def closed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's parameters are an object without further keys, whatever the schema leaves out."""
+    return {**parameters, "type": "object", "additionalProperties": False}
+
+
+def resolve(ref: str, top: Mapping[str, Any]) -> Any:
+    """What a local `$ref` (`#/$defs/NAME`) points at. Raises ValueError for any other."""
+    found: Any = top
+    start, *steps = ref.split("/")
+    for step in steps:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if start != "#" or not isinstance(found, Mapping) or key not in found:
+            raise ValueError(f"a tool's schema refers to what it does not hold: {ref}")
+        found = found[key]
+    return found
+
+
+class _Rules:
+    """Makes the rules of one tool into `made`, by name, and notes the terminals it `used`."""
+
+    def __init__(
+        self, prefix: str, top: Mapping[str, Any], made: dict[str, str], used: set[str]
+    ) -> None:
+        self._prefix = prefix
+        self._top = top
+        self._made = made
+        self._used = used
+        self._refs: dict[str, str] = {}
+
+    def value(self, name: str, schema: Any) -> str:
+        """An expression (a name, a literal or a group) for what `schema` allows.
+
+        `name` prefixes the rules made for it.
+        """
+        if not isinstance(schema, Mapping):
+            return self._terminal("value")
+        if "$ref" in schema:
+            return self._ref(schema["$ref"])
+        if "const" in schema or "enum" in schema:
+            allowed = schema["enum"] if "enum" in schema else [schema["const"]]
+            return self._rule(name, " | ".join(_literal(_json(v)) for v in allowed))
+        choices = _choices(schema)
+        if choices is None:
+            return self._typed(name, schema)
+        parts = [self.value(f"{name}-{i}", choice) for i, choice in enumerate(choices)]
+        return self._rule(name, " | ".join(parts))
+
+    def _typed(self, name: str, schema: Mapping[str, Any]) -> str:
+        match schema.get("type"):
+            case "string" if "maxLength" in schema or "minLength" in schema:
+                self._terminal("char")
+                span = _span(schema, "minLength", "maxLength")
+                return self._rule(name, rf'"\"" char{span} "\""')
+            case "array":
+                return self._rule(name, self._array(name, schema))
+            case "object":
+                return self._object(name, schema)
+            case str(kind) if kind in _TERMINALS:
+                return self._terminal(kind)
+        return self._terminal("value")
+
+    def _array(self, name: str, schema: Mapping[str, Any]) -> str:
+        item = self.value(f"{name}-i", schema.get("items", {}))
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        if most == 0:
+            return '"[]"'
+        rest = _repeat(max(least - 1, 0), None if most is None else most - 1)
+        items = f'{item} ("," {item}){rest}'
+        return f'"[" {items} "]"' if least else f'"[" ({items})? "]"'
+
+    def _object(self, name: str, schema: Mapping[str, Any]) -> str:
+        properties = schema.get("properties") or {}
+        extra = schema.get("additionalProperties", True)
+        if not properties:
+            if extra is False:
+                return _q("{}")
+            member = f"{self._terminal('string')} {_q(':')} {self.value(f'{name}-v', extra)}"
+            return self._rule(name, f'"{{" ({member} ("," {member})*)? "}}"')
+        required = frozenset(schema.get("required", ()))
+        pairs = [
+            (self._pair(f"{name}-{i}", key, value), key in required)
+            for i, (key, value) in enumerate(properties.items())
+        ]
+        return self._rule(name, f"{_q('{')} {self._members(name, pairs)} {_q('}')}")
+
+    def _pair(self, name: str, key: str, schema: Any) -> str:
+        return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
+
+    def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
+        """Pairs in order with commas between those that are there.
+
+        `after` is what may follow once a member has been written. Before that, each optional
+        pair may be the first one, up to and including the first required one.
+        """
+        after = ""
+        starts: list[str] = []
+        may_be_empty = True
+        for index in range(len(pairs) - 1, -1, -1):
+            pair, is_required = pairs[index]
+            start = f"{pair} {after}".rstrip()
+            starts = [start] if is_required else [start, *starts]
+            may_be_empty = may_be_empty and not is_required
+            following = f'"," {pair} {after}'.rstrip()
+            if not is_required:
+                following = f'("," {pair})? {after}'.rstrip()
+            after = self._rule(f"{name}-r{index}", following) if index else ""
+        group = f"({' | '.join(starts)})" if len(starts) > 1 else starts[0]
+        return f"({' | '.join(starts)})?" if may_be_empty else group
+
+    def _ref(self, ref: str) -> str:
+        """One rule per definition, named before it is made: recursion stays recursion."""
+        if ref not in self._refs:
+            name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"
+            self._made[name] = self.value(f"{name}-b", resolve(ref, self._top))
+        return self._refs[ref]
+
+    def _rule(self, name: str, body: str) -> str:
+        self._made[name] = body
+        return name
+
+    def _terminal(self, name: str) -> str:
+        if name not in self._used:
+            self._used.add(name)
+            for needed in _NEEDS.get(name, ()):
+                self._terminal(needed)
+        return name
+
+
+def _choices(schema: Mapping[str, Any]) -> list[Any] | None:
+    """The alternatives of a union, as schemas of their own."""
+    for word in ("anyOf", "oneOf"):
+        if isinstance(schema.get(word), list):
+            return list(schema[word])
+    kinds = schema.get("type")
+    return [{**schema, "type": kind} for kind in kinds] if isinstance(kinds, list) else None
+
+
+def _span(schema: Mapping[str, Any], least: str, most: str) -> str:
+    return _repeat(schema.get(least, 0), schema.get(most))
+
+
+def _repeat(least: int, most: int | None) -> str:
+    """`*`, `{m,}` or `{m,n}`; a bound that the server would refuse is left to the parser."""
+    least = min(least, _MOST_REPEATS)
+    if most is None or most > _MOST_REPEATS:
+        return f"{{{least},}}" if least else "*"
+    return f"{{{least},{most}}}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _literal(text: str) -> str:
+    """`text` as a GBNF literal."""
+    return _q(text.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _q(escaped: str) -> str:
+    return f'"{escaped}"'

@@ -1,0 +1,187 @@
+"""Which model is used: a configured address, else the embedded one, never a silent third."""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from remora.errors import ConfigError, ModelError
+from remora.models import weights
+from remora.models.address import Address, parse_address
+from remora.models.client import Limits, OpenAIClient, ServerFacts
+from remora.models.embedded import CAPABILITIES, CONTEXT, EmbeddedModel, require_engine
+from remora.models.model import Answer, Model, Request, TokenCounter
+from remora.models.probe import Door, counter_for, probe
+
+_PROBE_S = 10.0
+_LOOK_S = 0.3
+_USUAL_PORTS = (8080, 11434, 1234, 8000)
+
+
+class ModelSettings(Protocol):
+    """The part of the configuration's `model` section that chooses and treats a server."""
+
+    @property
+    def provider(self) -> str:
+        """`auto`, `openai` or `embedded`."""
+
+    @property
+    def base_url(self) -> str | None:
+        """A configured address."""
+
+    @property
+    def name(self) -> str | None:
+        """The model's name on that server."""
+
+    @property
+    def exact(self) -> bool:
+        """No prompt cache, one request at a time."""
+
+    @property
+    def timeout_s(self) -> float:
+        """For one attempt."""
+
+    @property
+    def retries(self) -> int:
+        """Further attempts."""
+
+    @property
+    def max_concurrency(self) -> int:
+        """Requests at one time."""
+
+
+def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
+    """The model that the configuration names. Synchronous; close it with `aclose`.
+
+    A configured address is asked what it can do (once, some milliseconds); the embedded server
+    starts with the first question. Raises ModelError if the address cannot be reached or the
+    embedded model cannot run, ConfigError if the settings make no sense.
+    """
+    limits = Limits(
+        timeout_s=settings.timeout_s,
+        retries=settings.retries,
+        max_concurrency=1 if settings.exact else settings.max_concurrency,
+    )
+    base_url = _configured(settings)
+    if base_url is None:
+        return EmbeddedModel(cache, exact=settings.exact, limits=limits)
+    door = Door(parse_address(base_url), key=api_key, timeout_s=min(_PROBE_S, settings.timeout_s))
+    try:
+        facts = probe(door, name=settings.name)
+    except BaseException:
+        door.close()
+        raise
+    return RemoteModel(door, facts, key=api_key, limits=limits, exact=settings.exact)
+
+
+class RemoteModel:
+    """A `Model` behind a configured address: the client, and a connection for counting."""
+
+    def __init__(
+        self, door: Door, facts: ServerFacts, *, key: str | None, limits: Limits, exact: bool
+    ) -> None:
+        self.name = facts.name
+        self.capabilities = facts.capabilities
+        self.context = facts.context
+        self.counter: TokenCounter = counter_for(facts, door.post)
+        self._door = door
+        self._exact = exact
+        self._client = OpenAIClient(door.address, facts, self.counter, key=key, limits=limits)
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model in the record."""
+        return self._client.describe()
+
+    async def ask(self, request: Request) -> Answer:
+        """One answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        if self._exact:
+            decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
+            request = msgspec.structs.replace(request, decoding=decoding)
+        return await self._client.ask(request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+        self._door.close()
+
+
+def status(settings: ModelSettings, *, cache: Path, api_key: str | None) -> dict[str, Any]:
+    """The document of `model status --json`. Starts nothing, generates at most one token.
+
+    Never raises for a model that cannot be used: `reachable` is false and `error` says why.
+    """
+    state = weights.check(cache)
+    base_url = _configured(settings)
+    document: dict[str, Any] = {
+        "provider": "embedded" if base_url is None else "openai",
+        "base_url": None,
+        "name": weights.MODEL if base_url is None else settings.name,
+        "reachable": False,
+        "context": None,
+        "capabilities": {},
+        "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
+        "error": None,
+    }
+    try:
+        if base_url is None:
+            return document | _embedded_status(cache)
+        address = parse_address(base_url)
+        return document | {"base_url": address.shown} | _remote_status(address, settings, api_key)
+    except ModelError as error:
+        shown = {} if base_url is None else {"base_url": parse_address(base_url).shown}
+        return document | shown | {"error": {"message": error.message, "hint": error.hint}}
+
+
+def listening() -> list[str]:
+    """Addresses of this machine's usual ports where a model server answers: only a suggestion."""
+    found = []
+    for port in _USUAL_PORTS:
+        address = parse_address(f"http://127.0.0.1:{port}/v1")
+        door = Door(address, key=None, timeout_s=_LOOK_S)
+        try:
+            answer = door.try_json("GET", f"{address.api}/models")
+        except ModelError:
+            continue
+        finally:
+            door.close()
+        if isinstance(answer, dict) and isinstance(answer.get("data"), list):
+            found.append(address.api)
+    return found
+
+
+def _configured(settings: ModelSettings) -> str | None:
+    """The address to use; null means the embedded model."""
+    if settings.provider == "embedded":
+        return None
+    if settings.provider == "openai" and settings.base_url is None:
+        raise ConfigError(
+            "model.provider is openai, but there is no address",
+            hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
+        )
+    return settings.base_url
+
+
+def _embedded_status(cache: Path) -> dict[str, Any]:
+    require_engine()
+    weights.require(cache)
+    return {
+        "reachable": True,
+        "context": CONTEXT,
+        "capabilities": msgspec.to_builtins(CAPABILITIES),
+    }
+
+
+def _remote_status(
+    address: Address, settings: ModelSettings, api_key: str | None
+) -> dict[str, Any]:
+    door = Door(address, key=api_key, timeout_s=min(_PROBE_S, settings.timeout_s))
+    try:
+        facts = probe(door, name=settings.name)
+    finally:
+        door.close()
+    return {
+        "name": facts.name,
+        "reachable": True,
+        "context": facts.context,
+        "capabilities": msgspec.to_builtins(facts.capabilities),
+    }

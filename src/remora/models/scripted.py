@@ -1,0 +1,83 @@
+"""A model that answers from a script: for tests, demonstrations and repeated runs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from remora.chat import ToolCall, Usage
+from remora.errors import ModelError
+from remora.models.client import count
+from remora.models.counters import UpperBound
+from remora.models.model import Answer, Capabilities, Request, TokenCounter
+
+Reply = str | ToolCall | Mapping[str, float]
+"""A text, a native tool call, or the scores of labels (natural-log probabilities)."""
+
+
+class ScriptedModel:
+    """Gives `answers` one after the other, or what a function of the request returns.
+
+    Every request is kept in `requests`. Usage is what `counter` counts, so nothing looks
+    truncated. Running out of answers is a ModelError, as is an answer that is an error.
+    """
+
+    context: int | None = None
+
+    def __init__(
+        self,
+        answers: Sequence[Reply | ModelError] | Callable[[Request], Reply | ModelError],
+        *,
+        name: str = "scripted",
+        capabilities: Capabilities | None = None,
+        counter: TokenCounter | None = None,
+    ) -> None:
+        self.name = name
+        self.capabilities = capabilities or Capabilities(
+            rank=True, grammar=True, completions=True, tokenize=False
+        )
+        self.counter: TokenCounter = counter or UpperBound()
+        self.requests: list[Request] = []
+        self._answers = answers
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model in the record."""
+        return {"provider": "scripted", "name": self.name, "counter": self.counter.name}
+
+    async def ask(self, request: Request) -> Answer:
+        """The next answer of the script."""
+        self.requests.append(request)
+        reply = self._reply(request)
+        if isinstance(reply, ModelError):
+            raise reply
+        usage = Usage(prompt_tokens=count(self.counter, request))
+        return _answer(reply, usage=usage, model=self.name)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+    def _reply(self, request: Request) -> Reply | ModelError:
+        if callable(self._answers):
+            return self._answers(request)
+        asked = len(self.requests)
+        if asked > len(self._answers):
+            raise ModelError(
+                f"the script has {len(self._answers)} answers, this is question {asked}"
+            )
+        return self._answers[asked - 1]
+
+
+def _answer(reply: Reply, *, usage: Usage, model: str) -> Answer:
+    match reply:
+        case str():
+            raw: dict[str, Any] = {"text": reply}
+            return Answer(text=reply, usage=usage, finish_reason="stop", model=model, raw=raw)
+        case ToolCall():
+            raw = {"call": {"tool": reply.tool, "args": reply.args}}
+            return Answer(
+                text="", call=reply, usage=usage, finish_reason="tool_calls", model=model, raw=raw
+            )
+    scores = dict(reply)
+    best = max(scores, key=scores.__getitem__)
+    raw = {"scores": scores}
+    return Answer(
+        text=best, scores=scores, usage=usage, finish_reason="limit", model=model, raw=raw
+    )
