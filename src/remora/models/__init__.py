@@ -1,7 +1,4 @@
-"""Models: one client for all servers, the embedded one, decoding, parsing, counting.
-
-Start at `remora.models.provider.open_model`. Nothing heavy is loaded by importing this package.
-"""
+"""Models: one client for all servers, the embedded one, decoding, parsing, counting."""
 
 from remora.models.model import (
     Answer,
@@ -12,6 +9,8 @@ from remora.models.model import (
     TokenCounter,
     truncated,
 )
+from remora.models.provider import listening, open_model, status
+from remora.models.scripted import ScriptedModel
 
 __all__ = [
     "Answer",
@@ -19,6 +18,10 @@ __all__ = [
     "Decoding",
     "Model",
     "Request",
+    "ScriptedModel",
     "TokenCounter",
+    "listening",
+    "open_model",
+    "status",
     "truncated",
 ]

@@ -105,31 +105,36 @@ class RemoteModel:
         self._door.close()
 
 
-def status(settings: ModelSettings, *, cache: Path, api_key: str | None) -> dict[str, Any]:
-    """The document of `model status --json`. Starts nothing, generates at most one token.
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """`document` is what `model status --json` prints; `problem` says why it is not reachable."""
 
-    Never raises for a model that cannot be used: `reachable` is false and `error` says why.
+    document: dict[str, Any]
+    problem: ModelError | None
+
+
+def status(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Status:
+    """Whether the configured model could be asked now, and what it can do.
+
+    Starts nothing; a server at an address generates one token at most. A model that cannot be
+    used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.
     """
-    state = weights.check(cache)
     base_url = _configured(settings)
+    address = None if base_url is None else parse_address(base_url)
+    state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": "embedded" if base_url is None else "openai",
-        "base_url": None,
-        "name": weights.MODEL if base_url is None else settings.name,
+        "provider": "embedded" if address is None else "openai",
+        "base_url": None if address is None else address.shown,
+        "name": weights.MODEL if address is None else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
-        "error": None,
     }
     try:
-        if base_url is None:
-            return document | _embedded_status(cache)
-        address = parse_address(base_url)
-        return document | {"base_url": address.shown} | _remote_status(address, settings, api_key)
-    except ModelError as error:
-        shown = {} if base_url is None else {"base_url": parse_address(base_url).shown}
-        return document | shown | {"error": {"message": error.message, "hint": error.hint}}
+        facts = _embedded(cache) if address is None else _remote(address, settings, api_key)
+    except ModelError as problem:
+        return Status(document=document, problem=problem)
+    return Status(document=document | facts, problem=None)
 
 
 def listening() -> list[str]:
@@ -161,7 +166,7 @@ def _configured(settings: ModelSettings) -> str | None:
     return settings.base_url
 
 
-def _embedded_status(cache: Path) -> dict[str, Any]:
+def _embedded(cache: Path) -> dict[str, Any]:
     require_engine()
     weights.require(cache)
     return {
@@ -171,9 +176,7 @@ def _embedded_status(cache: Path) -> dict[str, Any]:
     }
 
 
-def _remote_status(
-    address: Address, settings: ModelSettings, api_key: str | None
-) -> dict[str, Any]:
+def _remote(address: Address, settings: ModelSettings, api_key: str | None) -> dict[str, Any]:
     door = Door(address, key=api_key, timeout_s=min(_PROBE_S, settings.timeout_s))
     try:
         facts = probe(door, name=settings.name)
