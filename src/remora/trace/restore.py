@@ -88,7 +88,7 @@ class _Changes(msgspec.Struct):
     changes: tuple[Change, ...] = ()
 
 
-class _Base(msgspec.Struct):
+class _Base(msgspec.Struct, frozen=True):
     files: dict[str, Any] = {}
 
 

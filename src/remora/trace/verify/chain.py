@@ -11,16 +11,19 @@ _CANDIDATES = 3
 
 class ChainCheck:
     """Follows the chain over raw bytes. After a bad line it finds the chain again where it can,
-    so that only the line that was changed is named."""
+    so that only the line that was changed is named. `trusted` is about the last line, `sound`
+    about all of them so far."""
 
     def __init__(self, found: Problems) -> None:
         self.head = Head()
         self.sound = True
+        self.trusted = True
         self._found = found
         self._previous = [GENESIS]
 
     def see(self, line: Line) -> Event | None:
         """The event of the line, or None where there is none."""
+        self.trusted = True
         event = self._event(line)
         stated = stated_hash(line.raw)
         computed = [line_hash(previous, line.raw[:-TAIL]) for previous in self._previous]
@@ -43,13 +46,16 @@ class ChainCheck:
             return None
         try:
             line.raw.decode()
-            return decode_event(line.raw)
-        except msgspec.ValidationError as error:
-            self._problem(line, "schema", str(error))
+            msgspec.json.decode(line.raw)
         except (ValueError, RecursionError) as error:
             self._problem(line, "bad_json", str(error))
+            return None
+        try:
+            return decode_event(line.raw)
+        except (ValueError, RecursionError) as error:
+            self._problem(line, "schema", str(error))
         return None
 
     def _problem(self, line: Line, kind: Kind, detail: str) -> None:
-        self.sound = False
+        self.sound = self.trusted = False
         self._found.add(line.number, kind, detail)

@@ -7,7 +7,7 @@ import msgspec
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import decode_event
-from remora.trace.folder import TraceFolder
+from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import lines
 from remora.trace.reader import last_event, opened
 from remora.trace.verify.anchors import RunAnchors
@@ -59,7 +59,7 @@ class _Everything:
         return msgspec.structs.replace(report, problems=tuple(problems))
 
     def agent(self, path: Path) -> StreamReport:
-        run_id = _run_id(path)
+        run_id = _run_id(path) or self._run_that_names(stream_id(path))
         report = self._agent(path, run_id)
         if any(problem.kind == "anchor" for problem in report.problems) and self._grown(run_id):
             report = self._agent(path, run_id)  # the run wrote on after it was read
@@ -72,6 +72,14 @@ class _Everything:
         return verify_stream(
             Target(path=path, stores=self._stores, run=run, anchored=run_id is not None)
         )
+
+    def _run_that_names(self, agent_id: str) -> str | None:
+        """The run of a stream that no longer says whose it is."""
+        for path in self._folder.run_streams():
+            anchors = self._read_run(path)[1]
+            if agent_id in anchors.started or agent_id in anchors.anchors:
+                return stream_id(path)
+        return None
 
     def _read_run(self, path: Path) -> tuple[int, RunAnchors, StreamReport]:
         if path.name not in self._runs:

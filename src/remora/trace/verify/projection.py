@@ -75,7 +75,7 @@ class ProjectionCheck:
         try:
             strategy = str(request.decoding.get("strategy", ""))
             rendered = render(request.renderer, shown, self._tools, strategy)
-            messages = msgspec.to_builtins(rendered.messages)
+            messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "prompt", f"cannot be rendered: {_named(error)}")

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import (
     PAYLOADS,
     VERSION,
@@ -39,20 +39,26 @@ class SchemaCheck:
         self._started = False
         self._ended = False
 
-    def skip(self) -> None:
-        """A line was no event: the number of the next one cannot be told."""
+    def skip(self, line: int, event: Event | None) -> None:
+        """A line is not what it was: nothing that follows can be compared with it."""
+        if event is not None:
+            self._check_seq(line, event)
         self._seq = None
+        self._started = True
 
     def see(self, line: int, event: Event) -> Payload | None:
         """The payload; None for an unknown type or where it cannot be read."""
-        if self._seq is not None and event.seq != self._seq:
-            self._found.add(line, "seq", f"seq is {event.seq} where {self._seq} should be")
+        self._check_seq(line, event)
         self._seq = event.seq + 1
         for detail in filter(
             None, (self._envelope(event), self._identified(event), self._placed(event))
         ):
             self._found.add(line, "schema", detail)
         return self._payload(line, event)
+
+    def _check_seq(self, line: int, event: Event) -> None:
+        if self._seq is not None and event.seq != self._seq:
+            self._found.add(line, "seq", f"seq is {event.seq} where {self._seq} should be")
 
     def _envelope(self, event: Event) -> str | None:
         if event.v != VERSION:
@@ -90,7 +96,6 @@ class SchemaCheck:
 
     def _payload(self, line: int, event: Event) -> Payload | None:
         try:
-            # what no typed decoder reads is decoded once, so that every byte was understood
             if not isinstance(msgspec.json.decode(event.data), dict):
                 self._found.add(line, "schema", "data is not an object")
                 return None
@@ -98,7 +103,7 @@ class SchemaCheck:
         except msgspec.ValidationError as error:
             if self._blobs is not None or b'"$blob"' not in bytes(event.data):
                 self._found.add(line, "schema", str(error))
-        except (NotFound, StreamDamaged):
+        except (NotFound, StreamDamaged, DiskError):
             return None  # the references' check names it
         except (ValueError, RecursionError) as error:
             self._found.add(line, "bad_json", str(error))

@@ -95,7 +95,8 @@ class _Pass:
         if not self._target.anchored:
             return False
         ending = AgentEnding(head=self.head, hashes=self._hashes, end_line=self._end_line)
-        return check_anchors(self._name, ending, self._target.run, self._found)
+        agrees = check_anchors(self._name, ending, self._target.run, self._found)
+        return agrees and self._chain.sound
 
     def _see_last(self, line: Line) -> None:
         if not is_torn(line):
@@ -112,8 +113,8 @@ class _Pass:
         event = self._chain.see(line)
         if line.number in self._wanted:
             self._hashes[line.number] = self._chain.head.hash
-        if event is None:
-            self._schema.skip()
+        if event is None or not self._chain.trusted:
+            self._schema.skip(line.number, event)
             return
         payload = self._schema.see(line.number, event)
         if isinstance(payload, AgentEnd):

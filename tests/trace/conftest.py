@@ -1,0 +1,266 @@
+"""Streams as a runner writes them, for the tests of everything that reads them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.chat import ToolSchema
+from remora.ids import agent_id
+from remora.memory.budget import trim
+from remora.memory.canonical import canonical_sha256
+from remora.memory.delta import PacketDelta, candidate, new_action
+from remora.memory.events import (
+    AgentEnd,
+    AgentError,
+    AgentStart,
+    Change,
+    ContextUpdate,
+    Event,
+    Head,
+    JobEnd,
+    JobStart,
+    ModelRequest,
+    ModelResponse,
+    Payload,
+    RunEnd,
+    RunStart,
+    ToolCalled,
+    ToolResulted,
+    TurnStart,
+)
+from remora.memory.packet import Constraints, DecisionPacket
+from remora.memory.projection import apply
+from remora.memory.prompt import render
+from remora.trace import Identity, StreamWriter, TraceFolder
+
+RUN = "run-1"
+NODE = "node:src/a.py:f"
+AGENT = agent_id("lint", RUN, NODE, 1)
+TOOLS = (ToolSchema(name="apply_fix", parameters={"properties": {"line": {"type": "integer"}}}),)
+BASE = {"src/a.py": b"import os\nimport re\n", "src/gone.py": None}
+
+
+def ticking() -> Callable[[], datetime]:
+    """A clock that goes on by one second each time it is read."""
+    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+    def clock() -> datetime:
+        nonlocal now
+        now += timedelta(seconds=1)
+        return now
+
+    return clock
+
+
+def agent_identity(name: str = AGENT) -> Identity:
+    return Identity(RUN, name, "lint", NODE)
+
+
+class Recorder:
+    """Plays a runner's part: appends, then applies, and remembers what each turn saw and left."""
+
+    def __init__(self, folder: TraceFolder, name: str = AGENT) -> None:
+        self.folder = folder
+        self.writer = StreamWriter.open(
+            folder.agent_stream(name),
+            agent_identity(name),
+            blobs=folder.blobs,
+            objects=folder.objects,
+            clock=ticking(),
+        )
+        self.packet = DecisionPacket(
+            agent_id=name,
+            run_id=RUN,
+            operation="lint",
+            node_id=NODE,
+            goal="no findings",
+            constraints=Constraints(max_turns=12, safety=("parses",)),
+        )
+        self.turn = 0
+        self.files: dict[str, bytes | None] = dict(BASE)
+        self.shown: dict[int, DecisionPacket] = {}
+        self.full: dict[int, DecisionPacket] = {}
+        self.left: dict[int, dict[str, bytes | None]] = {0: dict(self.files)}
+        self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1"))
+
+    def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
+        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        self.packet = apply(self.packet, event.packet_delta)
+        return event
+
+    def start_turn(self, *candidates: dict[str, Any]) -> None:
+        self.turn += 1
+        self.emit(TurnStart(), PacketDelta(turn=self.turn))
+        offered = tuple(candidate("apply_fix", args, "a finding") for args in candidates)
+        self.emit(ContextUpdate(source="candidates"), PacketDelta(candidate_actions=offered))
+
+    def ask(self, steps: int = 0) -> tuple[str, int]:
+        """The request and its answer; what a decision of this turn names."""
+        self.full[self.turn] = self.packet
+        self.shown[self.turn] = shown = trim(self.packet, steps)
+        digest = canonical_sha256(shown)
+        rendered = render("lines/1", shown, TOOLS, "grammar")
+        self.emit(
+            ModelRequest(
+                messages=[msgspec.to_builtins(message) for message in rendered.messages or ()],
+                prompt=rendered.prompt,
+                renderer="lines/1",
+                decoding={"strategy": "grammar"},
+                packet_sha256=digest,
+                trim=steps,
+            )
+        )
+        self.emit(ModelResponse(text='{"tool":"apply_fix","args":{}}'))
+        return digest, steps
+
+    def decide(self, args: dict[str, Any], steps: int = 0) -> None:
+        digest, _ = self.ask(steps)
+        self.emit(
+            ToolCalled(
+                tool="apply_fix", args=args, decided_by="model", packet_sha256=digest, trim=steps
+            )
+        )
+
+    def misunderstand(self, steps: int = 0) -> None:
+        digest, _ = self.ask(steps)
+        self.emit(
+            AgentError(kind="bad_call", message="no call", packet_sha256=digest, trim=steps),
+            PacketDelta(set_error="no call"),
+        )
+        self.end_turn()
+
+    def result(
+        self, changes: dict[str, bytes | None], raw_output: Any = None, **delta: Any
+    ) -> None:
+        recorded = tuple(self._change(p, self.files.get(p), c) for p, c in changes.items())
+        self.files.update(changes)
+        self.emit(
+            ToolResulted(tool="apply_fix", raw_output=raw_output, changes=recorded),
+            PacketDelta(
+                add_action=new_action("apply_fix", {"turn": self.turn}, "fixed", "success"), **delta
+            ),
+        )
+        self.end_turn()
+
+    def end_turn(self) -> None:
+        self.left[self.turn] = dict(self.files)
+        self.writer.end_turn()
+
+    def end(self) -> Head:
+        changed = {p: c for p, c in self.files.items() if c != BASE.get(p)}
+        change_set = tuple(self._change(p, BASE.get(p), c) for p, c in changed.items())
+        self.emit(
+            AgentEnd(
+                status="submitted",
+                stop_reason="submitted",
+                change_set=change_set,
+                change_set_sha256=canonical_sha256(change_set),
+            )
+        )
+        self.writer.close()
+        return self.writer.head
+
+    def _change(self, path: str, before: bytes | None, after: bytes | None) -> Change:
+        return Change(path=path, before=self._put(before), after=self._put(after), mode=0o644)
+
+    def _put(self, content: bytes | None) -> str | None:
+        return None if content is None else self.folder.objects.put(content)
+
+
+def base_files(folder: TraceFolder) -> dict[str, Any]:
+    """The base as `run_start` holds it, its contents stored."""
+    return {
+        path: content and {"sha256": folder.objects.put(content), "mode": 0o644}
+        for path, content in BASE.items()
+    }
+
+
+class RunRecorder:
+    """A run's own stream."""
+
+    def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
+        self.writer = StreamWriter.open(
+            folder.run_stream(run_id),
+            Identity(run_id),
+            blobs=folder.blobs,
+            objects=folder.objects,
+            clock=ticking(),
+        )
+        if not self.writer.head.count:
+            self.emit(RunStart(base={"commit": None, "files": base_files(folder)}))
+
+    @classmethod
+    def reopen(cls, folder: TraceFolder) -> "RunRecorder":
+        """The run's stream, to be continued."""
+        return cls(folder)
+
+    def emit(self, payload: Payload) -> Event:
+        return self.writer.append(payload, turn=0)
+
+    def job_start(self, name: str = AGENT) -> None:
+        self.emit(JobStart(agent_id=name, operation="lint", node_id=NODE))
+
+    def job_end(self, head: Head, name: str = AGENT) -> None:
+        self.emit(
+            JobEnd(agent_id=name, operation="lint", node_id=NODE, status="submitted", head=head)
+        )
+
+    def end(self) -> Head:
+        self.emit(RunEnd(totals={"jobs": 1}))
+        self.writer.close()
+        return self.writer.head
+
+
+def play_agent(folder: TraceFolder, name: str = AGENT) -> Recorder:
+    """A whole job: four turns, one of them misunderstood, two changes, one long output."""
+    agent = Recorder(folder, name)
+    agent.start_turn({"line": 1}, {"line": 2}, {"line": 3})
+    agent.decide({"line": 1}, steps=1)
+    agent.result(
+        {"src/a.py": b"import re\n"},
+        raw_output={"log": "é" * 40_000 + "\nend"},
+        update_knowledge={"F401": "line=1"},
+    )
+    agent.start_turn({"line": 2})
+    agent.misunderstand()
+    agent.start_turn({"line": 2})
+    agent.decide({"line": 2})
+    agent.result({"src/a.py": b"", "src/new.py": b"x = 1\n"}, set_error=None)
+    agent.start_turn()
+    agent.decide({}, steps=1)
+    agent.result({})
+    return agent
+
+
+def play_run(folder: TraceFolder) -> tuple[RunRecorder, Recorder]:
+    """A run of one job, both ended."""
+    run = RunRecorder(folder)
+    run.job_start()
+    agent = play_agent(folder)
+    run.job_end(agent.end())
+    run.end()
+    return run, agent
+
+
+def rechained(lines: list[bytes]) -> bytes:
+    """The bytes of a stream of these lines (without newlines) with every hash made right: what
+    a forger would write who knows the format."""
+    previous, stream = "0" * 64, b""
+    for line in lines:
+        body = line[:-75]
+        previous = sha256(previous.encode() + body).hexdigest()
+        stream += body + b',"hash":"' + previous.encode() + b'"}\n'
+    return stream
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TraceFolder:
+    """A project's fresh `.agentfs/`."""
+    made = TraceFolder(tmp_path)
+    made.create()
+    return made

@@ -1,0 +1,79 @@
+"""Contents by hash: complete or absent, private, checked when read."""
+
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.trace import ObjectStore, TraceFolder
+
+
+def stored(store: ObjectStore, digest: str) -> Path:
+    return store.folder / digest[:2] / digest
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(data=st.binary())
+def test_what_is_put_is_got_by_its_hash_however_often(data: bytes, folder: TraceFolder) -> None:
+    digest = folder.objects.put(data)
+    assert folder.objects.put(data) == digest == sha256(data).hexdigest()
+    assert folder.objects.get(digest) == data
+    assert folder.objects.problem(digest) is None
+    names = [path.name for path in stored(folder.objects, digest).parent.iterdir()]
+    assert names.count(digest) == 1
+    folder.objects.sync()
+
+
+def test_only_the_owner_may_read_it(folder: TraceFolder) -> None:
+    path = stored(folder.objects, folder.objects.put(b"secret"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_no_temporary_file_stays(folder: TraceFolder) -> None:
+    digest = folder.objects.put(b"x")
+    path = stored(folder.objects, digest)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
+    digest = folder.objects.put(b"as it was")
+    stored(folder.objects, digest).write_bytes(b"as it is!")
+    assert folder.objects.problem(digest) == "is not what its name says"
+    with pytest.raises(StreamDamaged):
+        folder.objects.get(digest)
+
+
+def test_putting_again_mends_a_file_that_a_power_cut_emptied(folder: TraceFolder) -> None:
+    digest = folder.objects.put(b"content")
+    stored(folder.objects, digest).write_bytes(b"")
+    folder.objects.put(b"content")
+    assert folder.objects.get(digest) == b"content"
+
+
+@pytest.mark.parametrize("name", ["0" * 64, "../../etc/passwd", "", "ABC", "é" * 64])
+def test_what_is_not_there_is_not_found(name: str, folder: TraceFolder) -> None:
+    with pytest.raises(NotFound):
+        folder.objects.get(name)
+    assert folder.objects.problem(name) is not None
+
+
+@pytest.mark.parametrize("kind", ["file", "prefix", "store"])
+def test_no_link_is_followed(kind: str, folder: TraceFolder, tmp_path: Path) -> None:
+    digest = folder.objects.put(b"mine")
+    path = {
+        "file": stored(folder.objects, digest),
+        "prefix": stored(folder.objects, digest).parent,
+        "store": folder.objects.folder,
+    }[kind]
+    moved = path.rename(tmp_path / "elsewhere")
+    path.symlink_to(moved)
+    with pytest.raises(DiskError, match="link"):
+        folder.objects.get(digest)
+    with pytest.raises(DiskError, match="link"):
+        folder.objects.put(b"mine")
+    assert str(folder.objects.problem(digest)).startswith("cannot be read")

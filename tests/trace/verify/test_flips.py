@@ -1,0 +1,86 @@
+"""No byte of a stream can change unseen."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentEnd, TurnStart
+from remora.trace import TraceFolder
+from remora.trace.verify import StreamReport, Target, verify_all, verify_stream
+from tests.trace.conftest import AGENT, Recorder, RunRecorder, play_run
+
+FLIPS = (0x01, 0x20, 0x80, 0xFF)
+
+
+def small_stream(folder: TraceFolder) -> Path:
+    agent = Recorder(folder)
+    agent.turn = 1
+    agent.emit(TurnStart(), PacketDelta(turn=1))
+    agent.emit(AgentEnd(status="no_change", stop_reason="no_change"))
+    agent.writer.close()
+    return agent.writer.path
+
+
+def write(path: Path, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(content)
+
+
+def check(path: Path, content: bytes, place: int, byte: int, *, of_run: bool = False) -> None:
+    changed = content[:place] + bytes([byte]) + content[place + 1 :]
+    write(path, changed)
+    report: StreamReport = verify_stream(Target(path=path, of_run=of_run))
+    line = content.count(b"\n", 0, place) + 1
+    lines = [problem.line for problem in report.problems]
+    assert line in lines, f"byte {place} of line {line} to {byte:#x}: {report.problems}"
+    assert min(lines) == line
+    # a byte that is no line's end is told on its own line alone, unless it became one
+    if content[place] != 10 and byte != 10:
+        assert set(lines) == {line}
+
+
+def test_every_byte_with_every_bit_flipped_and_as_a_newline(folder: TraceFolder) -> None:
+    path = small_stream(folder)
+    content = path.read_bytes()
+    assert verify_stream(Target(path=path)).ok
+    for place, byte in enumerate(content):
+        for changed in {byte ^ flip for flip in FLIPS} | {10, 0} - {byte}:
+            check(path, content, place, changed)
+    write(path, content)
+    assert verify_stream(Target(path=path)).ok
+
+
+def test_every_byte_of_a_runs_stream(folder: TraceFolder) -> None:
+    run = RunRecorder(folder)
+    run.job_start()
+    path = run.writer.path
+    run.end()
+    content = path.read_bytes()
+    for place, byte in enumerate(content):
+        check(path, content, place, byte ^ 1, of_run=True)
+
+
+@pytest.mark.slow
+def test_every_byte_of_a_whole_job(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    content = path.read_bytes()
+    for place, byte in enumerate(content):
+        check(path, content, place, byte ^ (1 << place % 8))
+
+
+@pytest.mark.parametrize("cut", ["a line", "a byte", "all"])
+def test_a_stream_that_was_cut_is_found_by_its_anchor_or_its_end(
+    cut: str, folder: TraceFolder
+) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    content = path.read_bytes()
+    size = {"a line": content.rindex(b"\n", 0, -1) + 1, "a byte": len(content) - 1, "all": 0}[cut]
+    os.truncate(path, size)
+    (report,) = verify_all(folder, AGENT).streams
+    expected = {"a line": {"anchor"}, "a byte": {"torn_tail", "anchor"}, "all": {"anchor"}}[cut]
+    assert {problem.kind for problem in report.problems} == expected
+    assert report.anchored is False
