@@ -81,10 +81,11 @@ def _convert(value: Any, leaf: Callable[[Any], Any], around: tuple[int, ...]) ->
     around = (*around, id(value))
     if isinstance(value, (list, tuple)):
         return [_convert(v, leaf, around) for v in value]
-    return {_key(k): _convert(v, leaf, around) for k, v in value.items()}
+    return {plain_key(k): _convert(v, leaf, around) for k, v in value.items()}
 
 
-def _key(key: Any) -> str:
+def plain_key(key: Any) -> str:
+    """A key as JSON may have it: text without lone surrogates, other values as their `repr`."""
     if type(key) is str and key.isascii():
         return key
     return escape_surrogates(key if isinstance(key, str) else _spelled(key))

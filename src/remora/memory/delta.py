@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from remora.memory.canonical import canonical, escape_surrogates, plain
+from remora.memory.canonical import canonical, plain, plain_key
 from remora.memory.packet import (
     GOAL_LIMIT,
     MAX_DIAGNOSTICS,
@@ -68,7 +68,7 @@ def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
     """Facts with every value plain and cut to 500 characters of canonical JSON."""
-    return {escape_surrogates(str(key)): knowledge_value(value) for key, value in facts.items()}
+    return {plain_key(key): knowledge_value(value) for key, value in facts.items()}
 
 
 def knowledge_value(value: Any) -> Any:

@@ -76,7 +76,7 @@ def _property(schema: dict[str, Any]) -> str:
     kind = schema.get("type", "string")
     if isinstance(kind, list):  # a nullable type is declared by its other half
         kind = next((k for k in kind if k != "null"), "string")
-    parts = [f"description:{_escaped(schema.get('description', ''))}"]
+    parts = [f"description:{_escaped(schema.get('description') or '')}"]
     if kind == "array":
         items = schema.get("items", {}).get("type", "string")
         parts.append(f"items:{{type:{_escaped(str(items).upper())}}}")

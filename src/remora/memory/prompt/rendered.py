@@ -45,6 +45,13 @@ def shown_context(packet: DecisionPacket) -> dict[str, Any]:
 
 def filled(shown: dict[str, Any]) -> dict[str, Any]:
     """What of `shown` says something: empty fields and the format's version are not rendered."""
+    shown = shown | {
+        "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
+        "candidate_actions": [
+            {k: v for k, v in candidate.items() if v != ""}
+            for candidate in shown["candidate_actions"]
+        ],
+    }
     return {
         key: value
         for key, value in shown.items()
