@@ -1,0 +1,278 @@
+"""The trim list: which single steps, in which order, and that no request passes the limit."""
+
+import random
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from remora.chat import ToolSchema
+from remora.memory import DecisionPacket, PacketDelta, apply
+from remora.memory import delta as make
+from remora.memory.budget import fit, steps, trim
+from remora.memory.canonical import canonical
+from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
+from remora.memory.prompt import Rendered, render
+
+
+def action(turn: int) -> Action:
+    return Action(turn=turn, tool="t", args={}, summary=f"s{turn}", outcome="success")
+
+
+TARGET = "node:p.py:f"
+RICH = DecisionPacket(
+    node_id=TARGET,
+    candidate_actions=tuple(Candidate(tool=f"c{n}") for n in range(4)),
+    excerpt=Excerpt(ref="p", path="p.py", lines=(10, 19), text="\n".join("abcdefghij")),
+    hub_context={"old": 1, TARGET: 2, "new": 3},
+    hub_freshness={"old": "t", TARGET: "t", "bare": "t"},
+    recent_actions=tuple(action(n) for n in range(3)),
+    knowledge={k: Fact(value=k, source_turn=1) for k in ("x", "feedback", "b", "a")},
+    diagnostics=("d0", "d1", "d2"),
+    extensions={"b": 1, "ä": 2, "Z": 3},
+)
+
+
+def left(packet: DecisionPacket) -> dict[str, Any]:
+    """What of each kind is left, in a short spelling."""
+    excerpt = packet.excerpt
+    return {
+        "candidates": "".join(c.tool[1] for c in packet.candidate_actions),
+        "excerpt_lines": excerpt and (excerpt.text.replace("\n", ""), *excerpt.lines),
+        "hub_nodes": [n for n in packet.hub_context if n != TARGET],
+        "fresh": [n for n in packet.hub_freshness if n != TARGET],
+        "actions": [a.turn for a in packet.recent_actions],
+        "knowledge": list(packet.knowledge),
+        "diagnostics": len(packet.diagnostics),
+        "extensions": list(packet.extensions),
+        "hub_facts": TARGET in packet.hub_context or TARGET in packet.hub_freshness,
+    }
+
+
+STEPS: list[tuple[dict[str, Any], str, int]] = [
+    ({"candidates": "012"}, "candidates", 1),
+    ({"candidates": "01"}, "candidates", 2),
+    ({"excerpt_lines": ("abcdefgh", 10, 17)}, "excerpt_lines", 2),
+    ({"excerpt_lines": ("cdefgh", 12, 17)}, "excerpt_lines", 4),
+    ({"excerpt_lines": ("cdef", 12, 15)}, "excerpt_lines", 6),
+    ({"hub_nodes": ["new"], "fresh": ["bare"]}, "hub_nodes", 1),
+    ({"hub_nodes": []}, "hub_nodes", 2),
+    ({"fresh": []}, "hub_nodes", 3),
+    ({"actions": [1, 2]}, "actions", 1),
+    ({"actions": [2]}, "actions", 2),
+    ({"knowledge": ["feedback", "b", "a"]}, "knowledge", 1),
+    ({"knowledge": ["feedback", "a"]}, "knowledge", 2),
+    ({"knowledge": ["feedback"]}, "knowledge", 3),
+    ({"diagnostics": 2}, "diagnostics", 1),
+    ({"diagnostics": 1}, "diagnostics", 2),
+    ({"extensions": ["b", "Z"]}, "extensions", 1),
+    ({"extensions": ["Z"]}, "extensions", 2),
+    ({"extensions": []}, "extensions", 3),
+    ({"hub_facts": False}, "hub_facts", 1),
+]
+
+
+@pytest.mark.parametrize("n", range(len(STEPS) + 1))
+def test_the_first_n_steps_are_those_of_the_list(n: int) -> None:
+    expected, omitted = left(RICH), {}
+    for change, what, count in STEPS[:n]:
+        expected |= change
+        omitted[what] = count
+    trimmed = trim(RICH, n)
+    assert left(trimmed) == expected
+    assert trimmed.omitted == omitted
+
+
+def test_after_the_last_step_nothing_more_goes() -> None:
+    assert len(list(steps(RICH))) == len(STEPS)
+    last = trim(RICH, len(STEPS))
+    assert trim(RICH, 10_000) == last
+    assert list(steps(last)) == []
+
+
+def test_a_packet_with_nothing_to_spare_has_no_steps() -> None:
+    assert list(steps(DecisionPacket(goal="g" * 300, last_error="e" * 300))) == []
+
+
+@pytest.mark.parametrize(("lines", "kept"), [(5, 5), (6, 4), (7, 5), (8, 4), (1, 1)])
+def test_an_excerpt_shrinks_while_more_than_five_lines_are_left(lines: int, kept: int) -> None:
+    text = "\n".join("x" * lines)
+    packet = DecisionPacket(excerpt=Excerpt(ref="", path="", lines=(1, lines), text=text))
+    excerpt = trim(packet, 99).excerpt
+    assert excerpt is not None
+    assert excerpt.text.count("\n") + 1 == kept
+    assert excerpt.lines[1] - excerpt.lines[0] + 1 == kept
+
+
+def test_trimming_is_pure() -> None:
+    before = canonical(RICH)
+    assert trim(RICH, 7) == trim(RICH, 7)
+    assert canonical(RICH) == before
+    assert trim(RICH, 0) is RICH
+
+
+def size(packet: DecisionPacket) -> int:
+    return len(canonical(packet))
+
+
+class TestFit:
+    def test_what_fits_is_not_touched(self) -> None:
+        found = fit(RICH, size(RICH), size)
+        assert (found.packet, found.trim, found.tokens, found.fits) == (RICH, 0, size(RICH), True)
+
+    def test_one_token_too_many_takes_steps(self) -> None:
+        assert fit(RICH, size(RICH) - 1, size).trim > 0
+
+    def test_what_cannot_fit_says_so(self) -> None:
+        found = fit(RICH, 1, size)
+        assert not found.fits
+        assert found.trim == len(STEPS)
+        assert found.tokens == size(found.packet) > 1
+
+    @pytest.mark.parametrize("limit", range(0, size(RICH) + 20, 7))
+    def test_the_fewest_steps_are_taken(self, limit: int) -> None:
+        found = fit(RICH, limit, size)
+        assert found.packet == trim(RICH, found.trim)
+        assert found.tokens == size(found.packet)
+        assert found.fits == (found.tokens <= limit)
+        assert all(size(trim(RICH, n)) > limit for n in range(found.trim))
+
+
+# Random streams: whatever tools say, a request is within the limit or is not sent.
+
+TOOLS = (
+    ToolSchema(
+        name="edit_line",
+        description="Replace one line.",
+        parameters={
+            "type": "object",
+            "properties": {"line": {"type": "integer"}, "text": {"type": "string"}},
+            "required": ["line"],
+        },
+    ),
+    ToolSchema(name="submit_result"),
+)
+WAYS = [
+    ("lines/1", "rank"),
+    ("lines/1", "grammar"),
+    ("json/1", "rank"),
+    ("json/1", "grammar"),
+    ("functiongemma/1", "completion"),
+]
+CHARACTERS = 'ab \n\t"\\{}<>é漢😀\x00\ud800'
+
+
+def words(rng: random.Random, longest: int) -> str:
+    return "".join(rng.choices(CHARACTERS, k=int(rng.random() ** 3 * longest)))
+
+
+def facts(rng: random.Random, keys: int) -> dict[str, Any]:
+    kinds: list[Callable[[], Any]] = [
+        lambda: words(rng, 700),
+        rng.random,
+        lambda: [words(rng, 30)] * rng.randrange(30),
+        lambda: {words(rng, 9): None},
+    ]
+    return {f"k{rng.randrange(90)}": rng.choice(kinds)() for _ in range(keys)}
+
+
+def random_delta(rng: random.Random, turn: int) -> PacketDelta:
+    nodes = rng.sample([TARGET, *"abcdefgh"], k=rng.randrange(5))
+    candidates = [{"line": n, "text": words(rng, 60)} for n in range(rng.randrange(25))]
+    every: dict[str, Callable[[], Any]] = {
+        "turn": lambda: turn,
+        "state_summary": lambda: make.one_line(words(rng, 900), 300),
+        "excerpt": lambda: make.excerpt("r", "p.py", 1, words(rng, 4000)),
+        "candidate_actions": lambda: tuple(
+            make.candidate("edit_line", args, words(rng, 300)) for args in candidates
+        ),
+        "diagnostics": lambda: make.diagnostics([words(rng, 300) for _ in range(30)]),
+        "add_action": lambda: make.new_action("t", facts(rng, 3), words(rng, 500), "success"),
+        "update_knowledge": lambda: make.knowledge(facts(rng, rng.randrange(25))),
+        "forget_knowledge": lambda: (f"k{rng.randrange(90)}",),
+        "set_error": lambda: rng.choice([None, make.error_text(words(rng, 900))]),
+        "hub_context": lambda: make.knowledge({n: words(rng, 300) for n in nodes}),
+        "hub_freshness": lambda: dict.fromkeys(nodes, "2026-01-01T00:00:00Z"),
+        "extensions": lambda: make.knowledge(facts(rng, 2)),
+    }
+    return PacketDelta(**{key: said() for key, said in every.items() if rng.random() < 0.6})
+
+
+def random_packets(rng: random.Random) -> list[DecisionPacket]:
+    start = DecisionPacket(node_id=TARGET, goal=make.one_line(words(rng, 900), 300))
+    deltas = [random_delta(rng, turn) for turn in range(1, rng.randrange(2, 6))]
+    return list(accumulate(deltas, apply, initial=start))
+
+
+def tokens(rendered: Rendered) -> int:
+    said = [rendered.prompt or "", *(m.content for m in rendered.messages or ())]
+    return (sum(len(text.encode()) for text in said) + 3) // 4
+
+
+def stays_within_the_limit(seed: int) -> None:
+    rng = random.Random(seed)
+    limit = rng.choice([60, 150, 300, 600, 1500])
+    renderer, strategy = rng.choice(WAYS)
+
+    def measure(packet: DecisionPacket) -> int:
+        return tokens(render(renderer, packet, TOOLS, strategy))
+
+    for packet in random_packets(rng)[-2:]:
+        found = fit(packet, limit, measure)
+        assert found.packet == trim(packet, found.trim)
+        sent = tokens(render(renderer, found.packet, TOOLS, strategy))
+        assert sent == found.tokens
+        assert found.fits == (sent <= limit)
+        if not found.fits:
+            assert list(steps(found.packet)) == []
+
+
+seeds = st.integers(0, 2**64)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_no_request_passes_the_limit(seed: int) -> None:
+    stays_within_the_limit(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@settings(max_examples=10_000, deadline=None)
+@given(seeds)
+def test_no_request_of_ten_thousand_streams_passes_the_limit(seed: int) -> None:
+    stays_within_the_limit(seed)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds)
+def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None:
+    packet = random_packets(random.Random(seed))[-1]
+    stages = [packet, *steps(packet)]
+    for before, after in pairwise(stages):
+        assert size(replace(after, omitted={})) < size(replace(before, omitted={}))
+        gone = {what: counted(packet)[what] - n for what, n in counted(after).items()}
+        assert after.omitted == {what: n for what, n in gone.items() if n}
+    last = stages[-1]
+    untouched = ("goal", "node_summary", "state_summary", "last_error", "turn", "constraints")
+    for key in untouched:
+        assert getattr(last, key) == getattr(packet, key)
+
+
+def counted(packet: DecisionPacket) -> dict[str, int]:
+    built = packet_json(packet)
+    nodes = {*built["hub_context"], *built["hub_freshness"]}
+    return {
+        "candidates": len(built["candidate_actions"]),
+        "excerpt_lines": built["excerpt"]["text"].count("\n") if built["excerpt"] else 0,
+        "hub_nodes": len(nodes - {TARGET}),
+        "actions": len(built["recent_actions"]),
+        "knowledge": len(built["knowledge"]),
+        "diagnostics": len(built["diagnostics"]),
+        "extensions": len(built["extensions"]),
+        "hub_facts": int(TARGET in nodes),
+    }

@@ -1,0 +1,415 @@
+"""The ContextManager as a library for other agent frameworks: plain dicts in, a prompt context out."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from remora import ContextManager, DecisionPacket, PacketDelta, Summarizer, replay
+from remora.memory.canonical import canonical
+from remora.memory.context import estimate_tokens
+from remora.memory.events import decode_event
+from remora.memory.packet import Fact, packet_json
+from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
+
+
+def fresh(**context: Any) -> ContextManager:
+    return ContextManager({"goal": "Fix foo.py", **context})
+
+
+def result(tool: str = "t", **data: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool": tool, "data": data}
+
+
+def test_a_walk_as_another_framework_would_take_it() -> None:
+    memory = ContextManager(
+        {
+            "agent_id": "a",
+            "run_id": "r",
+            "goal": "Fix lint errors in foo.py",
+            "operation": "lint",
+            "node_id": "foo.py",
+            "knowledge": {"style": "black"},
+            "constraints": {"max_turns": 20, "safety": ["no_eval_exec"]},
+        },
+        packet_size_limit=1000,
+    )
+    memory.register_summarizer("linter", LinterSummarizer())
+    memory.apply_event({"type": "turn_start", "turn": 1})
+    memory.apply_event(result("linter", raw_output={"errors": ["E1", "E2"], "fixed": 3}))
+    memory.apply_event({"type": "turn_start", "turn": 2})
+    memory.apply_event(result("read_file", raw_output="def foo()…", args={"path": "foo.py"}))
+    context = memory.get_prompt_context()
+    assert context["turn"] == 2
+    assert context["knowledge"] == {
+        "style": "black",
+        "lint_errors_remaining": 2,
+        "lint_errors_fixed": 3,
+    }
+    assert [(a["turn"], a["tool"], a["summary"]) for a in context["recent_actions"]] == [
+        (1, "linter", "Fixed 3 lint errors, 2 remaining"),
+        (2, "read_file", "Executed read_file"),
+    ]
+    assert context["constraints"] == {"max_turns": 20, "safety": ["no_eval_exec"]}
+    assert "def foo" not in json.dumps(context)
+    assert context.keys().isdisjoint({"agent_id", "run_id", "hub_freshness"})
+
+
+class TestSeedShapes:
+    def test_a_turn_starts(self) -> None:
+        memory = fresh()
+        assert memory.apply_event({"type": "turn_start", "turn": 3}) == PacketDelta(turn=3)
+        assert memory.packet.turn == 3
+
+    def test_shape_1(self) -> None:
+        memory = fresh()
+        memory.apply_event(
+            result(
+                "linter",
+                raw_output={"whole": "output"},
+                args={"path": "foo.py"},
+                summary="Fixed 3 errors",
+                knowledge_delta={"errors_remaining": 2, "files_modified": ["foo.py"]},
+                outcome="partial",
+            )
+        )
+        assert packet_json(memory.packet)["recent_actions"] == [
+            {
+                "turn": 0,
+                "tool": "linter",
+                "args": {"path": "foo.py"},
+                "summary": "Fixed 3 errors",
+                "outcome": "partial",
+                "count": 1,
+            }
+        ]
+        assert memory.packet.knowledge == {
+            "errors_remaining": Fact(value=2, source_turn=0),
+            "files_modified": Fact(value=["foo.py"], source_turn=0),
+        }
+
+    @pytest.mark.parametrize("key", ["recent_actions", "recent_history"])
+    def test_shape_2(self, key: str) -> None:
+        memory = fresh()
+        said = {key: ["Read file foo.py"], "file_context": ["foo.py"], "knowledge": {"k": "v"}}
+        memory.apply_event(
+            {
+                "type": "tool_result",
+                "timestamp": "2024-02-20T10:00:00Z",
+                "tool": "read_file",
+                "data": {"raw_output": "def foo()...\n(500 lines)...", "summary_delta": said},
+            }
+        )
+        assert memory.packet.recent_actions[0].summary == "Read file foo.py"
+        facts = {key: fact.value for key, fact in memory.packet.knowledge.items()}
+        assert facts == {"k": "v", "file_context": ["foo.py"]}
+
+    def test_shape_2_can_say_an_error(self) -> None:
+        memory = fresh()
+        memory.apply_event(result(summary_delta={"last_error": "IndentError on line 5"}))
+        assert memory.packet.last_error == "IndentError on line 5"
+        assert memory.packet.knowledge == {}
+
+    def test_shape_3(self) -> None:
+        memory = fresh()
+        memory.apply_event(
+            {
+                "type": "tool_result",
+                "tool_name": "read_file",
+                "raw_output": "whole",
+                "delta": {
+                    "add_history": "Read foo.py",
+                    "update_knowledge": {"foo.py": "class Bar"},
+                    "set_error": None,
+                },
+            }
+        )
+        assert memory.packet.recent_actions[0].tool == "read_file"
+        assert memory.packet.recent_actions[0].summary == "Read foo.py"
+        assert memory.packet.recent_actions[0].outcome == "success"
+        assert memory.packet.knowledge == {"foo.py": Fact(value="class Bar", source_turn=0)}
+
+    def test_shape_3_can_set_an_error(self) -> None:
+        memory = fresh()
+        event = {"type": "tool_result", "tool_name": "t", "delta": {"set_error": "boom"}}
+        memory.apply_event(event)
+        assert (memory.packet.last_error, memory.packet.error_count) == ("boom", 1)
+        assert memory.packet.recent_actions[0].outcome == "error"
+
+    @pytest.mark.parametrize("event", [{"type": "model_response"}, {}, {"type": ["odd"]}])
+    def test_other_events_change_nothing(self, event: dict[str, Any]) -> None:
+        memory = fresh()
+        before = memory.packet
+        assert memory.apply_event(event) == PacketDelta()
+        assert memory.packet == before
+
+
+class TestOutcome:
+    @pytest.mark.parametrize(
+        ("data", "outcome"),
+        [
+            ({}, "success"),
+            ({"error": "boom"}, "error"),
+            ({"error": ""}, "success"),
+            ({"raw_output": {"error": "boom"}}, "error"),
+            ({"raw_output": {"error": None}}, "success"),
+            ({"raw_output": {"error": []}}, "success"),
+            ({"raw_output": "error"}, "success"),
+            ({"outcome": "partial"}, "partial"),
+            ({"outcome": "success", "raw_output": {"error": "boom"}}, "success"),
+            ({"outcome": "error"}, "error"),
+            ({"outcome": "fine"}, "success"),
+            ({"outcome": "fine", "error": "boom"}, "error"),
+            ({"outcome": ["error"]}, "success"),
+            ({"outcome": {}}, "success"),
+        ],
+    )
+    def test_it_is_as_stated_or_follows_from_the_error(
+        self, data: dict[str, Any], outcome: str
+    ) -> None:
+        memory = fresh()
+        memory.apply_event(result(**data))
+        assert memory.packet.recent_actions[0].outcome == outcome
+
+    def test_an_error_stays_until_something_succeeds(self) -> None:
+        memory = fresh()
+        memory.apply_event(result(error="boom\nat line 3"))
+        assert memory.packet.last_error == "boom at line 3"
+        memory.apply_event({"type": "turn_start", "turn": 2})
+        assert memory.packet.last_error == "boom at line 3"
+        assert memory.apply_event(result()).set_error is None
+        after = packet_json(memory.packet)
+        assert (after["last_error"], after["error_count"]) == (None, 1)
+        assert memory.apply_event(result()).set_error is UNSET
+
+    def test_an_error_that_has_no_words_takes_the_summarys(self) -> None:
+        memory = fresh()
+        memory.apply_event(result("look", outcome="error", summary="Nothing there"))
+        assert memory.packet.last_error == "Nothing there"
+
+    def test_an_error_stated_beside_a_partial_outcome_is_kept(self) -> None:
+        memory = fresh()
+        memory.apply_event(result(outcome="partial", error="half of it"))
+        assert memory.packet.last_error == "half of it"
+        assert memory.packet.recent_actions[0].outcome == "partial"
+
+    def test_a_failed_tool_nobody_knows_leaves_no_facts(self) -> None:
+        memory = fresh()
+        memory.apply_event(result(raw_output={"error": "boom", "path": "x"}))
+        assert memory.packet.knowledge == {}
+
+
+class Loud(Summarizer):
+    def summarize(self, raw_result: Any) -> str:
+        return f"LOUD {raw_result}"
+
+    def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
+        return {"heard": raw_result}
+
+
+class TestWhoSpeaksForAResult:
+    def test_the_tool_itself_first(self) -> None:
+        memory = fresh()
+        memory.register_summarizer("t", Loud())
+        memory.apply_event(result(raw_output="x", summary="own", knowledge_delta={"k": 1}))
+        assert memory.packet.recent_actions[0].summary == "own"
+        assert list(memory.packet.knowledge) == ["k"]
+
+    def test_an_empty_knowledge_delta_is_an_answer(self) -> None:
+        memory = fresh()
+        memory.register_summarizer("t", Loud())
+        memory.apply_event(result(raw_output="x", knowledge_delta={}))
+        assert memory.packet.knowledge == {}
+
+    def test_then_its_summarizer(self) -> None:
+        memory = fresh()
+        memory.register_summarizer("t", Loud())
+        memory.apply_event(result(raw_output="x"))
+        assert memory.packet.recent_actions[0].summary == "LOUD x"
+        assert memory.packet.knowledge == {"heard": Fact(value="x", source_turn=0)}
+
+    def test_a_summarizer_speaks_for_its_own_tool_only(self) -> None:
+        memory = fresh()
+        memory.register_summarizer("other", Loud())
+        memory.apply_event(result(raw_output={"path": "foo.py"}))
+        assert memory.packet.recent_actions[0].summary == "Executed t"
+        assert memory.packet.knowledge == {"t": Fact(value="path=foo.py", source_turn=0)}
+
+    def test_a_returned_mapping_may_hold_its_own_summary(self) -> None:
+        memory = fresh()
+        memory.apply_event(result(raw_output={"_summary": "Read 3 files"}))
+        assert memory.packet.recent_actions[0].summary == "Read 3 files"
+
+    def test_without_raw_output_a_summarizer_gets_the_whole_result(self) -> None:
+        memory = fresh()
+        memory.register_summarizer("t", ToolSidePassthrough())
+        delta = memory.delta_for({"tool": "t", "_summary": "said"})
+        assert delta.add_action is not UNSET
+        assert delta.add_action.summary == "said"
+
+
+def test_making_a_delta_applies_nothing() -> None:
+    memory = fresh()
+    before = memory.packet
+    delta = memory.delta_for({"tool": "t", "raw_output": {"a": 1}, "error": "boom"})
+    assert memory.packet is before
+    memory.apply_event(result(raw_output={"a": 1}, error="boom"))
+    assert memory.packet.last_error == delta.set_error == "boom"
+
+
+def test_optional_keys_of_a_result_reach_the_packet() -> None:
+    memory = fresh()
+    memory.apply_event(
+        result(
+            diagnostics=["E1", "E2"],
+            candidate_actions=[{"tool": "u", "args": {"x": 1}, "reason": "why"}, {"no": "tool"}],
+            state_summary="two\nleft",
+            excerpt={"ref": "foo.py:3", "path": "foo.py", "lines": [3, 5], "text": "a\nb\n\n"},
+            extensions={"rule": "E1"},
+        )
+    )
+    packet = packet_json(memory.packet)
+    assert packet["diagnostics"] == ["E1", "E2"]
+    assert packet["candidate_actions"] == [{"tool": "u", "args": {"x": 1}, "reason": "why"}]
+    assert packet["state_summary"] == "two left"
+    assert packet["excerpt"] == {
+        "ref": "foo.py:3",
+        "path": "foo.py",
+        "lines": [3, 5],
+        "text": "a\nb\n",
+    }
+    assert packet["extensions"] == {"rule": "E1"}
+
+
+class TestExcerpt:
+    @pytest.mark.parametrize(
+        "text", ["line\n" * 5000, "é" * 20_000, "x\n" + "y" * 20_000, "\n" * 900]
+    )
+    @pytest.mark.parametrize("limit", [60, 600, 3000])
+    def test_it_is_at_most_a_third_of_the_limit(self, text: str, limit: int) -> None:
+        memory = ContextManager({}, packet_size_limit=limit)
+        memory.apply_event(result(excerpt={"ref": "r", "path": "p", "lines": [7, 9], "text": text}))
+        excerpt = memory.packet.excerpt
+        assert excerpt is not None
+        assert estimate_tokens(excerpt.text) <= limit // 3
+        assert text.startswith(excerpt.text)
+        assert excerpt.lines == (7, 7 + excerpt.text.count("\n"))
+        assert excerpt.text or not text.strip()
+
+    def test_as_many_lines_are_kept_as_fit(self) -> None:
+        memory = ContextManager({}, packet_size_limit=30, token_counter=len)
+        memory.apply_event(result(excerpt={"text": "abcd\nefgh\nijkl"}))
+        excerpt = memory.packet.excerpt
+        assert excerpt is not None
+        assert (excerpt.text, excerpt.lines) == ("abcd\nefgh", (1, 2))
+
+
+class TestLimit:
+    def test_what_counts_is_the_canonical_json_of_the_context(self) -> None:
+        counted: list[str] = []
+
+        def counter(text: str) -> int:
+            counted.append(text)
+            return 1
+
+        memory = ContextManager({"goal": "gö"}, token_counter=counter)
+        context = memory.get_prompt_context()
+        assert counted == [canonical(context).decode()]
+
+    def test_the_default_counter_is_half_the_bytes_rounded_up(self) -> None:
+        assert [estimate_tokens(text) for text in ("", "a", "ab", "abc", "é", "😀a")] == [
+            *(0, 1, 1, 2, 1, 3)
+        ]
+
+    def test_the_context_is_trimmed_the_packet_is_not(self) -> None:
+        memory = ContextManager({"goal": "g"}, packet_size_limit=300)
+        for n in range(60):
+            memory.apply_event(result(f"tool_{n}", raw_output={"path": f"src/{n}.py"}))
+        context = memory.get_prompt_context()
+        assert estimate_tokens(canonical(context).decode()) <= 300
+        assert len(memory.packet.knowledge) == 60
+        gone = context["omitted"]
+        assert gone["knowledge"] == 60 - len(context["knowledge"])
+        assert gone["actions"] == 10 - len(context["recent_actions"])
+        assert memory.packet.omitted == {}
+
+
+class TestMiddleware:
+    def test_each_hook_sees_what_the_one_before_changed(self) -> None:
+        memory = fresh()
+        seen: list[DecisionPacket] = []
+
+        def first(packet: DecisionPacket) -> PacketDelta | None:
+            return PacketDelta(hub_context={"n": {"signature": "def f()"}})
+
+        def silent(packet: DecisionPacket) -> PacketDelta | None:
+            return None
+
+        def second(packet: DecisionPacket) -> PacketDelta | None:
+            seen.append(packet)
+            return PacketDelta(set_error="stale")
+
+        deltas = memory.run_middleware([first, silent, second])
+        assert [delta.set_error for delta in deltas] == [UNSET, "stale"]
+        assert seen[0].hub_context == {"n": {"signature": "def f()"}}
+        assert memory.packet.last_error == "stale"
+
+    def test_what_a_hook_says_is_made_plain_before_it_is_recorded(self) -> None:
+        memory = fresh()
+        (delta,) = memory.run_middleware([lambda _: PacketDelta(update_knowledge={"k": 0.5})])
+        assert delta == PacketDelta(update_knowledge={"k": "0.5"})
+        assert memory.packet.knowledge == {"k": Fact(value="0.5", source_turn=0)}
+
+
+class TestFirstPacket:
+    def test_caps_hold_from_the_start(self) -> None:
+        packet = fresh(
+            goal="g" * 999,
+            node_summary="two\nlines",
+            knowledge={"k": "v" * 999, "n": 0.5},
+            extensions={"x": 0.5},
+            of_a_newer_version=1,
+        ).packet
+        assert packet.goal == "g" * 299 + "…"
+        assert packet.node_summary == "two lines"
+        assert len(canonical(packet.knowledge["k"].value).decode()) == 500
+        assert packet.knowledge["n"] == Fact(value="0.5", source_turn=0)
+        assert packet.extensions == {"x": "0.5"}
+
+    def test_of_nothing(self) -> None:
+        assert ContextManager({}).packet == DecisionPacket()
+
+
+def test_recorded_events_are_applied_as_they_were_written() -> None:
+    made = fresh()
+    events = [{"type": "turn_start", "turn": 1}, result(raw_output={"a": [1, 2]}, error="boom")]
+    start = {"packet": packet_json(made.packet)}
+    deltas = [packet_json(made.apply_event(event)) for event in events]  # type: ignore[arg-type]
+    lines = [("agent_start", start, None), *(("tool_result", {"tool": "t"}, d) for d in deltas)]
+    written = [
+        decode_event(
+            json.dumps(
+                {
+                    "v": 1,
+                    "seq": seq,
+                    "timestamp": "",
+                    "run_id": "",
+                    "agent_id": "",
+                    "operation": "",
+                    "node_id": "",
+                    "turn": 0,
+                    "type": kind,
+                    "data": data,
+                    "packet_delta": delta,
+                    "hash": "",
+                }
+            ).encode()
+        )
+        for seq, (kind, data, delta) in enumerate(lines)
+    ]
+    assert replay(written) == made.packet
+    again = fresh()
+    for event in written:
+        again.apply_event(event)
+    assert again.packet == made.packet

@@ -1,0 +1,113 @@
+"""Results as anyone may have written them: whatever a tool returned, there is a delta."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remora import ContextManager
+from remora.memory.canonical import canonical
+from remora.memory.packet import packet_json
+from remora.memory.summarizers import LinterSummarizer
+
+
+class Hostile:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    __str__ = __repr__
+
+
+def endless() -> dict[str, Any]:
+    inner: dict[str, Any] = {}
+    inner |= {"a": inner, "b": [inner, inner]}
+    return inner
+
+
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(exclude_categories=[])),
+    st.binary(),
+)
+hostile = st.recursive(
+    odd,
+    lambda v: st.one_of(st.lists(v), st.dictionaries(odd, v), st.tuples(v)),
+    max_leaves=8,
+)
+names = [
+    "tool",
+    "args",
+    "raw_output",
+    "summary",
+    "knowledge_delta",
+    "outcome",
+    "error",
+    "diagnostics",
+    "candidate_actions",
+    "state_summary",
+    "excerpt",
+    "extensions",
+    "lines",
+    "text",
+    "path",
+    "ref",
+    "reason",
+    "summary_delta",
+    "recent_actions",
+    "recent_history",
+    "knowledge",
+    "last_error",
+    "errors",
+    "fixed",
+]
+shaped = st.recursive(
+    hostile,
+    lambda v: st.dictionaries(st.sampled_from(names), v) | st.lists(v, max_size=3),
+    max_leaves=12,
+)
+results = st.dictionaries(st.sampled_from(names), shaped)
+events = st.one_of(
+    st.fixed_dictionaries({"type": st.just("tool_result")}, optional={"data": results | shaped}),
+    st.fixed_dictionaries({"type": st.just("tool_result"), "delta": results | shaped}),
+    st.fixed_dictionaries({"type": st.just("turn_start"), "turn": shaped}),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(events, max_size=3), results)
+def test_no_result_whatever_it_holds_raises(
+    said: list[dict[str, Any]], last: dict[str, Any]
+) -> None:
+    memory = ContextManager({}, packet_size_limit=200)
+    memory.register_summarizer("", LinterSummarizer())
+    for event in said:
+        memory.apply_event(event)
+    memory.delta_for(last)
+    packet = memory.packet
+    assert json.loads(canonical(packet)) == packet_json(packet)
+    json.dumps(memory.get_prompt_context(), allow_nan=False).encode()
+
+
+HOSTILE = {
+    "object": Hostile,
+    "endless": endless,
+    "keys": lambda: {Hostile(): Hostile()},
+    "number": lambda: 10**9999,
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("key", names)
+def test_hostile_objects_become_text(make: Callable[[], Any], key: str) -> None:
+    memory = ContextManager({})
+    data = {key: make(), "raw_output": {"value": make(), key: make()}}
+    memory.apply_event({"type": "tool_result", "tool": "t", "data": data})
+    memory.delta_for({key: make()})
+    assert len(memory.packet.recent_actions) == 1
+    canonical(memory.packet)
