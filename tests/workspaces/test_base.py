@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from remora.errors import DiskError, OutsideError, UsageError
 from remora.files import project_files
 from remora.workspaces.base import Base, BaseFile, restore_base, take_base
-from remora.workspaces.commit import pin_commit, unpin_commit
+from remora.workspaces.blobs import pin_commit, unpin_commit
 
 
 def git(root: Path, *words: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from remora.errors import DiskError, HostError
 from remora.files import ProjectFiles, is_private
 from remora.workspaces.beneath import Beneath
-from remora.workspaces.commit import Committed, committed_files, read_blobs
+from remora.workspaces.blobs import Committed, committed_files, read_blobs
 
 _FILE_LIMIT = 1024 * 1024 * 1024
 _SMALL = 64 * 1024

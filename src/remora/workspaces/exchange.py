@@ -1,0 +1,79 @@
+"""Names swapped, placed and taken within one folder, so that no text is ever overwritten."""
+
+import errno
+import hashlib
+import os
+import stat as st
+from contextlib import suppress
+
+from remora.workspaces.syscalls import rename_exchange, rename_noreplace
+
+ODD = "link or special file"
+_CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def digest_at(folder: int, name: bytes) -> str | None:
+    """SHA-256 of a regular file, `ODD` for anything else, None if nothing has this name."""
+    try:
+        if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            return ODD
+        handle = os.open(name, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def exchange(folder: int, name: bytes, other: bytes) -> None:
+    """Swap two names, in one step where the file system can. Raises OSError."""
+    try:
+        rename_exchange(folder, name, other)
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
+        exchange_by_renames(folder, name, other)
+
+
+def exchange_by_renames(folder: int, name: bytes, other: bytes) -> None:
+    """Swap two names in three steps that `heal` can finish or undo. Raises OSError."""
+    place(folder, name, other + b"~")
+    place(folder, other, name)
+    place(folder, other + b"~", other)
+
+
+def heal(folder: int, name: bytes, other: bytes) -> None:
+    """Bring a swap by renames that was cut short to its beginning or its end."""
+    spare = other + b"~"
+    if digest_at(folder, spare) is None:
+        return
+    if digest_at(folder, name) is None:
+        place(folder, spare, name)
+    elif digest_at(folder, other) is None:
+        place(folder, spare, other)
+
+
+def place(folder: int, name: bytes, free: bytes) -> None:
+    """Rename to a name that must be free. Raises OSError, FileExistsError if it is taken."""
+    try:
+        rename_noreplace(folder, name, free)
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
+        os.link(name, free, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.unlink(name, dir_fd=folder)
+
+
+def take_away(folder: int, name: bytes) -> None:
+    """Remove a name of our own if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
+
+
+def sync_folder(folder: int) -> None:
+    """Make the renames in a folder durable."""
+    handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
