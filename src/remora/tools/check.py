@@ -1,0 +1,47 @@
+"""The check of a script file: what is wrong with it, what it asks for that it will not get."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from remora.pym import Script, examine
+from remora.tools.registry import HOST_FUNCTIONS
+
+
+class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One file's outcome; `errors` and `warnings` begin `FILE.pym:LINE: `."""
+
+    path: str
+    ok: bool
+    errors: list[str]
+    warnings: list[str]
+
+
+def check_script(
+    path: Path, *, grants: Iterable[str] | None = None, offered: Iterable[str] = ()
+) -> ScriptCheck:
+    """Check one script. Raises NotFound where there is no such file.
+
+    `offered` are externals that the caller implements beside the host functions; without
+    `grants` all that is offered counts as granted.
+    """
+    script, errors = examine(path)
+    known = {*HOST_FUNCTIONS, *offered}
+    warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
+    return ScriptCheck(
+        path=str(path),
+        ok=script is not None,
+        errors=[error.message for error in errors],
+        warnings=warnings,
+    )
+
+
+def _warnings(script: Script, known: set[str], granted: set[str]) -> list[str]:
+    found: list[str] = []
+    for spec in script.externals:
+        if spec.name not in known:
+            found.append(f"{script.label}:{spec.line}: nobody offers `{spec.name}`")
+        elif spec.name not in granted:
+            found.append(f"{script.label}:{spec.line}: `{spec.name}` is not granted")
+    return found

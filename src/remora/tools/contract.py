@@ -1,0 +1,100 @@
+"""What a tool's script says, as one record whatever form it came in."""
+
+from typing import Any, Literal, TypedDict
+
+import msgspec
+
+SUMMARY_LIMIT = 200
+_CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
+
+Outcome = Literal["success", "error", "partial"]
+
+
+class Excerpt(TypedDict):
+    """Lines of a text, shown as they stand; `lines` are the first and the last, from 1."""
+
+    ref: str
+    path: str
+    lines: tuple[int, int]
+    text: str
+
+
+class CandidateAction(TypedDict):
+    """A next action that is valid now, and why it may be the right one."""
+
+    tool: str
+    args: dict[str, Any]
+    reason: str
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The contract. A null `summary` is for the caller's summarizer to supply.
+
+    `error` is one line, set where the outcome is `error` and the tool said why.
+    """
+
+    result: Any = None
+    summary: str | None = None
+    knowledge_delta: dict[str, Any] = {}
+    outcome: Outcome = "success"
+    diagnostics: list[Any] | None = None
+    candidate_actions: list[CandidateAction] | None = None
+    state_summary: str | None = None
+    excerpt: Excerpt | None = None
+    extensions: dict[str, Any] | None = None
+    error: str | None = None
+
+
+def as_result(value: Any) -> ToolResult:
+    """The result in what a script gave (JSON values).
+
+    Besides the contract's dict, a dict with `_summary` and any other value are taken, without
+    a summary of their own. What breaks the contract is an outcome `error` that says how.
+    """
+    problem = breach(value)
+    if problem is not None:
+        return ToolResult(outcome="error", error=problem)
+    if is_contract(value):
+        made = _converted(value)
+        return msgspec.structs.replace(made, summary=_cut(made.summary))
+    outcome = _implied(value)
+    said = value.get("error") if outcome == "error" else None
+    error = None if said is None else _cut(str(said))
+    if isinstance(value, dict) and isinstance(value.get("_summary"), str):
+        rest = {key: item for key, item in value.items() if key != "_summary"}
+        summary = _cut(value["_summary"])
+        return ToolResult(result=rest, summary=summary, outcome=outcome, error=error)
+    return ToolResult(result=value, outcome=outcome, error=error)
+
+
+def is_contract(value: Any) -> bool:
+    """Whether a value is meant as the contract's dict."""
+    return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
+
+
+def breach(value: Any) -> str | None:
+    """How a contract's dict breaks the contract, in one line; null where it does not."""
+    if not is_contract(value):
+        return None
+    try:
+        _converted(value)
+    except msgspec.ValidationError as error:
+        return f"the tool's result breaks the contract: {error}"
+    return None
+
+
+def _converted(value: dict[str, Any]) -> ToolResult:
+    # null is as good as absent
+    given = {key: item for key, item in value.items() if item is not None}
+    return msgspec.convert({"outcome": _implied(value), **given}, ToolResult)
+
+
+def _implied(value: Any) -> Outcome:
+    """The outcome of a value that names none."""
+    return "error" if isinstance(value, dict) and value.get("error") else "success"
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= SUMMARY_LIMIT:
+        return text
+    return text[: SUMMARY_LIMIT - 1] + "…"

@@ -1,0 +1,1 @@
+"""The host functions: the closed, structured things a granted script may ask for."""

@@ -1,0 +1,43 @@
+"""The tree a tool works on, as its host functions see it."""
+
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.workspaces.beneath import Beneath
+
+TEXT_LIMIT = 1024 * 1024
+NO_SUBPROCESS = "none"
+_OURS = {".git", ".agentfs"}
+
+
+class Place:
+    """One tree, and the weakest isolation that a subprocess on it ran under so far."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.files = Beneath(tree)
+        self.isolation = NO_SUBPROCESS
+
+    def ran_under(self, level: str) -> None:
+        """Note the isolation (`L0` weakest) of a subprocess."""
+        self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes, at most TEXT_LIMIT. Raises HostError."""
+        return self.files.read_bytes(path, limit=TEXT_LIMIT)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace a file. Raises HostError."""
+        self._writable(path, content)
+        self.files.write_bytes(path, content)
+
+    def create(self, path: str, content: bytes) -> None:
+        """Write a file that is not there yet. Raises HostError."""
+        self._writable(path, content)
+        self.files.create(path, content)
+
+    def _writable(self, path: str, content: bytes) -> None:
+        if not _OURS.isdisjoint(path.split("/")):
+            raise HostError(f"{path}: version control and recordings are not for tools to change")
+        if len(content) > TEXT_LIMIT:
+            raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

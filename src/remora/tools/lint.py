@@ -1,0 +1,17 @@
+"""Lint facts for planning and verification, where no script is involved."""
+
+from pathlib import Path
+from typing import Any
+
+from remora.tools.host.place import Place
+from remora.tools.host.ruff import check_text, ruff_check
+
+
+def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
+    """What ruff finds in these files of a tree, unsafe fixes included. Raises HostError."""
+    return ruff_check(Place(tree), paths, unsafe=True)
+
+
+def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
+    """What ruff would find if the file at `path` held `content`. Raises HostError."""
+    return check_text(Place(tree), path, content)

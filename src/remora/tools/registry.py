@@ -1,0 +1,64 @@
+"""All host functions by the name that scripts declare and agents grant."""
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.tools.host.files import edit_text, list_files, read_text, write_new_file
+from remora.tools.host.fixes import apply_ruff_fix, apply_safe_fixes
+from remora.tools.host.nodes import node_findings
+from remora.tools.host.place import Place
+from remora.tools.host.python import parse_python
+from remora.tools.host.ruff import ruff_check
+
+HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        apply_ruff_fix,
+        apply_safe_fixes,
+        edit_text,
+        list_files,
+        node_findings,
+        parse_python,
+        read_text,
+        ruff_check,
+        write_new_file,
+    )
+}
+"""Each takes the Place first, then what the script gives; each raises HostError only."""
+
+
+def bind(grants: Iterable[str], place: Place) -> dict[str, Callable[..., Any]]:
+    """The granted host functions on one tree; a name that none has is left out.
+
+    Arguments are held against the functions' own annotations: HostError says which is wrong.
+    """
+    return {
+        name: functools.partial(_call, HOST_FUNCTIONS[name], place)
+        for name in grants
+        if name in HOST_FUNCTIONS
+    }
+
+
+def _call(function: Callable[..., Any], place: Place, *args: Any, **kwargs: Any) -> Any:
+    signature, hints = _shape(function)
+    try:
+        bound = signature.bind(place, *args, **kwargs)
+    except TypeError as error:
+        raise HostError(f"{function.__name__}: {error}") from None
+    for name, value in list(bound.arguments.items())[1:]:
+        try:
+            bound.arguments[name] = msgspec.convert(value, hints[name])
+        except msgspec.ValidationError as error:
+            raise HostError(f"{function.__name__}: {name}: {error}") from None
+    return function(*bound.args, **bound.kwargs)
+
+
+@functools.cache
+def _shape(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    return inspect.signature(function), typing.get_type_hints(function)
