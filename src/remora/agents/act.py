@@ -1,0 +1,105 @@
+"""One tool call carried out: the script run, its result in the words of the Long Track."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.agents.agent import HARNESS_INPUTS, Agent
+from remora.agents.recall import RECALL, SUBMIT, recall
+from remora.chat import ToolCall
+from remora.errors import HostError
+from remora.tools import Tool, ToolRun, run_tool
+
+
+class Acted(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's result: what the delta is made from, and what the event records beside it."""
+
+    result: dict[str, Any]
+    record: dict[str, Any]
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What a script may be given: the workspace, where the node stands, the packet, options.
+
+    `outputs` are the raw outputs so far by turn, for `recall`.
+    """
+
+    tree: Path
+    target: dict[str, Any]
+    packet: dict[str, Any]
+    options: dict[str, Any]
+    outputs: Mapping[int, str]
+    clock: datetime
+    seed: int
+
+    def inputs(self) -> dict[str, Any]:
+        """By the names in `HARNESS_INPUTS`."""
+        return {name: getattr(self, name) for name in HARNESS_INPUTS}
+
+
+def act(call: ToolCall, agent: Agent, scene: Scene) -> Acted:
+    """Carry out a call that was checked; never raises for what a tool does."""
+    if call.tool == SUBMIT:
+        return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
+    if call.tool == RECALL:
+        try:
+            return _builtin(recall(call.args["ref"], list(call.args["lines"]), scene.outputs))
+        except HostError as error:
+            return _builtin({"result": None, "error": error.message, "outcome": "error"})
+    return run_part(agent.tools[call.tool], call.args, scene)
+
+
+def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
+    """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
+    wanted = {spec.name for spec in tool.script.inputs}
+    given = {name: value for name, value in scene.inputs().items() if name in wanted}
+    run = run_tool(tool, {**args, **given}, scene.tree, clock=scene.clock, seed=scene.seed)
+    return Acted(result=_for_delta(run), record=_for_event(run, tool.script.sha256, scene))
+
+
+def _builtin(value: dict[str, Any]) -> Acted:
+    return Acted(
+        result={**value, "raw_output": value["result"]},
+        record={
+            "raw_output": value,
+            "parsed_output": value["result"],
+            "outcome": value["outcome"],
+            "error": value.get("error"),
+        },
+    )
+
+
+def _for_delta(run: ToolRun) -> dict[str, Any]:
+    result = run.result
+    said = {
+        "raw_output": run.raw_output,
+        "summary": result.summary,
+        "knowledge_delta": result.knowledge_delta,
+        "outcome": result.outcome,
+        "error": result.error,
+        "diagnostics": result.diagnostics,
+        "candidate_actions": result.candidate_actions,
+        "state_summary": result.state_summary,
+        "excerpt": result.excerpt,
+        "extensions": result.extensions,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _for_event(run: ToolRun, script_sha256: str, scene: Scene) -> dict[str, Any]:
+    return {
+        "raw_output": run.raw_output,
+        "parsed_output": run.result.result,
+        "outcome": run.result.outcome,
+        "duration_ms": run.duration_ms,
+        "host_calls": msgspec.to_builtins(list(run.host_calls)),
+        "isolation": run.isolation,
+        "error": run.result.error,
+        "error_kind": run.error_kind,
+        "script_sha256": script_sha256,
+        "clock": scene.clock.isoformat(),
+        "seed": scene.seed,
+    }

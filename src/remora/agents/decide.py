@@ -1,0 +1,308 @@
+"""One decision: from a packet to a tool call, by a rule where there is no choice, else by a model."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from remora.chat import Message, ToolCall, ToolSchema
+from remora.errors import ModelError
+from remora.memory.budget import Fit, fit
+from remora.memory.canonical import canonical, canonical_sha256
+from remora.memory.events import ModelRequest, ModelResponse, Payload
+from remora.memory.packet import Candidate, DecisionPacket
+from remora.memory.prompt import LABELS, render
+from remora.models import Answer, Decoding, Model, Request, truncated
+from remora.models.arguments import BadCall, checked, find_tool
+from remora.models.functiongemma import parse_functiongemma
+from remora.models.grammar import tool_call_grammar
+from remora.models.parse import parse_json_call
+
+Emit = Callable[[Payload, int], object]
+"""Append a payload to the stream, in a turn."""
+ANSWER_TOKENS = 200
+"""Room for a written call; a ranked answer takes one token."""
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is asked: fixed for the whole life of an agent.
+
+    `limit` is in tokens of the whole request; `margin` in nat between the two best candidates.
+    """
+
+    renderer: str
+    strategy: str
+    limit: int
+    margin: float = 1.0
+    seed: int | None = None
+    exact: bool = False
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A call and who decided it; `asked` tells whether a model had the choice."""
+
+    call: ToolCall
+    decided_by: str
+    scores: list[float | None]
+    choice: int | None
+    packet_sha256: str
+    trim: int
+    asked: bool = False
+
+
+class NoDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a turn has no call: `bad_call`, `context_truncated` or `packet_too_large`."""
+
+    kind: str
+    message: str
+    packet_sha256: str
+    trim: int
+
+
+def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> str:
+    """How this model will be asked. Raises `ModelError` if it cannot answer as configured."""
+    able = model.capabilities
+    if renderer.startswith("functiongemma"):
+        if not able.completions:
+            raise ModelError(
+                f"{model.name} has no plain completions, which the functiongemma renderer needs",
+                hint="set model.renderer to lines or json",
+            )
+        return "completion"
+    if decoding == "auto":
+        if has_candidates and able.rank:
+            return "rank"
+        return "grammar" if able.grammar else "tool_call"
+    if decoding == "rank" and not (has_candidates and able.rank):
+        raise ModelError(
+            f"{model.name} cannot rank candidates, or the agent has none",
+            hint="set model.decoding to auto",
+        )
+    if decoding == "grammar" and not able.grammar:
+        raise ModelError(f"{model.name} takes no grammar", hint="set model.decoding to auto")
+    return decoding
+
+
+def offered(
+    candidates: Sequence[Candidate], tools: Sequence[ToolSchema], strategy: str
+) -> tuple[Candidate, ...]:
+    """The candidates that can be chosen: of granted tools and, for ranking, complete and few."""
+    required = {tool.name: tool.parameters.get("required", []) for tool in tools}
+    known = [c for c in candidates if c.tool in required]
+    if strategy == "rank":
+        known = [c for c in known if all(name in c.args for name in required[c.tool])]
+    return tuple(known[: len(LABELS)])
+
+
+async def decide(
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    asking: Asking,
+    model: Model,
+    emit: Emit,
+) -> Decision | NoDecision:
+    """The next call. With one complete candidate no model is asked.
+
+    Raises `ModelError` if the model cannot be asked at all.
+    """
+    only = packet.candidate_actions
+    if len(only) == 1 and _complete(only[0], tools):
+        return Decision(
+            call=ToolCall(tool=only[0].tool, args=only[0].args),
+            decided_by="rule",
+            scores=[None],
+            choice=0,
+            packet_sha256=canonical_sha256(packet),
+            trim=0,
+        )
+    fitted = await asyncio.to_thread(_fit, packet, tools, asking, model)
+    digest = canonical_sha256(fitted.packet)
+    if not fitted.fits:
+        return NoDecision(
+            kind="packet_too_large",
+            message=f"the smallest packet takes {fitted.tokens} tokens, {asking.limit} are allowed",
+            packet_sha256=digest,
+            trim=fitted.trim,
+        )
+    return await _ask(fitted, digest, tools, asking, model, emit)
+
+
+def _complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
+    schema = next((tool for tool in tools if tool.name == candidate.tool), None)
+    return schema is not None and all(
+        name in candidate.args for name in schema.parameters.get("required", [])
+    )
+
+
+def _fit(packet: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking, model: Model) -> Fit:
+    """Runs in a thread: an exact counter may ask the server."""
+    declared = tuple(tools) if asking.strategy == "tool_call" else ()
+
+    def measure(shown: DecisionPacket) -> int:
+        rendered = render(asking.renderer, shown, tools, asking.strategy)
+        if rendered.messages is not None:
+            return model.counter.count_messages(rendered.messages, declared)
+        return model.counter.count_text(rendered.prompt or "")
+
+    return fit(packet, asking.limit, measure)
+
+
+async def _ask(
+    fitted: Fit,
+    digest: str,
+    tools: Sequence[ToolSchema],
+    asking: Asking,
+    model: Model,
+    emit: Emit,
+) -> Decision | NoDecision:
+    shown = fitted.packet
+    rendered = render(asking.renderer, shown, tools, asking.strategy)
+    decoding = _decoding(shown, tools, asking)
+    emit(
+        ModelRequest(
+            messages=_plain(rendered.messages),
+            prompt=rendered.prompt,
+            renderer=asking.renderer,
+            decoding=msgspec.to_builtins(decoding),
+            packet_sha256=digest,
+            trim=fitted.trim,
+            prompt_tokens=fitted.tokens,
+        ),
+        shown.turn,
+    )
+    answer = await model.ask(
+        Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
+    )
+    emit(_response(answer), shown.turn)
+    if truncated(fitted.tokens, exact=model.counter.exact, usage=answer.usage):
+        message = (
+            f"the server read {answer.usage.prompt_tokens} of {fitted.tokens} prompt tokens: "
+            "its context is smaller than it says"
+        )
+        return NoDecision(
+            kind="context_truncated", message=message, packet_sha256=digest, trim=fitted.trim
+        )
+    try:
+        chosen = _chosen(answer, shown, tools, asking)
+    except BadCall as bad:
+        return NoDecision(
+            kind="bad_call", message=bad.message, packet_sha256=digest, trim=fitted.trim
+        )
+    return replace(chosen, packet_sha256=digest, trim=fitted.trim)
+
+
+def _plain(messages: tuple[Message, ...] | None) -> list[dict[str, Any]] | None:
+    return None if messages is None else [msgspec.to_builtins(message) for message in messages]
+
+
+def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking) -> Decoding:
+    base = Decoding(
+        strategy=asking.strategy,  # type: ignore[arg-type]
+        max_tokens=ANSWER_TOKENS,
+        seed=asking.seed,
+        cache_prompt=not asking.exact,
+    )
+    if asking.strategy == "rank":
+        labels = LABELS[: len(shown.candidate_actions)]
+        return replace(base, labels=labels, max_tokens=1)
+    if asking.strategy == "grammar":
+        return replace(base, grammar=tool_call_grammar(narrowed(tools, shown.candidate_actions)))
+    if asking.strategy == "completion":
+        return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
+    return replace(base, tools=tuple(tools))
+
+
+def narrowed(
+    tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
+) -> tuple[ToolSchema, ...]:
+    """The tools that candidates name, arguments that they give limited to what they give."""
+    if not candidates:
+        return tuple(tools)
+    return tuple(
+        _narrowed(tool, [c.args for c in candidates if c.tool == tool.name])
+        for tool in tools
+        if any(c.tool == tool.name for c in candidates)
+    )
+
+
+def _narrowed(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
+    properties = {}
+    for name, schema in tool.parameters.get("properties", {}).items():
+        values = {canonical(args[name]): args[name] for args in given if name in args}
+        everywhere = all(name in args for args in given)
+        properties[name] = {**schema, "enum": list(values.values())} if everywhere else schema
+    return replace(tool, parameters={**tool.parameters, "properties": properties})
+
+
+def _response(answer: Answer) -> ModelResponse:
+    return ModelResponse(
+        text=answer.text,
+        call=answer.call,
+        scores=answer.scores or None,
+        usage=answer.usage,
+        finish_reason=answer.finish_reason,
+        raw=answer.raw,
+    )
+
+
+def _chosen(
+    answer: Answer, shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking
+) -> Decision:
+    if asking.strategy == "rank":
+        return _ranked(answer, shown.candidate_actions, asking.margin)
+    return _called(_call_of(answer, tools, asking), shown.candidate_actions)
+
+
+def _call_of(answer: Answer, tools: Sequence[ToolSchema], asking: Asking) -> ToolCall:
+    if asking.strategy == "completion":
+        return parse_functiongemma(answer.text, tools)
+    if asking.strategy == "tool_call":
+        if answer.call is None:
+            raise BadCall("the answer holds no tool call")
+        return checked(answer.call, find_tool(answer.call.tool, tools))
+    return parse_json_call(answer.text, tools)
+
+
+def _ranked(answer: Answer, candidates: Sequence[Candidate], margin: float) -> Decision:
+    """The best candidate, or the first where the best two are closer than `margin`."""
+    labels = LABELS[: len(candidates)]
+    if any(label not in answer.scores for label in labels):
+        raise BadCall("the server did not score every candidate")
+    scores = [answer.scores[label] for label in labels]
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    sure = len(order) < 2 or scores[order[0]] - scores[order[1]] >= margin
+    choice = order[0] if sure else 0
+    return Decision(
+        call=ToolCall(tool=candidates[choice].tool, args=candidates[choice].args),
+        decided_by="model" if sure else "fallback",
+        scores=list(scores),
+        choice=choice,
+        packet_sha256="",
+        trim=0,
+        asked=True,
+    )
+
+
+def _called(call: ToolCall, candidates: Sequence[Candidate]) -> Decision:
+    """A written call: it must be one of the candidates, which may leave arguments open."""
+    choice = next((i for i, c in enumerate(candidates) if _matches(call, c)), None)
+    if candidates and choice is None:
+        raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
+    return Decision(
+        call=call,
+        decided_by="model",
+        scores=[None] * len(candidates),
+        choice=choice,
+        packet_sha256="",
+        trim=0,
+        asked=True,
+    )
+
+
+def _matches(call: ToolCall, candidate: Candidate) -> bool:
+    return call.tool == candidate.tool and all(
+        name in call.args and canonical(call.args[name]) == canonical(value)
+        for name, value in candidate.args.items()
+    )

@@ -1,0 +1,166 @@
+"""What `agent.yaml` may say, and how it is read."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from remora.agents.recall import RECALL, SUBMIT
+from remora.agents.verify import CHECKS
+from remora.config.explain import explain
+from remora.config.marked import read_yaml_file
+from remora.errors import ConfigError
+
+NEEDS = ("ruff", "docstring", "test", "always")
+GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
+SUMMARIZERS = ("tool", "linter", "default")
+_EXTENSION_LIMIT = 2048
+
+
+def _script_path(value: str) -> str:
+    if not value.endswith(".pym"):
+        raise ValueError("the path of a .pym script")
+    return value
+
+
+def _summarizer(value: str) -> str:
+    if value not in SUMMARIZERS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(SUMMARIZERS)}, or the path of a .pym script")
+    return value
+
+
+def _need(value: str) -> str:
+    if value not in NEEDS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(NEEDS)}, or the path of a .pym script")
+    return value
+
+
+def _check(value: str) -> str:
+    if value not in CHECKS:
+        raise ValueError(f"one of {', '.join(CHECKS)}")
+    return value
+
+
+def _goal(value: str) -> str:
+    try:
+        value.format(**dict.fromkeys(GOAL_FIELDS, ""))
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        fields = ", ".join(f"{{{name}}}" for name in sorted(GOAL_FIELDS))
+        raise ValueError(f"a text with no fields but {fields}") from error
+    return value
+
+
+def _extension(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        Draft202012Validator.check_schema(value)
+    except SchemaError as error:
+        raise ValueError(f"a JSON Schema (2020-12): {error.message}") from error
+    if any(not ref.startswith("#") for ref in _references(value)):
+        raise ValueError("a JSON Schema without references to other documents")
+    if len(json.dumps(value)) > _EXTENSION_LIMIT:
+        raise ValueError("a JSON Schema of at most 2 KB")
+    return value
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (str(value[key]) for key in ("$ref", "$dynamicRef") if key in value)
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _references(inner)
+
+
+def _as_reference(value: Any) -> Any:
+    """A bare path is a script without grants."""
+    return {"script": value} if isinstance(value, str) else value
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
+ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+ScriptPath = Annotated[str, AfterValidator(_script_path)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class ScriptReference(_Part):
+    """A script, and the host functions it may call."""
+
+    script: ScriptPath
+    """Path of a `.pym` file, relative to the definition."""
+    grants: list[str] = []
+    """Names of host functions."""
+
+
+class ToolDefinition(ScriptReference):
+    """A tool that the model may call."""
+
+    name: ToolName
+    """What the model calls it."""
+    description: str = ""
+    """What it does, in a sentence: the model reads it."""
+    summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
+    """Who summarizes its results where it does not: tool, linter, default or a `.pym`."""
+
+
+Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
+
+
+class AgentDefinition(_Part):
+    """An agent: what it is for, what it may do, how its work is checked."""
+
+    name: Name
+    """The agent's name."""
+    operation: Name
+    """What `analyze -o` calls it; one word that says what it does to a node."""
+    goal: Annotated[str, AfterValidator(_goal)]
+    """What the model is told to reach; a template with `{node_name}`, `{path}` and the like."""
+    tools: list[ToolDefinition]
+    """What the model may do, beside the built-in `recall` and `submit_result`."""
+    description: str = ""
+    """For people."""
+    node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
+    """Which nodes it works on."""
+    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """The most turns; null takes `runner.max_turns`."""
+    model: str | None = None
+    """The model's name; null takes the configured one."""
+    needs: Annotated[str, AfterValidator(_need)] = "always"
+    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
+    context: list[Reference] = []
+    """Scripts that run once, before the first turn."""
+    candidates: Reference | None = None
+    """A script from the packet to the next actions that are valid."""
+    packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
+    """JSON Schema of the packet's `extensions`."""
+    verify: list[Annotated[str, AfterValidator(_check)]] = ["parses"]
+    """Checks that a submission must pass."""
+
+
+def read_definition(path: Path) -> AgentDefinition:
+    """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    marked = read_yaml_file(path)
+    try:
+        definition = AgentDefinition.model_validate(marked.value)
+    except ValidationError as error:
+        raise ConfigError("\n".join(explain(error, AgentDefinition, marked))) from error
+    seen: set[str] = set()
+    for index, tool in enumerate(definition.tools):
+        if tool.name in seen or tool.name in (RECALL, SUBMIT):
+            place = marked.places[("tools", index, "name")]
+            why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
+            raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
+        seen.add(tool.name)
+    return definition
+
+
+def definition_schema() -> dict[str, Any]:
+    """JSON Schema of `agent.yaml`."""
+    return AgentDefinition.model_json_schema()

@@ -1,0 +1,30 @@
+"""Packet extensions, held against the schema that the agent's definition gives."""
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from remora.memory.delta import PacketDelta, error_text
+
+
+def checked_extensions(
+    delta: PacketDelta, current: dict[str, Any], schema: dict[str, Any] | None
+) -> PacketDelta:
+    """The delta, or, where the merged extensions would break the schema, without them and with
+    an error. Without a schema an agent has no extensions."""
+    if delta.extensions is UNSET:
+        return delta
+    merged = {k: v for k, v in {**current, **delta.extensions}.items() if v is not None}
+    problem = _problem(merged, schema)
+    if not problem:
+        return delta
+    return replace(delta, extensions=UNSET, set_error=error_text(f"extensions: {problem}"))
+
+
+def _problem(extensions: dict[str, Any], schema: dict[str, Any] | None) -> str:
+    if schema is None:
+        return "the agent declares no packet_extension"
+    error = next(Draft202012Validator(schema).iter_errors(extensions), None)
+    return error.message if error is not None else ""

@@ -1,0 +1,64 @@
+"""What a runner keeps count of: decisions, sizes, and the signs that it should stop."""
+
+from remora.agents.decide import Decision
+from remora.agents.job import Status, StopReason
+from remora.memory.canonical import canonical
+from remora.memory.packet import DecisionPacket
+
+Ending = tuple[Status, StopReason, str | None]
+MAX_IDENTICAL_CALLS = 3
+MAX_IDLE_TURNS = 4
+MAX_BAD_CALLS = 2
+DECIDERS = ("rule", "model", "fallback", "escalation")
+
+
+class Tally:
+    """Counts over a run; only `asked` decisions could have gone another way."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.decided_by = dict.fromkeys(DECIDERS, 0)
+        self.asked = 0
+        self.differed = 0
+        self.max_packet_tokens = 0
+        self.raw_bytes = 0
+
+    def count(self, decision: Decision) -> None:
+        """Take a decision into account."""
+        self.decided_by[decision.decided_by] += 1
+        if decision.asked:
+            self.asked += 1
+            self.differed += decision.choice != 0
+
+
+class Watch:
+    """The stop rules: the same call thrice, four idle turns, two bad answers in a row."""
+
+    def __init__(self) -> None:
+        self._idle_turns = 0
+        self._bad_calls = 0
+
+    def good_call(self) -> None:
+        """The answer was a valid call."""
+        self._bad_calls = 0
+
+    def bad_call(self) -> bool:
+        """The answer was none; true if it was one too many."""
+        self._bad_calls += 1
+        return self._bad_calls >= MAX_BAD_CALLS
+
+    def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
+        """The ending that a turn calls for, if any. `changed`: it changed a file."""
+        newest = now.recent_actions[-1] if now.recent_actions else None
+        if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
+            return "failed", "repeated_call", f"{newest.tool} came to the same thrice"
+        idle = not changed and _known(before) == _known(now)
+        self._idle_turns = self._idle_turns + 1 if idle else 0
+        if self._idle_turns >= MAX_IDLE_TURNS:
+            return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns changed nothing"
+        return None
+
+
+def _known(packet: DecisionPacket) -> bytes:
+    facts = {key: fact.value for key, fact in packet.knowledge.items()}
+    return canonical([list(packet.diagnostics), facts])

@@ -1,0 +1,55 @@
+"""The summarizers that `agent.yaml` can name, a user's own `.pym` among them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from remora.memory.canonical import storable
+from remora.memory.summarizers import (
+    DefaultSummarizer,
+    LinterSummarizer,
+    Summarizer,
+    ToolSidePassthrough,
+)
+from remora.pym import Limits, Script, load
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+"""The clock of scripts whose result must not depend on when they run."""
+
+
+class ScriptSummarizer(Summarizer):
+    """A script from `raw` (the raw output) to `{"summary": str, "knowledge": {}}`.
+
+    A script that fails says nothing: the default speaks for it.
+    """
+
+    def __init__(self, script: Script, tool: str) -> None:
+        self._script = script
+        self._otherwise = DefaultSummarizer(tool)
+
+    def summarize(self, raw_result: Any) -> str:
+        """The script's `summary`."""
+        said = self._said(raw_result).get("summary")
+        return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
+
+    def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
+        """The script's `knowledge`."""
+        said = self._said(raw_result).get("knowledge")
+        return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
+
+    def _said(self, raw_result: Any) -> dict[str, Any]:
+        run = self._script.run(
+            {"raw": storable(raw_result)}, {}, limits=Limits(), clock=EPOCH, seed=0
+        )
+        return run.value if run.error is None and isinstance(run.value, dict) else {}
+
+
+def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
+    """`tool`, `linter`, `default`, or the path of a script beneath `folder`."""
+    if name == "tool":
+        return ToolSidePassthrough()
+    if name == "linter":
+        return LinterSummarizer()
+    if name == "default":
+        return DefaultSummarizer(tool)
+    return ScriptSummarizer(load(folder / name), tool)

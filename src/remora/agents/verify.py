@@ -1,0 +1,129 @@
+"""The checks that a submission must pass before a person is asked to look at it."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from remora.agents.job import Job
+from remora.code import Module, own_lines, parse_module, parses
+
+Findings = Callable[[str], list[dict[str, Any]]]
+"""The lint findings of one file (by path) of a tree."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One check and what it found; `detail` is empty where it passed."""
+
+    name: str
+    ok: bool
+    detail: str = ""
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """What is checked: the changed files before and after, and how to lint both trees."""
+
+    job: Job
+    files: Mapping[str, tuple[bytes | None, bytes | None]]
+    findings_before: Findings
+    findings_after: Findings
+
+
+def verify(names: Iterable[str], submission: Submission) -> list[Check]:
+    """Each named check in order. Raises `KeyError` for a name that is not in `CHECKS`."""
+    return [
+        Check(name=name, ok=not detail, detail=detail)
+        for name in names
+        for detail in [CHECKS[name](submission)]
+    ]
+
+
+def parse_errors(files: Mapping[str, bytes | None]) -> str:
+    """What keeps the first of these Python files from parsing; empty where all do."""
+    for path, content in files.items():
+        if path.endswith((".py", ".pyi")) and content is not None:
+            error = parses(content)
+            if error:
+                return f"{path}: {error}"
+    return ""
+
+
+def new_findings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
+    """Findings of `after` that `before` does not have, as `CODE message`.
+
+    Lines move, so findings are compared by code and message, numbers in it aside.
+    """
+    extra = Counter(map(_kind, after)) - Counter(map(_kind, before))
+    return [kind for kind, count in extra.items() for _ in range(count)]
+
+
+def _kind(finding: dict[str, Any]) -> str:
+    return f"{finding.get('code')} {_NUMBER.sub('N', str(finding.get('message')))}"
+
+
+def _parses(submission: Submission) -> str:
+    return parse_errors({path: after for path, (_, after) in submission.files.items()})
+
+
+def _fewer_findings(submission: Submission) -> str:
+    path, key = submission.job.path, submission.job.node_id
+    contents = submission.files.get(path)
+    if contents is None:
+        return f"{path} was not changed"
+    before = _on_node(path, key, contents[0], submission.findings_before(path))
+    after = _on_node(path, key, contents[1], submission.findings_after(path))
+    return "" if after < before else f"{before} findings on the node before, {after} after"
+
+
+def _on_node(path: str, key: str, source: bytes | None, findings: list[dict[str, Any]]) -> int:
+    own = _own(path, key, source)
+    return sum(finding.get("line") in own for finding in findings)
+
+
+def _own(path: str, key: str, source: bytes | None) -> frozenset[int]:
+    module = parse_module(path, source or b"")
+    if not isinstance(module, Module):
+        return frozenset()
+    node = next((node for node in module.nodes if node.key == key), None)
+    return own_lines(module, node.key) if node is not None else frozenset()
+
+
+def _no_new_findings(submission: Submission) -> str:
+    for path in submission.files:
+        if path.endswith((".py", ".pyi")):
+            extra = new_findings(submission.findings_before(path), submission.findings_after(path))
+            if extra:
+                return f"{path}: new finding {extra[0]}"
+    return ""
+
+
+def _own_lines_only(submission: Submission) -> str:
+    """All that does not belong to the node must stand as it stood, in the same order."""
+    path, key = submission.job.path, submission.job.node_id
+    for changed, (before, after) in submission.files.items():
+        if changed != path:
+            return f"{changed} is not the target's file"
+        if _foreign(path, key, before) != _foreign(path, key, after):
+            return f"{path}: lines outside {submission.job.node_name} changed"
+    return ""
+
+
+def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
+    own = _own(path, key, source)
+    if source is None or not own:
+        return None
+    lines = source.splitlines(keepends=True)
+    return [line for number, line in enumerate(lines, 1) if number not in own]
+
+
+CHECKS: Mapping[str, Callable[[Submission], str]] = {
+    "parses": _parses,
+    "fewer_findings": _fewer_findings,
+    "no_new_findings": _no_new_findings,
+    "own_lines_only": _own_lines_only,
+}
+"""By the name that `agent.yaml` uses. Each says what is wrong, or nothing."""

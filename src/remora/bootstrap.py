@@ -1,0 +1,249 @@
+"""The composition root: configuration in, wired objects out."""
+
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from remora.agents import Agent, load_agents
+from remora.agents.agent import agent_named
+from remora.agents.decide import Asking, strategy_for
+from remora.agents.pull import NoHub
+from remora.config import Config, UserFolders, api_key, load_config
+from remora.errors import NotFound, UsageError
+from remora.files import find_root, project_files
+from remora.models import Model
+from remora.models.provider import open_model
+from remora.runs.changed import changed_nodes
+from remora.runs.execute import LocalEngine, Run, Watcher, execute
+from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
+from remora.runs.project import Project, root_name
+from remora.runs.trust import install_key
+from remora.trace import TraceFolder, utc_now
+from remora.workspaces import Base, SlotDriver, take_base
+
+EMBEDDED_LIMIT = 600
+"""Tokens of a whole request to the embedded model: what it reads in about two seconds."""
+DEFAULT_OPERATIONS = ("lint",)
+_ANSWER_ROOM = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks, from where: the process's environment and folder, and the global flags."""
+
+    environ: Mapping[str, str]
+    folder: Path
+    root: Path | None = None
+    config_file: Path | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> UserFolders:
+        """The user's own folders."""
+        return UserFolders.from_environ(self.environ)
+
+    def find_root(self, paths: Sequence[Path] = ()) -> Path:
+        """`--root`, else the root of the first target, else of the folder we are in."""
+        if self.root is not None:
+            if not self.root.is_dir():
+                raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
+            return self.root.resolve()
+        start = paths[0] if paths else self.folder
+        if not start.exists():
+            raise UsageError(f"{start} does not exist", hint="name a file or folder of the project")
+        return find_root(start)
+
+
+def open_config(caller: Caller, root: Path) -> Config:
+    """The configuration that holds for `root`. Raises ConfigError."""
+    user = caller.folders.config_file
+    project = caller.config_file or root / "remora.yaml"
+    if caller.config_file is not None and not project.is_file():
+        raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
+    return load_config(
+        user_file=user if user.is_file() else None,
+        project_file=project if project.is_file() else None,
+        environ=caller.environ,
+        flags=caller.flags,
+    )
+
+
+def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+    """The project around the given targets. Raises UsageError, ConfigError, ScriptError."""
+    root = caller.find_root(paths)
+    config = open_config(caller, root)
+    name = root_name(root)
+    return Project(
+        root=root,
+        config=config,
+        agents=load_agents(root),
+        trace=TraceFolder(root),
+        cache=caller.folders.cache / "roots" / name,
+        state=caller.folders.state / "roots" / name,
+        install_key=install_key(caller.folders.state),
+    )
+
+
+def connect_model(caller: Caller, config: Config) -> Model:
+    """The configured model. Raises ModelError; never falls through to another one."""
+    user = caller.folders.config_file
+    return open_model(
+        config.model,
+        cache=caller.folders.cache,
+        api_key=api_key(caller.environ, user if user.is_file() else None),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What `analyze` is asked for; `changed` is a revision, empty for HEAD, None for no matter."""
+
+    paths: tuple[Path, ...] = ()
+    operations: tuple[str, ...] = ()
+    node: str | None = None
+    changed: str | None = None
+    max_nodes: int | None = None
+    yes: bool = False
+    concurrency: int | None = None
+    unsafe_fixes: bool = False
+    max_turns: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A planned run and the base it would work on; `close` lets go of the base."""
+
+    project: Project
+    run_id: str
+    plan: Plan
+    base: Base
+    agents: tuple[Agent, ...]
+
+    def close(self) -> None:
+        """Remove the frozen copy."""
+        _remove(self.base.folder)
+
+
+def prepare(caller: Caller, wish: Wish) -> Prepared:
+    """Take the base and plan the run; no model is needed, nothing of the project is run."""
+    project = open_project(caller, wish.paths)
+    named = (agent_named(project.agents, name) for name in wish.operations or DEFAULT_OPERATIONS)
+    agents = tuple({agent.definition.operation: agent for agent in named}.values())
+    run_id = new_run_id()
+    config = project.config
+    files = project_files(project.root, exclude=config.exclude, include=config.workspace.include)
+    base = take_base(project.root, files, project.cache / "bases" / run_id)
+    try:
+        paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
+        selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
+        source = read_modules(base.folder, base.files, selection)
+        if wish.changed is not None:
+            changed = changed_nodes(project.root, wish.changed or "HEAD", source)
+            selection = Selection(
+                paths=paths, node=wish.node, max_nodes=wish.max_nodes, changed=changed
+            )
+        plan = make_plan(run_id, base.folder, source, agents, selection)
+    except BaseException:
+        _remove(base.folder)
+        raise
+    return Prepared(project=project, run_id=run_id, plan=plan, base=base, agents=agents)
+
+
+def too_many(plan: Plan, wish: Wish) -> bool:
+    """Whether somebody should say so before this many jobs are run."""
+    return len(plan.jobs) > MAX_JOBS and wish.max_nodes is None and not wish.yes
+
+
+async def carry_out(
+    prepared: Prepared, model: Model, wish: Wish, watcher: Watcher, clock: Callable[[], datetime]
+) -> None:
+    """Run the plan to its end. Raises ModelError if the model cannot answer as configured."""
+    project = prepared.project
+    asking = {
+        agent.definition.operation: _asking(project.config, agent, model, wish)
+        for agent in prepared.agents
+    }
+    run = Run(
+        run_id=prepared.run_id,
+        project=project,
+        plan=prepared.plan,
+        base=prepared.base,
+        slots=SlotDriver(prepared.base, project.cache / "slots"),
+        model=model,
+        engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
+        facts=NoHub(),
+        clock=clock,
+        asking=lambda agent: asking[agent.definition.operation],
+        max_turns=lambda agent: _max_turns(project.config, agent, wish),
+        options={"unsafe_fixes": wish.unsafe_fixes},
+        settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
+        watcher=watcher,
+    )
+    await execute(run)
+
+
+def new_run_id() -> str:
+    """Sorts by time, and is unlike any other: `20260131-093000-1f2e3d`."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _asking(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:
+    embedded = model.describe().get("provider") == "embedded"
+    limit = config.runner.memory.packet_size_limit
+    if embedded:
+        limit = min(limit, EMBEDDED_LIMIT)
+    if model.context is not None:
+        limit = min(limit, model.context - _ANSWER_ROOM)
+    renderer = "lines" if config.model.renderer == "auto" else config.model.renderer
+    has_candidates = agent.candidates is not None
+    return Asking(
+        renderer=f"{renderer}/1",
+        strategy=strategy_for(
+            model, renderer, config.model.decoding, has_candidates=has_candidates
+        ),
+        limit=limit,
+        margin=config.model.margin,
+        seed=wish.seed if wish.seed is not None else 0,
+        exact=config.model.exact,
+    )
+
+
+def _max_turns(config: Config, agent: Agent, wish: Wish) -> int:
+    """The flag, else the configured operation, else the definition, else the runner's."""
+    operation = config.operations.get(agent.definition.operation)
+    configured = operation.max_turns if operation is not None else None
+    return wish.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
+
+
+def _settings(model: Model, wish: Wish) -> dict[str, Any]:
+    return {
+        "model_name": model.name,
+        "unsafe_fixes": wish.unsafe_fixes,
+        "seed": wish.seed,
+        "max_turns": wish.max_turns,
+    }
+
+
+def _relative(root: Path, path: Path, folder: Path) -> str:
+    absolute = (folder / path).resolve()
+    if not absolute.is_relative_to(root):
+        raise UsageError(
+            f"{path} lies outside the project {root}", hint="--root names another project"
+        )
+    if not absolute.exists():
+        raise NotFound(f"{path} does not exist")
+    return absolute.relative_to(root).as_posix()
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(folder)
+
+
+__all__ = ["Caller", "Prepared", "Wish", "carry_out", "prepare", "utc_now"]

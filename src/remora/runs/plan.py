@@ -1,0 +1,198 @@
+"""Which nodes need which operation: cheap, deterministic, nothing of the project is run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.agents import Agent, Job
+from remora.agents.summarize import EPOCH
+from remora.code import (
+    Module,
+    Node,
+    Unreadable,
+    match_nodes,
+    node_summary,
+    owner,
+    parse_module,
+)
+from remora.errors import HostError, UsageError
+from remora.ids import NodeKey, agent_id
+from remora.pym import Limits, load
+from remora.tools.lint import lint_findings
+
+MAX_JOBS = 200
+"""More jobs than this are only run when somebody says so."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What part of the project is looked at.
+
+    `paths` are root-relative files or folders (none: all), `node` a glob, `changed` the keys of
+    nodes that differ from a revision, `max_nodes` a bound on the nodes that become jobs.
+    """
+
+    paths: tuple[str, ...] = ()
+    node: str | None = None
+    changed: frozenset[str] | None = None
+    max_nodes: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs in the order of files and lines; `skipped` counts pairs of node and operation that
+    need no work. `findings` is the number of lint findings on the nodes of lint jobs."""
+
+    jobs: tuple[Job, ...] = ()
+    operations: tuple[str, ...] = ()
+    nodes: int = 0
+    skipped: int = 0
+    findings: int = 0
+    unreadable: tuple[dict[str, Any], ...] = ()
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """The selected files of a base: what parsed, and what did not."""
+
+    modules: tuple[Module, ...]
+    unreadable: tuple[dict[str, Any], ...]
+
+
+def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
+    """Parse the selected Python files of a tree. Files that are not readable are reported."""
+    modules: list[Module] = []
+    unreadable: list[dict[str, Any]] = []
+    for path in paths:
+        if not path.endswith(".py") or not _selected(path, selection.paths):
+            continue
+        module = _module(tree, path)
+        if isinstance(module, Module):
+            modules.append(module)
+        else:
+            unreadable.append({"path": module.path, "detail": module.detail})
+    return Source(modules=tuple(modules), unreadable=tuple(unreadable))
+
+
+def make_plan(
+    run_id: str, tree: Path, source: Source, agents: Sequence[Agent], selection: Selection
+) -> Plan:
+    """The jobs of a run. Raises UsageError for a glob that matches no node."""
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted = _wanted(nodes, selection)
+    findings = _findings(tree, source, agents)
+    jobs: list[Job] = []
+    chosen: set[str] = set()
+    skipped = found = 0
+    for module in source.modules:
+        counts = _by_owner(module, findings.get(module.path, []))
+        for node in (node for node in module.nodes if node.key in wanted):
+            for agent in agents:
+                room = (
+                    selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
+                )
+                if not room or not _needs(agent, node, counts.get(node.key, 0)):
+                    skipped += 1
+                    continue
+                chosen.add(node.key)
+                found += counts.get(node.key, 0) if agent.definition.needs == "ruff" else 0
+                jobs.append(_job(run_id, agent, node))
+    return Plan(
+        jobs=tuple(jobs),
+        operations=tuple(agent.definition.operation for agent in agents),
+        nodes=len(nodes),
+        skipped=skipped,
+        findings=found,
+        unreadable=source.unreadable,
+    )
+
+
+def _selected(path: str, wanted: Sequence[str]) -> bool:
+    return not wanted or any(
+        path == part or part in ("", ".") or path.startswith(part.rstrip("/") + "/")
+        for part in wanted
+    )
+
+
+def _module(tree: Path, path: str) -> Module | Unreadable:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        return Unreadable(path=shown, detail="its name is not UTF-8")
+    try:
+        return parse_module(path, (tree / path).read_bytes())
+    except OSError as error:
+        return Unreadable(path=path, detail=error.strerror or str(error))
+
+
+def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+    keys = [node.key for node in nodes]
+    if selection.node is not None:
+        keys = list(match_nodes(keys, selection.node))
+        if not keys:
+            raise UsageError(
+                f"no node matches {selection.node!r}",
+                hint="a glob over path:qualname or qualname, such as 'src/shop/*' or 'load_*'",
+            )
+    if selection.changed is not None:
+        keys = [key for key in keys if key in selection.changed]
+    return set(keys)
+
+
+def _findings(
+    tree: Path, source: Source, agents: Sequence[Agent]
+) -> Mapping[str, list[dict[str, Any]]]:
+    """Findings by path, from one ruff run over all selected files."""
+    if not source.modules or all(agent.definition.needs != "ruff" for agent in agents):
+        return {}
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for finding in lint_findings(tree, [module.path for module in source.modules]):
+        by_path.setdefault(finding["path"], []).append(finding)
+    return by_path
+
+
+def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for finding in findings:
+        key = owner(module, int(finding["line"]))
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _needs(agent: Agent, node: Node, findings: int) -> bool:
+    definition = agent.definition
+    if node.skip or node.node_type not in definition.node_types:
+        return False
+    match definition.needs:
+        case "ruff":
+            return findings > 0
+        case "docstring":
+            return node.docstring is None
+        case "always":
+            return True
+    return _asked(agent, node, findings)
+
+
+def _asked(agent: Agent, node: Node, findings: int) -> bool:
+    """What the agent's own script says of the node. Raises HostError if it fails."""
+    script = load(agent.folder / agent.definition.needs)
+    facts = {**msgspec.to_builtins(node), "findings": findings}
+    run = script.run({"node": facts}, {}, limits=Limits(), clock=EPOCH, seed=0)
+    if run.error is not None:
+        raise HostError(f"{agent.definition.needs}: {run.error.message}")
+    return bool(run.value)
+
+
+def _job(run_id: str, agent: Agent, node: Node) -> Job:
+    operation = agent.definition.operation
+    return Job(
+        run_id=run_id,
+        agent_id=agent_id(operation, run_id, node.key, 1),
+        operation=operation,
+        node_id=node.key,
+        node_type=node.node_type,
+        node_name=node.path if node.node_type == "module" else node.qualname,
+        node_summary=node_summary(node),
+        path=node.path,
+        qualname=node.qualname,
+    )

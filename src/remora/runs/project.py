@@ -1,0 +1,31 @@
+"""A project as runs see it: its root, its configuration, and where its records lie."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from remora.agents import Agent
+from remora.config import Config
+from remora.trace import TraceFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """`cache` and `state` are the user's folders for this root alone; `install_key` is the
+    secret by which this installation knows its own runs."""
+
+    root: Path
+    config: Config
+    agents: Mapping[str, Agent]
+    trace: TraceFolder
+    cache: Path
+    state: Path
+    install_key: bytes
+
+
+def root_name(root: Path) -> str:
+    """The name of a root in the user's folders: readable, and unlike any other's."""
+    digest = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    readable = "".join(c if c.isalnum() and c.isascii() else "-" for c in root.name.lower())
+    return f"{readable[:24] or 'root'}-{digest[:16]}"

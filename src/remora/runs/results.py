@@ -1,0 +1,212 @@
+"""What became of a run, read from its streams: the documents that every command prints."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound, RemoraError
+from remora.memory.events import (
+    AgentEnd,
+    Change,
+    Event,
+    Head,
+    JobEnd,
+    JobStart,
+    ModelRequest,
+    Review,
+    RunStart,
+    ToolCalled,
+    ToolResulted,
+    payload,
+)
+from remora.runs.project import Project
+from remora.trace import read_events, stream_status
+from remora.trace.reader import INTERRUPTED, RUNNING
+
+DECIDERS = ("rule", "model", "fallback", "escalation")
+STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
+    change set waits, else the last verdict, else empty."""
+
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int = 1
+    status: str | None = None
+    stop_reason: str | None = None
+    turns: int = 0
+    decided_by: dict[str, int] = {}
+    asked: int = 0
+    differed: int = 0
+    max_packet_tokens: int = 0
+    raw_bytes: int = 0
+    change_set: tuple[Change, ...] = ()
+    change_set_sha256: str = ""
+    error: str | None = None
+    head: Head = Head()
+    review: str = ""
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: its beginning, its jobs (newest attempt of each), and what people said."""
+
+    run_id: str
+    started: str
+    status: str
+    start: RunStart
+    jobs: tuple[JobView, ...]
+    head: Head
+
+
+def read_run(project: Project, run_id: str) -> RunView:
+    """The run as its streams tell it. Raises NotFound, StreamDamaged."""
+    path = project.trace.existing_run(run_id)
+    events = list(read_events(path))
+    if not events:
+        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
+    start = payload(events[0])
+    if not isinstance(start, RunStart):
+        raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
+    return RunView(
+        run_id=run_id,
+        started=events[0].timestamp,
+        status=stream_status(path),
+        start=start,
+        jobs=tuple(_jobs(project, events)),
+        head=Head(count=len(events), hash=events[-1].hash),
+    )
+
+
+def list_runs(project: Project) -> list[dict[str, Any]]:
+    """Every run as `runs --json` shows it, oldest first."""
+    found = []
+    for path in project.trace.run_streams():
+        try:
+            view = read_run(project, path.name.removesuffix(".jsonl"))
+        except RemoraError:
+            continue
+        reviews = [job.review for job in view.jobs]
+        found.append(
+            {
+                "run_id": view.run_id,
+                "started": view.started,
+                "status": view.status,
+                "jobs": len(view.start.plan.get("jobs", [])),
+                "pending": reviews.count("pending"),
+                "accepted": reviews.count("accepted"),
+            }
+        )
+    return sorted(found, key=lambda run: (run["started"], run["run_id"]))
+
+
+def run_document(project: Project, view: RunView) -> dict[str, Any]:
+    """The document of `analyze --json` and `show --json`."""
+    plan = view.start.plan
+    statuses = [job.status for job in view.jobs]
+    return {
+        "run_id": view.run_id,
+        "root": str(project.root),
+        "model": view.start.config.get("model_name"),
+        "jobs": [job_document(job) for job in view.jobs],
+        "totals": {
+            "jobs": len(plan.get("jobs", [])),
+            **{status: statuses.count(status) for status in STATUSES},
+            "skipped": plan.get("skipped", 0),
+            "unreadable": plan.get("unreadable", []),
+        },
+    }
+
+
+def job_document(job: JobView) -> dict[str, Any]:
+    """One entry of `jobs` in that document."""
+    return {
+        "agent_id": job.agent_id,
+        "operation": job.operation,
+        "node_id": job.node_id,
+        "attempt": job.attempt,
+        "status": job.status,
+        "stop_reason": job.stop_reason,
+        "review": job.review,
+        "turns": job.turns,
+        "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
+        "asked": job.asked,
+        "differed": job.differed,
+        "max_packet_tokens": job.max_packet_tokens,
+        "raw_bytes": job.raw_bytes,
+        "files_changed": [change.path for change in job.change_set],
+        "error": job.error,
+    }
+
+
+def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
+    """The newest attempt of each job, in the order in which they first began."""
+    started: dict[tuple[str, str], JobStart] = {}
+    ended: dict[str, JobEnd] = {}
+    verdicts: dict[str, str] = {}
+    for event in events:
+        data = payload(event)
+        if isinstance(data, JobStart):
+            started[data.operation, data.node_id] = data
+        elif isinstance(data, JobEnd):
+            ended[data.agent_id] = data
+        elif isinstance(data, Review):
+            verdicts[data.agent_id] = data.verdict
+    for start in started.values():
+        job = read_job(project, start, ended.get(start.agent_id))
+        verdict = verdicts.get(start.agent_id)
+        waiting = "pending" if job.status == "submitted" else ""
+        yield msgspec.structs.replace(job, review=verdict or waiting)
+
+
+def read_job(project: Project, start: JobStart, end: JobEnd | None) -> JobView:
+    """An attempt as its agent's stream tells it."""
+    view = JobView(
+        agent_id=start.agent_id,
+        operation=start.operation,
+        node_id=start.node_id,
+        attempt=start.attempt,
+        decided_by=dict.fromkeys(DECIDERS, 0),
+    )
+    path = project.trace.agent_stream(start.agent_id)
+    try:
+        for event in read_events(path):
+            view = _counted(view, event)
+    except NotFound:
+        return msgspec.structs.replace(view, status=INTERRUPTED)
+    if end is not None:
+        return msgspec.structs.replace(view, status=end.status, head=end.head)
+    status = stream_status(path)
+    return msgspec.structs.replace(view, status=status if status == RUNNING else INTERRUPTED)
+
+
+def _counted(view: JobView, event: Event) -> JobView:
+    replace = msgspec.structs.replace
+    view = replace(view, turns=max(view.turns, event.turn))
+    data = payload(event)
+    if isinstance(data, ToolCalled):
+        asked = data.decided_by != "rule"
+        counts = {**view.decided_by}
+        counts[data.decided_by] = counts.get(data.decided_by, 0) + 1
+        return replace(
+            view,
+            decided_by=counts,
+            asked=view.asked + asked,
+            differed=view.differed + (asked and data.choice != 0),
+        )
+    if isinstance(data, ModelRequest):
+        return replace(view, max_packet_tokens=max(view.max_packet_tokens, data.prompt_tokens))
+    if isinstance(data, ToolResulted):
+        return replace(view, raw_bytes=view.raw_bytes + len(bytes(event.data)))
+    if isinstance(data, AgentEnd):
+        return replace(
+            view,
+            stop_reason=data.stop_reason,
+            change_set=data.change_set,
+            change_set_sha256=data.change_set_sha256,
+            error=data.error,
+        )
+    return view

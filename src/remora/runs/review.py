@@ -1,0 +1,274 @@
+"""What people say of change sets, and how an accepted one reaches the user's files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from remora.agents.verify import new_findings, parse_errors
+from remora.code import match_nodes, nearest
+from remora.errors import NotFound, UsageError
+from remora.ids import NodeKey
+from remora.memory.events import Change, Head, Review
+from remora.runs.project import Project
+from remora.runs.results import JobView, RunView, read_run
+from remora.runs.stream import RunStream, opened_run
+from remora.runs.trust import check_ours
+from remora.tools.lint import lint_text
+from remora.trace import read_events
+from remora.workspaces import FilePatch, Prepared, commit, diff, prepare, recover
+from remora.workspaces.apply import FileConflict, Recovered
+from remora.workspaces.beneath import Beneath
+from remora.workspaces.journal import Journal
+
+UNDECIDED = ("pending", "conflict")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """What a review came to. `conflicts`: `{node_id, path, detail}`; `notes` in words."""
+
+    run_id: str
+    accepted: list[str]
+    rejected: list[str]
+    conflicts: list[dict[str, Any]]
+    notes: list[str]
+    head: Head
+
+
+def accept(
+    project: Project,
+    run_id: str,
+    nodes: Sequence[str],
+    *,
+    every: bool = False,
+    trusted: bool = False,
+) -> Verdicts:
+    """Write the chosen change sets to the user's files, each whole or not at all.
+
+    Raises UsageError (nothing chosen, or a run that is not ours), NotFound (an unknown node),
+    StreamLocked (the run is still going on).
+    """
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    complete_journals(project)
+    jobs = chosen(read_run(project, run_id), nodes, every=every, verb="accept")
+    accepted: list[str] = []
+    conflicts: list[dict[str, Any]] = []
+    notes: list[str] = []
+    with opened_run(project, run_id) as stream:
+        for job in jobs:
+            found = _accept_one(project, stream, job, notes)
+            if found:
+                conflicts += found
+            else:
+                accepted.append(job.node_id)
+        return Verdicts(
+            run_id=run_id,
+            accepted=accepted,
+            rejected=[],
+            conflicts=conflicts,
+            notes=notes,
+            head=stream.head,
+        )
+
+
+def reject(
+    project: Project,
+    run_id: str,
+    nodes: Sequence[str],
+    *,
+    every: bool = False,
+    feedback: str | None = None,
+    trusted: bool = False,
+) -> Verdicts:
+    """Say no to the chosen change sets. Raises as `accept` does."""
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
+    with opened_run(project, run_id) as stream:
+        for job in jobs:
+            stream.append(_review(job, "rejected", feedback=feedback))
+        return Verdicts(
+            run_id=run_id,
+            accepted=[],
+            rejected=[job.node_id for job in jobs],
+            conflicts=[],
+            notes=[],
+            head=stream.head,
+        )
+
+
+def chosen(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
+    """The jobs with a change set that waits, by name or all of them.
+
+    A node that is known but has nothing to accept is an error too: nobody should believe that
+    something was written.
+    """
+    open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
+    if every:
+        return open_jobs
+    if not nodes:
+        raise UsageError(
+            f"name the nodes to {verb}, or --all",
+            hint=_waiting(open_jobs) or "no change set of this run waits for a verdict",
+        )
+    picked: list[JobView] = []
+    for name in nodes:
+        picked += [job for job in _named(view, name, open_jobs) if job not in picked]
+    return picked
+
+
+def complete_journals(project: Project) -> Recovered:
+    """Finish, or take back, what a killed `accept` had begun."""
+
+    left: list[Journal] = []
+
+    def recorded(journal: Journal) -> bool:
+        left.append(journal)
+        return _recorded(project, journal)
+
+    def on_conflict(found: Sequence[FileConflict]) -> None:
+        note = left[0].note
+        with opened_run(project, note["run_id"]) as stream:
+            stream.append(_verdict_on(project, note, _details(note["node_id"], found)))
+
+    return recover(
+        project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
+    )
+
+
+def job_diff(project: Project, job: JobView) -> str:
+    """The unified diff of a job's change set, from `objects/`."""
+    return "".join(
+        diff(change.path, _content(project, change.before), _content(project, change.after))
+        for change in job.change_set
+    )
+
+
+def _waiting(jobs: Iterable[JobView]) -> str:
+    names = [job.node_id.removeprefix("node:") for job in jobs]
+    return "waiting: " + ", ".join(names) if names else ""
+
+
+def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
+    keys = [NodeKey(job.node_id) for job in view.jobs]
+    matched = set(match_nodes(keys, name))
+    if not matched:
+        near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
+        raise NotFound(
+            f"the run {view.run_id} has no node {name!r}", hint=f"nearest: {near}" if near else ""
+        )
+    found = [job for job in open_jobs if job.node_id in matched]
+    if not found:
+        states = {job.review or str(job.status) for job in view.jobs if job.node_id in matched}
+        raise NotFound(
+            f"{name} has no change set that waits ({', '.join(sorted(states))})",
+            hint=_waiting(open_jobs),
+        )
+    return found
+
+
+def _review(
+    job: JobView,
+    verdict: str,
+    *,
+    feedback: str | None = None,
+    detail: list[dict[str, Any]] | None = None,
+) -> Review:
+    return Review(
+        verdict=verdict,
+        agent_id=job.agent_id,
+        change_set_sha256=job.change_set_sha256,
+        head=job.head,
+        feedback=feedback,
+        detail=detail or [],
+    )
+
+
+def _accept_one(
+    project: Project, stream: RunStream, job: JobView, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
+    prepared = prepare(project.root, [_patch(project, change) for change in job.change_set])
+    before = prepared.conflicts or _worse(project, prepared, notes)
+    if before:
+        found = _details(job.node_id, before)
+        stream.append(_review(job, "conflict", detail=found))
+        return found
+    for write in prepared.writes:  # what is replaced stays in `objects/`
+        if write.ours_sha is not None:
+            project.trace.objects.put(Beneath(project.root).read_bytes(write.path))
+        if write.result is not None:
+            project.trace.objects.put(write.result)
+    project.trace.objects.sync()
+
+    def on_conflict(found: Sequence[FileConflict]) -> None:
+        stream.append(_review(job, "conflict", detail=_details(job.node_id, found)))
+
+    failed = commit(
+        prepared,
+        project.state / "journal",
+        record=lambda: _record(stream, job),
+        note={
+            "run_id": stream.run_id,
+            "agent_id": job.agent_id,
+            "node_id": job.node_id,
+            "seq": str(stream.head.count),
+        },
+        on_conflict=on_conflict,
+    )
+    return _details(job.node_id, failed)
+
+
+def _record(stream: RunStream, job: JobView) -> None:
+    stream.append(_review(job, "accepted"))
+
+
+def _details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
+    return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
+
+
+def _recorded(project: Project, journal: Journal) -> bool:
+    """Whether the review that the journal belongs to is in the run's stream."""
+    path = project.trace.run_stream(journal.note["run_id"])
+    seq = int(journal.note["seq"])
+    return any(event.seq == seq and event.type == Review.type for event in read_events(path))
+
+
+def _verdict_on(project: Project, note: Mapping[str, str], detail: list[dict[str, Any]]) -> Review:
+    view = read_run(project, note["run_id"])
+    job = next(job for job in view.jobs if job.agent_id == note["agent_id"])
+    return _review(job, "conflict", detail=detail)
+
+
+def _patch(project: Project, change: Change) -> FilePatch:
+    return FilePatch(
+        path=change.path,
+        base=_content(project, change.before),
+        theirs=_content(project, change.after),
+        mode=change.mode,
+    )
+
+
+def _content(project: Project, digest: str | None) -> bytes | None:
+    return None if digest is None else project.trace.objects.get(digest)
+
+
+def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileConflict]:
+    """What a merge broke that each side alone did not: it must parse, and lint no worse."""
+    found: list[FileConflict] = []
+    for write in prepared.writes:
+        if not write.merged or write.result is None or not write.path.endswith(".py"):
+            continue
+        error = parse_errors({write.path: write.result})
+        if error:
+            detail = f"the merged file does not parse: {error}"
+            found.append(FileConflict(path=write.path, detail=detail))
+            continue
+        ours = Beneath(project.root).read_bytes(write.path)
+        before = lint_text(project.root, write.path, ours)
+        after = lint_text(project.root, write.path, write.result)
+        if len(after) > len(before):
+            detail = f"the merged file has {len(after)} findings, yours {len(before)}"
+            found.append(FileConflict(path=write.path, detail=detail))
+        else:  # such as an import that only two changes together left unused
+            notes += [f"{write.path}: new finding {kind}" for kind in new_findings(before, after)]
+    return found

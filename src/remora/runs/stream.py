@@ -1,0 +1,43 @@
+"""A run's own stream: what was planned, when jobs began and ended, what people said."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from remora.memory.events import Event, Head, Payload
+from remora.runs.project import Project
+from remora.runs.trust import remember_head
+from remora.trace import Identity, StreamWriter
+
+
+class RunStream:
+    """Appends to a run's stream, each event synced, and remembers the head as ours."""
+
+    def __init__(self, project: Project, run_id: str, writer: StreamWriter) -> None:
+        self._project = project
+        self.run_id = run_id
+        self._writer = writer
+
+    def append(self, payload: Payload) -> Event:
+        """Append, sync, remember."""
+        event = self._writer.append(payload, turn=0)
+        self._writer.sync()
+        remember_head(self._project.state, self.run_id, self._writer.head)
+        return event
+
+    @property
+    def head(self) -> Head:
+        """The stream's head."""
+        return self._writer.head
+
+
+@contextmanager
+def opened_run(project: Project, run_id: str) -> Iterator[RunStream]:
+    """The run's stream with this process as its only writer. Raises StreamLocked otherwise."""
+    identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
+    writer = StreamWriter.open(
+        project.trace.run_stream(run_id), identity, blobs=project.trace.blobs
+    )
+    try:
+        yield RunStream(project, run_id, writer)
+    finally:
+        writer.close()

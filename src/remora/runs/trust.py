@@ -1,0 +1,97 @@
+"""Which runs are ours: what lies in a tree may have been put there by somebody else."""
+
+import hmac
+import os
+import secrets
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.errors import DiskError, UsageError
+from remora.memory.canonical import canonical
+from remora.memory.events import Event, Head, RunStart
+from remora.trace import TraceFolder, read_events
+
+_KEY_BYTES = 32
+
+
+def install_key(state: Path) -> bytes:
+    """This installation's secret, made on first use in the user's state folder."""
+    path = state / "install.key"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            return path.read_bytes()
+        with os.fdopen(file, "wb") as stream:
+            stream.write(secrets.token_bytes(_KEY_BYTES))
+        return path.read_bytes()
+    except OSError as error:
+        raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
+
+
+def signed(start: RunStart, key: bytes) -> RunStart:
+    """`run_start` with `install`: the HMAC of its canonical JSON without `install`."""
+    return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
+
+
+def remember_head(state: Path, run_id: str, head: Head) -> None:
+    """Keep the head of our last append to a run, in one step."""
+    folder = state / "heads"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = folder / f"{run_id}.new"
+        temporary.write_bytes(msgspec.json.encode(head))
+        temporary.replace(folder / f"{run_id}.json")
+    except OSError as error:
+        raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
+
+
+def check_ours(
+    trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
+) -> None:
+    """Raise UsageError unless this run was started here and only grew since; or it is `trusted`.
+
+    A stream that was cut, or rewritten before our last append, is not ours any more.
+    """
+    problem = "" if trusted else _problem(trace, state, key, run_id)
+    if problem:
+        raise UsageError(
+            f"the run {run_id} is not this installation's: {problem}",
+            hint="look at it with `remora show` and `remora diff`; --trust-run goes on all the same",
+        )
+
+
+def _problem(trace: TraceFolder, state: Path, key: bytes, run_id: str) -> str:
+    known = _known_head(state, run_id)
+    if known is None:
+        return "its record is not in the state folder"
+    for event in read_events(trace.existing_run(run_id)):
+        if event.seq == 0 and not _is_signed(event, key):
+            return "its run_start was not written here"
+        if event.seq == known.count - 1:
+            return "" if event.hash == known.hash else "its stream was rewritten"
+    return "its stream is shorter than what was written"
+
+
+def _known_head(state: Path, run_id: str) -> Head | None:
+    try:
+        return msgspec.json.decode((state / "heads" / f"{run_id}.json").read_bytes(), type=Head)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _is_signed(event: Event, key: bytes) -> bool:
+    data = msgspec.json.decode(event.data)
+    if not isinstance(data, dict):
+        return False
+    claimed = str(data.get("install", ""))
+    return hmac.compare_digest(claimed.encode(), _install(data, key).encode())
+
+
+def _install(data: dict[str, Any], key: bytes) -> str:
+    unsigned = {name: value for name, value in data.items() if name != "install"}
+    return hmac.new(key, canonical(unsigned), sha256).hexdigest()
