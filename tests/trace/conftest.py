@@ -66,13 +66,8 @@ class Recorder:
 
     def __init__(self, folder: TraceFolder, name: str = AGENT) -> None:
         self.folder = folder
-        self.writer = StreamWriter.open(
-            folder.agent_stream(name),
-            agent_identity(name),
-            blobs=folder.blobs,
-            objects=folder.objects,
-            clock=ticking(),
-        )
+        self.name = name
+        self.reopen()
         self.packet = DecisionPacket(
             agent_id=name,
             run_id=RUN,
@@ -87,6 +82,16 @@ class Recorder:
         self.full: dict[int, DecisionPacket] = {}
         self.left: dict[int, dict[str, bytes | None]] = {0: dict(self.files)}
         self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1"))
+
+    def reopen(self) -> None:
+        """Open the stream, or go on with it."""
+        self.writer = StreamWriter.open(
+            self.folder.agent_stream(self.name),
+            agent_identity(self.name),
+            blobs=self.folder.blobs,
+            objects=self.folder.objects,
+            clock=ticking(),
+        )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
         event = self.writer.append(payload, turn=self.turn, delta=delta)

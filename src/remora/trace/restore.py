@@ -42,7 +42,7 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
     decided: DecisionPacket | None = None
     seen = 0
     for event in events:
-        if packet is not None and event.turn > turn:
+        if packet is not None and event.turn > turn >= 0:
             break
         seen = max(seen, event.turn)
         if packet is None:

@@ -1,0 +1,286 @@
+"""A second opinion on the streams of a project, by the standard library alone.
+
+    python check_streams.py ROOT
+
+Written from the format's description and sharing no code with the product: it hashes every line
+again, folds every delta, trims every packet, compares the hash of each packet that a decision
+names, and looks up every head, file content and blob that a stream names. Prints each difference
+as `FILE:LINE: what` and exits with 1 if there is any.
+"""
+
+import copy
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Json = Any
+Difference = tuple[int, str]
+ZEROS = "0" * 64
+
+
+def canonical(value: Json) -> bytes:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# the fold
+
+
+def fold(packet: Json, delta: Json) -> None:
+    """Apply one delta to `packet`, in the order of the table."""
+    for key in ("turn", "state_summary", "excerpt", "candidate_actions"):
+        if key in delta:
+            packet[key] = delta[key]
+    if "diagnostics" in delta:
+        packet["diagnostics"] = delta["diagnostics"][:20]
+    if "add_action" in delta:
+        fold_action(packet, delta["add_action"])
+    if "forget_knowledge" in delta or "update_knowledge" in delta:
+        fold_knowledge(packet, delta)
+    if "set_error" in delta:
+        packet["last_error"] = delta["set_error"]
+        packet["error_count"] += delta["set_error"] is not None
+    fold_hub(packet, delta)
+    fold_extensions(packet, delta.get("extensions", {}))
+
+
+def fold_action(packet: Json, action: Json) -> None:
+    same = ("tool", "args", "summary", "outcome")
+    actions = packet["recent_actions"]
+    if actions and all(canonical(actions[-1][key]) == canonical(action[key]) for key in same):
+        actions[-1]["count"] += 1
+        actions[-1]["turn"] = packet["turn"]
+    else:
+        actions.append({key: action[key] for key in same} | {"turn": packet["turn"], "count": 1})
+    del actions[:-10]
+
+
+def fold_knowledge(packet: Json, delta: Json) -> None:
+    known = packet["knowledge"]
+    for key in delta.get("forget_knowledge", []):
+        known.pop(key, None)
+    for key, value in delta.get("update_knowledge", {}).items():
+        known.pop(key, None)
+        known[key] = {"value": value, "source_turn": packet["turn"]}
+    while len(known) > 64 or len(canonical(known)) > 16 * 1024:
+        unpinned = [key for key in known if key != "feedback"]
+        if not unpinned:
+            return
+        del known[unpinned[0]]
+
+
+def fold_hub(packet: Json, delta: Json) -> None:
+    both = ("hub_context", "hub_freshness")
+    for name in both:
+        for node, value in delta.get(name, {}).items():
+            packet[name].pop(node, None)
+            if value is not None:
+                packet[name][node] = value
+    for name in both:
+        while len(packet[name]) > 5:
+            oldest = next(iter(packet[name]))
+            for other in both:
+                packet[other].pop(oldest, None)
+
+
+def fold_extensions(packet: Json, new: Json) -> None:
+    for key, value in new.items():
+        packet["extensions"].pop(key, None)
+        if value is not None:
+            packet["extensions"][key] = value
+
+
+# the trim list
+
+
+def trimmed(packet: Json, steps: int) -> Json:
+    """A copy of `packet` after the first `steps` steps of trim/1."""
+    packet = copy.deepcopy(packet)
+    trim = trim_steps(packet)
+    for _ in range(steps):
+        if next(trim, None) is None:
+            break
+    return packet
+
+
+def trim_steps(packet: Json) -> Iterator[str]:
+    """Takes one step at each `next`, and yields the name of what went."""
+    for what, count in single_steps(packet):
+        packet["omitted"][what] = packet["omitted"].get(what, 0) + count
+        yield what
+
+
+def single_steps(packet: Json) -> Iterator[tuple[str, int]]:
+    target = packet["node_id"]
+    yield from shorten(packet, "candidate_actions", "candidates", keep=2, place=-1)
+    yield from excerpt_steps(packet)
+    yield from node_steps(packet, target)
+    yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
+    yield from drop_keys(packet, "knowledge", [k for k in packet["knowledge"] if k != "feedback"])
+    yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
+    yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
+    if drop_node(packet, target):
+        yield "hub_facts", 1
+
+
+def shorten(
+    packet: Json, name: str, what: str, *, keep: int, place: int
+) -> Iterator[tuple[str, int]]:
+    while len(packet[name]) > keep:
+        packet[name].pop(place)
+        yield what, 1
+
+
+def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, int]]:
+    for key in keys:
+        del packet[name][key]
+        yield name, 1
+
+
+def node_steps(packet: Json, target: str) -> Iterator[tuple[str, int]]:
+    for node in [*packet["hub_context"], *packet["hub_freshness"]]:
+        if node != target and drop_node(packet, node):
+            yield "hub_nodes", 1
+
+
+def excerpt_steps(packet: Json) -> Iterator[tuple[str, int]]:
+    excerpt, last = packet["excerpt"], True
+    while excerpt is not None and len(lines := excerpt["text"].split("\n")) > 5:
+        excerpt["text"] = "\n".join(lines[:-2] if last else lines[2:])
+        first_line, last_line = excerpt["lines"]
+        excerpt["lines"] = [first_line, last_line - 2] if last else [first_line + 2, last_line]
+        last = not last
+        yield "excerpt_lines", 2
+
+
+def drop_node(packet: Json, node: str) -> bool:
+    found = [packet[name].pop(node, None) for name in ("hub_context", "hub_freshness")]
+    return any(value is not None for value in found)
+
+
+# streams
+
+
+class Stream:
+    """One stream's records by line, read and checked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.differences: list[Difference] = []
+        self.records: list[Json] = []
+        self.hashes = [ZEROS]
+        *lines, rest = path.read_bytes().split(b"\n")
+        if rest:
+            self.differ(len(lines) + 1, "bytes after the last newline")
+        for number, line in enumerate(lines, 1):
+            self.read(number, line)
+
+    def differ(self, line: int, what: str) -> None:
+        self.differences.append((line, what))
+
+    def read(self, number: int, line: bytes) -> None:
+        body, tail = line[:-75], line[-75:]
+        digest = sha256(self.hashes[-1].encode() + body)
+        if tail != b',"hash":"' + digest.encode() + b'"}':
+            self.differ(number, "the hash is not that of the line")
+        try:
+            record = json.loads(line)
+            if record["seq"] != number - 1:
+                self.differ(number, f"seq is {record['seq']}")
+        except (ValueError, KeyError, TypeError) as error:
+            self.differ(number, f"no event: {error}")
+            record = {"type": None, "data": {}, "packet_delta": None}
+        self.hashes.append(digest)
+        self.records.append(record)
+
+    def check_packets(self) -> int:
+        """Compare every packet that an event names; how many there were."""
+        packet, compared = None, 0
+        for number, record in enumerate(self.records, 1):
+            data = record["data"]
+            if packet is None and record["type"] == "agent_start":
+                packet = data["packet"]
+            named = isinstance(data, dict) and data.get("packet_sha256")
+            if packet is not None and named:
+                found = sha256(canonical(trimmed(packet, data.get("trim") or 0)))
+                if found != named:
+                    self.differ(number, f"the packet is {found}, not {named}")
+                compared += 1
+            if packet is not None:
+                fold(packet, record["packet_delta"] or {})
+        return compared
+
+    def check_contents(self, folder: Path) -> None:
+        """Look up every file content and blob that the stream names."""
+        for number, record in enumerate(self.records, 1):
+            named = [("objects", digest) for digest in contents(record)]
+            named += [("blobs", blob["sha256"]) for blob in blobs(record["data"])]
+            for store, digest in named:
+                path = folder / store / digest[:2] / digest
+                if not path.is_file() or sha256(path.read_bytes()) != digest:
+                    self.differ(number, f"{store[:-1]} {digest} is missing or changed")
+
+
+def contents(record: Json) -> Iterator[str]:
+    data = record["data"]
+    kind = record["type"]
+    if kind == "run_start":
+        files = data["base"].get("files", {}).values()
+        yield from (file["sha256"] for file in files if file is not None)
+    changes = {"tool_result": "changes", "agent_end": "change_set"}.get(kind)
+    for change in data.get(changes, []) if changes else []:
+        yield from (change[key] for key in ("before", "after") if change[key] is not None)
+
+
+def blobs(data: Json) -> Iterator[Json]:
+    if isinstance(data, dict) and list(data) == ["$blob"]:
+        yield data["$blob"]
+    elif isinstance(data, (dict, list)):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from blobs(value)
+
+
+def check_anchors(run: Stream, agents: dict[str, Stream]) -> None:
+    """Compare each head that the run's stream holds with the agent's stream."""
+    for number, record in enumerate(run.records, 1):
+        if record["type"] != "job_end":
+            continue
+        head, agent = record["data"]["head"], agents.get(record["data"]["agent_id"])
+        known = agent is not None and head["count"] < len(agent.hashes)
+        if agent is None or not known or agent.hashes[head["count"]] != head["hash"]:
+            run.differ(number, f"not the head of {record['data']['agent_id']}")
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0])
+    folder = root / ".agentfs" if (root / ".agentfs").is_dir() else root
+    agents = {path.stem: Stream(path) for path in sorted(folder.glob("traces/*.jsonl"))}
+    runs = [Stream(path) for path in sorted(folder.glob("runs/*.jsonl"))]
+    compared = 0
+    for agent in agents.values():
+        compared += agent.check_packets()
+    for run in runs:
+        check_anchors(run, agents)
+    streams = [*runs, *agents.values()]
+    for stream in streams:
+        stream.check_contents(folder)
+        for line, what in sorted(stream.differences):
+            sys.stdout.write(f"{stream.path}:{line}: {what}\n")
+    different = sum(len(stream.differences) for stream in streams)
+    events = sum(len(stream.records) for stream in streams)
+    sys.stdout.write(
+        f"{len(streams)} streams, {events} events, {compared} packets compared, "
+        f"{different} differences\n"
+    )
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,176 @@
+"""The independent check agrees with sound streams, and disagrees where the product does."""
+
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remora.memory.budget import trim
+from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
+from remora.memory.events import TurnStart
+from remora.memory.packet import Excerpt
+from remora.trace import TraceFolder, read_lines
+from remora.trace.verify import verify_all
+from tests.trace.conftest import AGENT, NODE, Recorder, play_run, rechained
+
+SCRIPT = Path(__file__).parent / "check_streams.py"
+
+
+def check(root: Path) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", SCRIPT, root], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TraceFolder:
+    made = TraceFolder(tmp_path)
+    made.create()
+    return made
+
+
+def test_it_imports_the_standard_library_only() -> None:
+    tree = ast.parse(SCRIPT.read_text())
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert imported <= sys.stdlib_module_names
+
+
+def test_a_sound_run_has_no_difference(folder: TraceFolder) -> None:
+    play_run(folder)
+    status, said = check(folder.root)
+    assert (status, said) == (0, ["2 streams, 29 events, 8 packets compared, 0 differences"])
+    assert check(folder.path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (b'"F401":"line=1"', b'"F401":"line=9"', "the packet is"),
+        (b'"goal":"no findings"', b'"goal":"no endings?"', "the packet is"),
+        (b'"trim":1', b'"trim":0', "the packet is"),
+        (b'"seq":7', b'"seq":8', "seq is 8"),
+    ],
+)
+@pytest.mark.parametrize("forged", [False, True])
+def test_it_finds_what_verify_finds(
+    old: bytes, new: bytes, what: str, forged: bool, folder: TraceFolder
+) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    content = path.read_bytes()
+    assert old in content
+    lines = content.replace(old, new, 1).split(b"\n")[:-1]
+    line = content[: content.index(old)].count(b"\n") + 1
+    path.write_bytes(rechained(lines) if forged else b"\n".join(lines) + b"\n")
+    status, said = check(folder.root)
+    assert status == 1
+    assert not verify_all(folder).ok
+    hashes = [text for text in said if "the hash is not" in text]
+    assert hashes == [] if forged else [f"{path}:{line}: the hash is not that of the line"]
+    assert any(what in text for text in said) or not forged
+
+
+@pytest.mark.parametrize("store", ["objects", "blobs"])
+def test_it_misses_a_content(store: str, folder: TraceFolder) -> None:
+    play_run(folder)
+    next(path for path in (folder.path / store).rglob("*") if path.is_file()).unlink()
+    status, said = check(folder.root)
+    assert status == 1
+    assert f"{store[:-1]} " in said[0]
+
+
+def test_it_misses_a_cut_line_by_the_anchor(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    path.write_bytes(b"".join(line + b"\n" for line in list(read_lines(path))[:-1]))
+    assert check(folder.root)[0] == 1
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=3,
+).filter(lambda value: "\\ud" not in json.dumps(value))
+KEYS = st.sampled_from([*(f"k{n}" for n in range(70)), "feedback", "é", "\U0001f600", "\uffee"])
+NODES = st.sampled_from([NODE, *(f"node:{n}" for n in range(7))])
+FACTS = st.dictionaries(KEYS, VALUES | st.just("x" * 480), max_size=50)
+
+
+@st.composite
+def deltas(draw: st.DrawFn) -> PacketDelta:
+    """Any delta as the product makes them: caps on single values applied."""
+    parts: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "update_knowledge": FACTS.map(knowledge),
+                "forget_knowledge": st.lists(KEYS, max_size=4).map(tuple),
+                "add_action": st.builds(
+                    new_action,
+                    st.sampled_from(["a", "b"]),
+                    st.sampled_from([{}, {"x": 1}, {"x": True}]),
+                    st.just("done"),
+                    st.sampled_from(["success", "error"]),
+                ),
+                "set_error": st.none() | st.just("bad"),
+                "state_summary": st.just("so"),
+                "excerpt": st.none()
+                | st.integers(0, 12).map(
+                    lambda n: Excerpt(
+                        ref="r", path="p", lines=(1, n + 1), text="\n".join("l" * (n + 1))
+                    )
+                ),
+                "candidate_actions": st.lists(
+                    st.builds(candidate, st.just("t"), st.just({}), st.just("why")), max_size=5
+                ).map(tuple),
+                "diagnostics": st.lists(VALUES, max_size=25).map(tuple),
+                "hub_context": st.dictionaries(NODES, st.none() | st.just({"f": 1})),
+                "hub_freshness": st.dictionaries(NODES, st.none() | st.just("2026")),
+                "extensions": st.dictionaries(KEYS, st.none() | st.just([1]), max_size=4),
+            },
+        )
+    )
+    return PacketDelta(**parts)
+
+
+@settings(max_examples=25, deadline=None)
+@given(turns=st.lists(st.tuples(deltas(), st.integers(0, 90)), min_size=1, max_size=15))
+def test_both_fold_and_trim_alike(turns: list[tuple[PacketDelta, int]]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        folder = TraceFolder(Path(root))
+        folder.create()
+        agent = Recorder(folder)
+        for delta, steps in turns:
+            agent.turn += 1
+            agent.emit(TurnStart(), PacketDelta(turn=agent.turn))
+            agent.emit(TurnStart(), delta)
+            agent.decide({}, steps)
+            assert trim(agent.packet, steps) == agent.shown[agent.turn]
+        agent.writer.close()
+        assert verify_all(folder).ok
+        assert check(folder.root) == (
+            0,
+            [
+                f"1 streams, {1 + 5 * len(turns)} events, {2 * len(turns)} packets compared, "
+                "0 differences"
+            ],
+        )
