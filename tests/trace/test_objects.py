@@ -1,6 +1,8 @@
 """Contents by hash: complete or absent, private, checked when read."""
 
+import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -77,3 +79,31 @@ def test_no_link_is_followed(kind: str, folder: TraceFolder, tmp_path: Path) -> 
     with pytest.raises(DiskError, match="link"):
         folder.objects.put(b"mine")
     assert str(folder.objects.problem(digest)).startswith("cannot be read")
+
+
+def test_after_a_failed_sync_none_is_believed(
+    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    folder.objects.put(b"content")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", failing)
+        with pytest.raises(DiskError, match="Input/output"):
+            folder.objects.sync()
+    with pytest.raises(DiskError, match="Input/output"):
+        folder.objects.sync()
+
+
+def test_threads_share_a_store(folder: TraceFolder) -> None:
+    contents = [f"content {n % 20}".encode() for n in range(100)]
+
+    def put(data: bytes) -> str:
+        digest = folder.objects.put(data)
+        folder.objects.sync()
+        return digest
+
+    with ThreadPoolExecutor(8) as pool:
+        digests = list(pool.map(put, contents))
+    assert [folder.objects.get(digest) for digest in digests] == contents

@@ -3,12 +3,13 @@
 import os
 import re
 import secrets
+import threading
 from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.trace.private import enter, open_file, open_folder, told, write_all
+from remora.trace.private import enter, open_file, open_folder, sync_data, told, write_all
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20
@@ -20,11 +21,14 @@ def is_sha256(text: object) -> bool:
 
 
 class ObjectStore:
-    """A folder of files `ab/{sha256}`, each 0600, complete or absent."""
+    """A folder of files `ab/{sha256}`, each 0600, complete or absent. Several streams share one,
+    so several threads may."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._unsynced: dict[str, None] = {}
+        self._unsynced: set[str] = set()
+        self._failure: DiskError | None = None
+        self._lock = threading.Lock()
 
     def put(self, data: bytes) -> str:
         """Store `data` if it is not there yet; its SHA-256. Raises DiskError.
@@ -39,7 +43,8 @@ class ObjectStore:
             stack.callback(os.close, folder)
             if _problem(folder, digest) is not None:
                 _replace(folder, digest, data)
-                self._unsynced[digest] = None
+                with self._lock:
+                    self._unsynced.add(digest)
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -71,18 +76,33 @@ class ObjectStore:
             return f"cannot be read: {error.strerror}"
 
     def sync(self) -> None:
-        """Make all that was put safe against a power cut. Raises DiskError; never tried again."""
-        pending, self._unsynced = self._unsynced, {}
-        for prefix in sorted({digest[:2] for digest in pending}):
-            folder_path = self.folder / prefix
-            with told(folder_path), ExitStack() as stack:
-                folder = open_folder(folder_path)
-                stack.callback(os.close, folder)
-                for digest in (d for d in pending if d.startswith(prefix)):
-                    file = open_file(digest, os.O_RDONLY, folder=folder)
-                    stack.callback(os.close, file)
-                    os.fdatasync(file)
-                os.fsync(folder)
+        """Make all that was put safe against a power cut.
+
+        Raises DiskError, and from then on always: a second try may succeed and prove nothing.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                for prefix in sorted({digest[:2] for digest in self._unsynced}):
+                    self._sync_folder(prefix)
+            except DiskError as error:
+                self._failure = error
+                raise
+            self._unsynced.clear()
+
+    def _sync_folder(self, prefix: str) -> None:
+        path = self.folder / prefix
+        with told(path), ExitStack() as stack:
+            folder = open_folder(path)
+            stack.callback(os.close, folder)
+            for digest in sorted(d for d in self._unsynced if d.startswith(prefix)):
+                file = open_file(digest, os.O_RDONLY, folder=folder)
+                try:
+                    sync_data(file)
+                finally:
+                    os.close(file)
+            os.fsync(folder)
 
 
 class _Opened:

@@ -11,7 +11,7 @@ from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace import lock
 from remora.trace.chain import Chain, Clock, Durability, Identity, utc_now
 from remora.trace.objects import ObjectStore
-from remora.trace.private import open_file, open_folder, told
+from remora.trace.private import open_file, open_folder, sync_data, told
 from remora.trace.recover import Contents, quarantine, survey
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -22,6 +22,7 @@ class StreamWriter:
 
     def __init__(self, path: Path, file: int, chain: Chain, contents: Contents) -> None:
         self.path = path
+        self._name = os.fspath(path)  # asked before each write: pathlib would cost more than that
         self._file = file
         self._chain = chain
         self._size = contents.size
@@ -106,7 +107,7 @@ class StreamWriter:
         try:
             for store in self._stores:
                 store.sync()
-            os.fdatasync(self._file)
+            sync_data(self._file)
         except (OSError, DiskError) as error:
             raise self._refuse(f"sync failed: {error}") from error
         self._unsynced = False
@@ -173,7 +174,7 @@ class StreamWriter:
     def _check_file(self) -> None:
         status = None
         with suppress(OSError):
-            status = self.path.lstat()
+            status = os.lstat(self._name)
         if status is None or (status.st_dev, status.st_ino) != self._inode:
             raise self._refuse("its file was moved or replaced", StreamError)
         if status.st_size != self._size:

@@ -41,6 +41,7 @@ class ProjectionCheck:
         self._found = found
         self._packet: DecisionPacket | None = None
         self._tools: Sequence[ToolSchema] = ()
+        self._shown: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
         """Compare the packet before this event, then take the event's delta."""
@@ -59,14 +60,21 @@ class ProjectionCheck:
         if named is None:
             return
         digest, steps = named
-        shown = trim(packet, steps)
-        found = canonical_sha256(shown)
+        shown, found = self._trimmed(packet, steps)
         if found != digest:
             self._found.add(
                 line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
             )
         elif isinstance(payload, ModelRequest):
             self._compare_prompt(line, payload, shown)
+
+    def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
+        """The packet as shown and its hash; a turn's request and its decision name the same."""
+        last = self._shown
+        if last is None or last[0] is not packet or last[1] != steps:
+            shown = trim(packet, steps)
+            self._shown = last = packet, steps, shown, canonical_sha256(shown)
+        return last[2:]
 
     def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
         if request.renderer not in RENDERERS:
