@@ -104,7 +104,7 @@ class OpenAIClient:
             )
         prompt = request.prompt
         if prompt is None:
-            messages = {"messages": msgspec.to_builtins(request.messages or ())}
+            messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
             prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
         if not isinstance(prompt, str):
             raise wire.Unusable("no prompt in the answer to /apply-template")

@@ -63,7 +63,7 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
     """`/v1/chat/completions` for `grammar`, `tool_call` and free `completion` of messages."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
-    body["messages"] = msgspec.to_builtins(request.messages or ())
+    body["messages"] = msgspec.to_builtins(list(request.messages or ()))
     if decoding.strategy == "grammar":
         body["grammar"] = decoding.grammar
     if decoding.strategy == "tool_call":

@@ -1,0 +1,45 @@
+import asyncio
+
+import pytest
+
+from remora.chat import Message, ToolCall
+from remora.errors import ModelError
+from remora.models import Decoding, Model, Request, ScriptedModel, truncated
+
+REQUEST = Request(
+    messages=(Message(role="user", content="go"),),
+    decoding=Decoding(strategy="rank", labels=("A", "B")),
+)
+
+
+def test_answers_come_in_order_and_requests_are_kept() -> None:
+    call = ToolCall(tool="stop")
+    model = ScriptedModel(["text", call, {"A": -2.0, "B": -0.1}])
+    usable: Model = model  # it is a Model, says the type checker too
+    answers = [asyncio.run(usable.ask(REQUEST)) for _ in range(3)]
+    assert [a.text for a in answers] == ["text", "", "B"]
+    assert answers[1].call == call
+    assert answers[2].scores == {"A": -2.0, "B": -0.1}
+    assert model.requests == [REQUEST] * 3
+
+
+def test_a_function_of_the_request_may_answer() -> None:
+    model = ScriptedModel(lambda request: request.decoding.strategy)
+    assert asyncio.run(model.ask(REQUEST)).text == "rank"
+
+
+def test_its_usage_never_looks_truncated() -> None:
+    model = ScriptedModel(["x"])
+    answer = asyncio.run(model.ask(REQUEST))
+    counted = model.counter.count_messages(REQUEST.messages or ())
+    assert not truncated(counted, exact=True, usage=answer.usage)
+
+
+def test_the_end_of_the_script_is_a_model_error() -> None:
+    with pytest.raises(ModelError, match="0 answers, this is question 1"):
+        asyncio.run(ScriptedModel([]).ask(REQUEST))
+
+
+def test_an_error_in_the_script_is_raised() -> None:
+    with pytest.raises(ModelError, match="gone"):
+        asyncio.run(ScriptedModel([ModelError("gone")]).ask(REQUEST))
