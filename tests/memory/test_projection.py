@@ -193,6 +193,7 @@ class TestKnowledge:
         exact = fold(learn(k=of_size(16 * 1024)))
         assert len(canonical(exact.knowledge)) == 16 * 1024
         assert fold(learn(k=of_size(16 * 1024 + 1))).knowledge == {}
+        assert fold(learn(a=1, b=2, c=3), learn(k=of_size(16 * 1024))).knowledge == exact.knowledge
 
     def test_as_many_go_as_are_needed_and_no_more(self) -> None:
         before = fold(learn(**{f"k{n}": "x" * 480 for n in range(31)}))

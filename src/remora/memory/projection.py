@@ -116,8 +116,8 @@ def _evicted(facts: dict[str, Fact]) -> dict[str, Fact]:
         if front is None:
             break
         fact = facts.pop(front)
-        # two braces surround the one entry; a comma joined it to the rest
-        size -= canonical_size({front: fact}) - 2 + (1 if facts else 0)
+        # its own two braces stay, the comma that joined it to the rest goes
+        size -= canonical_size({front: fact}) - 2 + 1
     return facts
 
 
