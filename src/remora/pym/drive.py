@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic_monty import (
-    CollectString,
     ExternalSettledResult,
     FunctionSnapshot,
     FutureSnapshot,
@@ -33,6 +32,31 @@ class Answer(Protocol):
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
+class Printed:
+    """The beginning of what a script printed, and whether there was more.
+
+    Printing does not stop the script: output comes in bursts, and where one of them ends is
+    chance, which an outcome must not depend on.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.parts: list[bytes] = []
+        self.left = limit
+        self.more = False
+
+    def __call__(self, _stream: Literal["stdout", "stderr"], text: str) -> None:
+        content = text.encode("utf-8", "replace")
+        self.more = self.more or len(content) > self.left
+        if self.left > 0:
+            self.parts.append(content[: self.left])
+            self.left -= len(content)
+
+    @property
+    def text(self) -> str:
+        """What is kept, without half a character at its end."""
+        return b"".join(self.parts).decode("utf-8", "ignore")
+
+
 class Drive:
     """The calls of one run, and what they were answered."""
 
@@ -49,7 +73,7 @@ class Drive:
         self.source = b""
 
     def run(
-        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: CollectString
+        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: Printed
     ) -> Any:
         """The value of the script's last expression.
 

@@ -21,7 +21,7 @@ _LINE_LIMIT = 300
 _EXHAUSTED = ("TimeoutError", "MemoryError", "RecursionError")
 _SUSPENSIONS = "RuntimeError: suspension limit"
 _UNSUPPORTED = "NotImplementedError: The monty syntax parser"
-_MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:s|bytes) > ")
+_MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):

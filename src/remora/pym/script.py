@@ -10,21 +10,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic_monty import CollectString, MontyError
+from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ScriptError
 from remora.pym.answers import Live, Recorded
 from remora.pym.arguments import Arguments
 from remora.pym.check import problems
 from remora.pym.declarations import parse
-from remora.pym.drive import Answer, Drive
+from remora.pym.drive import Answer, Drive, Printed
 from remora.pym.limits import Limits, session
 from remora.pym.outcome import HostCall, ScriptRun, located, script_error
 from remora.pym.plain import NotPlainError, TooLargeError, plain
 from remora.pym.specs import ExternalSpec, InputSpec
 
 SOURCE_LIMIT = 1024 * 1024
-_LAST_CHARACTER = 3  # bytes that a cut before a whole character may leave
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +170,7 @@ def _run(
 ) -> ScriptRun:
     began = time.perf_counter()
     drive = Drive(script.label, script.externals, answer, limits)
-    printed = CollectString(limits.print_bytes)
+    printed = Printed(limits.print_bytes)
     value, error = None, None
     try:
         given = _inputs(script, inputs, limits)
@@ -180,18 +179,18 @@ def _run(
         value = plain(raw, limit=limits.result_bytes)
     except MontyError as failed:
         error = script_error(failed, script.label)
-        if len(printed.output.encode("utf-8", "replace")) >= limits.print_bytes - _LAST_CHARACTER:
-            message = f"printed more than {limits.print_bytes} bytes"
-            error = located(script.label, "limit", message, None)
     except ScriptError as refused:
         error = refused
     except NotPlainError as odd:
         error = located(script.label, "contract", f"the result cannot be JSON: {odd}", None)
     except TooLargeError as large:
         error = located(script.label, "limit", f"the result is {large}", None)
+    if printed.more:
+        message = f"printed more than {limits.print_bytes} bytes"
+        value, error = None, located(script.label, "limit", message, None)
     return ScriptRun(
         value=value,
-        printed=printed.output,
+        printed=printed.text,
         host_calls=tuple(drive.calls),
         error=error,
         duration_ms=round((time.perf_counter() - began) * 1000),

@@ -1,0 +1,130 @@
+"""A script that does its worst ends within its limits, and the next one runs as if nothing was."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from remora.pym import Limits, ScriptRun, load_source
+
+CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
+TIGHT = Limits(duration_s=0.5, memory_mb=32, recursion=100, host_calls=20, print_bytes=4096)
+
+
+def run(source: str, limits: Limits = TIGHT) -> ScriptRun:
+    script = load_source(source, name="bad")
+    return script.run({}, {"f": lambda *_: "x" * 1000}, limits=limits, clock=CLOCK, seed=0)
+
+
+EXTERNAL = "from grail import external\n@external\ndef f(a: object = None) -> str: ...\n"
+EXPLODING = "x = ['aaaaaaaaaa']\nfor i in range(40):\n    x = [x, x]\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("while True:\n    pass\n", "time limit exceeded"),
+        (
+            "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n",
+            "time",
+        ),
+        ("x = []\nwhile True:\n    x.append('a' * 100000)\n", "memory limit exceeded"),
+        ("'a' * 10**9\n", "memory limit exceeded"),
+        ("[0] * 10**9\n", "memory limit exceeded"),
+        ("10 ** 10**8\n", "limit exceeded"),
+        ("def f(n: int) -> int:\n    return f(n + 1)\nf(0)\n", "recursion"),
+        ("for i in range(10**5):\n    print('x' * 1000)\n", "printed more than 4096 bytes"),
+        (EXTERNAL + "while True:\n    f()\n", "more than 20 host calls"),
+        (EXTERNAL + "for i in range(100):\n    [f(), f()]\n1\n", "more than 20 host calls"),
+        ("'x' * (5 * 1024 * 1024)\n", "the result is larger than"),
+        (EXPLODING + "x\n", "the result is larger than"),
+        (
+            "import os\nwhile True:\n    try:\n        os.listdir('/')\n    except OSError: pass\n",
+            "",
+        ),
+    ],
+)
+def test_every_limit_holds(source: str, says: str) -> None:
+    began = time.monotonic()
+    made = run(source)
+
+    assert made.error is not None
+    assert made.error.kind == "limit"
+    assert says in made.error.message
+    assert time.monotonic() - began < 5
+    assert len(made.printed) <= TIGHT.print_bytes
+    assert run("1 + 1\n").value == 2
+
+
+def test_an_argument_that_explodes_reaches_no_function() -> None:
+    made = run(EXTERNAL + EXPLODING + "f(x)\n")
+
+    assert made.error is not None
+    assert "an argument is larger than" in made.error.message
+    assert made.host_calls == ()
+
+
+def test_an_answer_beyond_the_limit_raises_in_the_script() -> None:
+    small = Limits(result_bytes=500)
+
+    made = run(EXTERNAL + "f()\n", small)
+
+    assert made.error is not None
+    assert made.host_calls[0].error == "RuntimeError: the answer is larger than 500 bytes"
+
+
+def test_time_in_the_host_is_bounded_too() -> None:
+    script = load_source(EXTERNAL + "for i in range(20):\n    f()\n", name="slow")
+    limits = Limits(wall_s=0.05)
+
+    made = script.run({}, {"f": lambda *_: time.sleep(0.03)}, limits=limits, clock=CLOCK, seed=0)
+
+    assert made.error is not None
+    assert made.error.kind == "limit"
+    assert len(made.host_calls) < 5
+
+
+def test_the_beginning_of_what_was_printed_is_kept() -> None:
+    made = run("print('ä' * 3000)\n1 / 0\n")
+
+    assert made.printed == "ä" * 2048
+    assert made.error is not None
+    assert made.error.kind == "limit"
+
+
+def test_messages_of_limits_are_the_same_each_time() -> None:
+    messages = {str(run("while True:\n    pass\n").error) for _ in range(2)}
+
+    assert messages == {"bad.pym: TimeoutError: feed time limit exceeded: more than 500ms"}
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("(1, {3, 2}, None, True)\n", [1, [2, 3], None, True]),
+        ("{1: 2, None: 3, False: 4}\n", {"1": 2, "null": 3, "false": 4}),
+        ("[float('nan'), float('inf'), 1.5]\n", ["nan", "inf", 1.5]),
+        ("[2**63, 2**63 - 1]\n", ["9223372036854775808", 2**63 - 1]),
+        ("from datetime import date\ndate(2025, 1, 2)\n", "2025-01-02"),
+    ],
+)
+def test_values_become_json(source: str, value: object) -> None:
+    assert run(source).value == value
+
+
+@pytest.mark.parametrize("source", ["b'x'\n", "class A: pass\nA()\n", "{(1, 2): 3}\n"])
+def test_a_value_that_json_lacks_breaks_the_contract(source: str) -> None:
+    made = run(source)
+
+    assert made.error is not None
+    assert made.error.kind == "contract"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"duration_s": 0}, {"duration_s": 1000}, {"memory_mb": 0}, {"host_calls": -1}],
+)
+def test_a_limit_that_is_none_cannot_be_set(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        Limits(**wrong)

@@ -1,0 +1,230 @@
+"""Loading: what a script declares, and what is said of one that is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.errors import NotFound, ScriptError
+from remora.pym import Script, examine, load, load_source
+
+GREETING = '''"""Greets someone.
+
+At length.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from remora.pym import Input, external
+
+name: str = Input("name", description="whom to greet")
+mode: Literal["warm", "cold"] = Input(
+    "mode",
+    default="warm",
+)
+times: int | None = Input("times", default=None)
+
+
+@external
+# looks a person up
+async def find(who: str, *, deep: bool = False) -> dict[str, Any]:
+    """Find someone."""
+    ...
+
+
+@external
+def add(a: int, b: int = 2) -> int: ...
+
+
+person = await find(name)
+f"{mode} {person["title"]} {name}"
+'''
+
+
+def refused(source: str) -> ScriptError:
+    with pytest.raises(ScriptError) as caught:
+        load_source(source, name="tool")
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def greeting() -> Script:
+    return load_source(GREETING, name="greet")
+
+
+def test_inputs_become_a_schema_in_declared_order(greeting: Script) -> None:
+    assert list(greeting.parameters["properties"]) == ["name", "mode", "times"]
+    assert greeting.parameters == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "whom to greet"},
+            "mode": {"enum": ["warm", "cold"], "default": "warm"},
+            "times": {"type": ["integer", "null"], "default": None},
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+
+
+def test_externals_and_description_are_read(greeting: Script) -> None:
+    find, add = greeting.externals
+
+    assert (find.name, find.is_async, find.returns) == ("find", True, "dict[str, Any]")
+    assert [(each.name, each.annotation, each.required) for each in find.params] == [
+        ("who", "str", True),
+        ("deep", "bool", False),
+    ]
+    assert (add.is_async, [each.required for each in add.params]) == (False, [True, False])
+    assert greeting.description == "Greets someone.\n\nAt length."
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        ("str", {"type": "string"}),
+        ("float", {"type": "number"}),
+        ("bool", {"type": "boolean"}),
+        ("list[str]", {"type": "array", "items": {"type": "string"}}),
+        ("List[int]", {"type": "array", "items": {"type": "integer"}}),
+        ("dict", {"type": "object"}),
+        ("dict[str, int]", {"type": "object", "additionalProperties": {"type": "integer"}}),
+        ("dict[str, Any]", {"type": "object"}),
+        ("Optional[str]", {"type": ["string", "null"]}),
+        ("Union[int, list[int]]", None),
+        ("typing.Literal[1, 'a']", {"enum": [1, "a"]}),
+        ("'int | str'", {"type": ["integer", "string"]}),
+        ("Any", {}),
+        ("int | Any", {}),
+    ],
+)
+def test_annotations_become_json_schema(annotation: str, schema: dict[str, object] | None) -> None:
+    source = (
+        "import typing\nfrom typing import Any, List, Optional, Union\nfrom grail import Input\n"
+        f'x: {annotation} = Input("x")\nx\n'
+    )
+    found = load_source(source, name="t").parameters["properties"]["x"]
+
+    if schema is None:
+        integers = {"type": "array", "items": {"type": "integer"}}
+        schema = {"anyOf": [{"type": "integer"}, integers]}
+    assert found == schema
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line", "says"),
+    [
+        ("x = 1\ny = x +\n", "syntax", 2, "Expected an expression"),
+        ("\n\nclass A(dict):\n    pass\n", "syntax", 3, "class inheritance"),
+        ("(" * 50_000, "syntax", 1, "too deeply nested"),
+        ('\nx: int = "a"\n', "typing", 2, "not assignable"),
+        ("import numpy\n", "typing", 1, "numpy"),
+        ("1\nopen('/etc/passwd')\n", "typing", 2, "open"),
+        ("from grail import Input\ndef f():\n    return Input('x')\n", "typing", 3, "Input"),
+        ('from grail import Input\nx = Input("x")\n', "contract", 2, "an input has a type"),
+        ('from grail import Input\nx: int = Input("y")\n', "contract", 2, "named as its variable"),
+        ('from grail import Input\nx: int = Input("x", default=f())\n', "contract", 2, "literals"),
+        ('from grail import Input\nx: int = Input("x", default="a")\n', "typing", 2, "default"),
+        ('from grail import Input\nx: int = Input("x", min=3)\n', "contract", 2, "Input takes"),
+        ('from grail import Input\nx: int = Input("x"); 1\n', "contract", 2, "a line of its own"),
+        ("from grail import external as e\n", "contract", 1, "by those names"),
+        ("from grail import external\n@external\nclass A: ...\n", "contract", 2, "a function"),
+        (
+            "from grail import external\n@external\ndef f() -> int:\n    return 1\n",
+            "contract",
+            2,
+            "host implements",
+        ),
+        (
+            "from grail import external\n@external\ndef f() -> int: ...\nf().upper()\n",
+            "typing",
+            4,
+            "upper",
+        ),
+        (
+            "from grail import external\n@external\nasync def f() -> int: ...\nf() + 1\n",
+            "typing",
+            4,
+            "Coroutine",
+        ),
+        (
+            'from grail import Input\nx: int = Input("x")\nx: str = Input("x")\n',
+            "contract",
+            3,
+            "more than once",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(source: str, kind: str, line: int, says: str) -> None:
+    error = refused(source)
+
+    assert (error.kind, error.line) == (kind, line)
+    assert error.message.startswith(f"tool.pym:{line}: ")
+    assert says in error.message
+    assert "\n" not in error.message
+
+
+def test_types_are_checked_against_classes_of_the_script_itself() -> None:
+    source = """from grail import external
+
+class Point:
+    def __init__(self, x: int):
+        self.x = x
+
+@external
+def where() -> Point: ...
+
+where().y
+"""
+    error = refused(source)
+
+    assert (error.kind, error.line) == ("typing", 10)
+
+
+def test_all_that_is_wrong_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "bad.pym"
+    path.write_text('x: int = "a"\n\ny: str = 3\n')
+
+    script, errors = examine(path)
+
+    assert script is None
+    assert [error.line for error in errors] == [1, 3]
+
+
+def test_lines_stay_those_of_the_file_with_windows_endings_and_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "tool.pym"
+    path.write_bytes(b'\xef\xbb\xbffrom grail import Input\r\nx: int = Input("x")\r\nx + ""\r\n')
+
+    with pytest.raises(ScriptError, match=r"^tool\.pym:3: "):
+        load(path)
+
+
+def test_a_file_that_is_not_utf8_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "tool.pym"
+    path.write_bytes(b"x = 1\ny = '\xff'\n")
+
+    with pytest.raises(ScriptError, match=r"^tool\.pym:2: not UTF-8"):
+        load(path)
+
+
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="No such file"):
+        load(tmp_path / "none.pym")
+
+
+def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "big.pym"
+    path.write_bytes(b"#" * (1024 * 1024 + 1))
+
+    with pytest.raises(ScriptError, match="larger than"):
+        load(path)
+
+
+def test_editors_find_words_that_do_nothing() -> None:
+    from remora.pym import Input, external
+
+    def function() -> int:
+        return 1
+
+    assert external(function) is function
+    assert Input("x", default=3) == 3
