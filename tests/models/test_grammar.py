@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remora.chat import ToolSchema
@@ -132,6 +132,7 @@ def typed() -> st.SearchStrategy[Typed]:
 tools = st.lists(st.tuples(typed(), st.booleans()), max_size=4).map(object_of)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_valid_call_is_a_sentence_and_parses_to_itself(data: st.DataObject) -> None:
     schema, values = data.draw(tools)
@@ -143,6 +144,7 @@ def test_every_valid_call_is_a_sentence_and_parses_to_itself(data: st.DataObject
     assert (call.tool, call.args) == ("run", args)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_call_without_a_required_argument_is_no_sentence(data: st.DataObject) -> None:
     schema, values = data.draw(tools.filter(lambda t: bool(t[0]["required"])))

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remora.models.retry import LONGEST_PAUSE_S, RETRIED, pause_s
@@ -32,6 +32,7 @@ def test_retry_after_is_honoured_up_to_thirty_seconds(header: str, expected: flo
     assert pause_s(0, retry_after=header, now=NOW, base_s=0.5) == expected
 
 
+@settings(deadline=None)
 @given(st.integers(0, 50), st.none() | st.text(max_size=40))
 def test_no_header_makes_a_turn_wait_longer(attempt: int, header: str | None) -> None:
     assert 0 <= pause_s(attempt, retry_after=header, now=NOW, base_s=0.5) <= LONGEST_PAUSE_S

@@ -29,6 +29,9 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     life: int
 
+    def __repr__(self) -> str:
+        return f"Served(address={self.address!r}, life={self.life})"
+
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the child is told. `context` is tokens per slot, `slots` requests at one time."""

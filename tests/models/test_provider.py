@@ -1,0 +1,221 @@
+"""Which model is opened, what a server is found to be, and what `model status` says of it."""
+
+import asyncio
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.chat import Message
+from remora.config import ModelConfig
+from remora.errors import ConfigError, ModelError
+from remora.models import Capabilities, Decoding, Request, open_model, status, weights
+from remora.models.embedded import EmbeddedModel
+from remora.models.embedded_process import Served, ServerOptions, ServerProcess
+from remora.models.provider import listening
+
+MESSAGES = (Message(role="user", content="A or B?"),)
+RANK = Decoding(strategy="rank", labels=("A", "B"), seed=1)
+KEYS = ["provider", "base_url", "name", "reachable", "context", "capabilities", "weights"]
+
+
+@pytest.fixture(scope="module")
+def llama(weights_cache: Path) -> Iterator[Served]:
+    """A real llama.cpp server, as a user might have one at an address."""
+    options = ServerOptions(
+        weights=weights.weights_path(weights_cache),
+        name="my-model",
+        context=1024,
+        slots=1,
+        threads=2,
+        cache_mib=0,
+    )
+    process = ServerProcess(options)
+    yield process.serve()
+    process.close()
+
+
+def configured(base_url: str | None, **more: Any) -> ModelConfig:
+    return ModelConfig(base_url=base_url, **{"retries": 0, "timeout_s": 20, **more})
+
+
+def test_a_real_server_is_asked_what_it_is(llama: Served, tmp_path: Path) -> None:
+    model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
+    assert model.capabilities == Capabilities(
+        rank=True, grammar=True, completions=True, tokenize=True
+    )
+    assert (model.name, model.context) == ("my-model", 1024)
+    assert (model.counter.name, model.counter.exact) == ("tokenizer/my-model", True)
+
+    async def once() -> Any:
+        answer = await model.ask(Request(messages=MESSAGES, decoding=RANK))
+        await model.aclose()
+        return answer
+
+    answer = asyncio.run(once())
+    assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1)
+
+
+def test_what_is_recorded_of_a_model_holds_no_secret(llama: Served, tmp_path: Path) -> None:
+    model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
+    recorded = json.dumps(model.describe())
+    asyncio.run(model.aclose())
+    assert "my-model" in recorded
+    assert llama.key not in recorded + repr(model) + repr(llama)
+
+
+def test_a_wrong_key_is_an_error_at_once(llama: Served, tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        open_model(configured(llama.address), cache=tmp_path, api_key="wrong")
+    assert "REMORA_API_KEY" in caught.value.hint
+
+
+def test_an_address_that_nobody_answers_never_falls_through(weights_cache: Path) -> None:
+    with pytest.raises(ModelError, match="cannot reach the model server at"):
+        open_model(configured("http://127.0.0.1:1"), cache=weights_cache, api_key=None)
+
+
+def test_without_an_address_it_is_the_embedded_model(weights_cache: Path) -> None:
+    model = open_model(configured(None), cache=weights_cache, api_key=None)
+    assert isinstance(model, EmbeddedModel)
+    assert model.pid is None
+
+
+def test_the_embedded_model_can_be_insisted_on(weights_cache: Path) -> None:
+    settings = configured("http://127.0.0.1:1", provider="embedded")
+    assert isinstance(open_model(settings, cache=weights_cache, api_key=None), EmbeddedModel)
+
+
+def test_an_address_can_be_insisted_on(weights_cache: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_model(configured(None, provider="openai"), cache=weights_cache, api_key=None)
+    assert "model.base_url" in caught.value.hint
+
+
+def test_neither_address_nor_weights_is_an_error_that_names_the_commands(tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        open_model(configured(None), cache=tmp_path, api_key=None)
+    assert "remora model pull" in caught.value.hint
+    assert "model.base_url" in caught.value.hint
+
+
+def plain_server(misbehaving: Any, canned: Any, *models: dict[str, Any]) -> ModelConfig:
+    """Says what vLLM says: no endpoints of llama.cpp, `max_model_len`."""
+    misbehaving.routes["/v1/models"] = canned(body={"data": list(models)})
+    misbehaving.routes["/v1/completions"] = canned(status=400, body={"error": "no prompt"})
+    return configured(misbehaving.address)
+
+
+def test_a_server_without_llamas_endpoints_can_do_less(
+    misbehaving: Any, canned: Any, tmp_path: Path
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big", "max_model_len": 4096})
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert model.capabilities == Capabilities(completions=True)
+    assert (model.name, model.context) == ("big", 4096)
+    assert (model.counter.name, model.counter.exact) == ("upper-bound/1", False)
+
+
+def test_a_server_that_says_yes_to_everything_is_not_believed(
+    misbehaving: Any, canned: Any, tmp_path: Path
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    yes = canned(body={"ok": True})
+    misbehaving.routes |= {"/completion": yes, "/tokenize": yes, "/apply-template": yes}
+    misbehaving.routes["/props"] = canned(body={"default_generation_settings": {"n_ctx": 99}})
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert model.capabilities == Capabilities(completions=True)
+    assert model.context == 99
+
+
+@pytest.mark.parametrize(
+    ("models", "said"), [([{"id": "b"}, {"id": "a"}], "it has a, b"), ([], "does not list")]
+)
+def test_which_model_must_be_clear(
+    misbehaving: Any, canned: Any, tmp_path: Path, models: list[dict[str, Any]], said: str
+) -> None:
+    settings = plain_server(misbehaving, canned, *models)
+    with pytest.raises(ModelError, match=said) as caught:
+        open_model(settings, cache=tmp_path, api_key=None)
+    assert "model.name" in caught.value.hint
+
+
+def test_a_named_model_needs_no_list(misbehaving: Any, canned: Any, tmp_path: Path) -> None:
+    settings = configured(misbehaving.address, name="big")
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert (model.name, model.capabilities) == ("big", Capabilities())
+
+
+def test_exact_asks_without_the_prompt_cache(misbehaving: Any, canned: Any, tmp_path: Path) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    props = canned(body={"default_generation_settings": {"n_ctx": 4096}})
+    misbehaving.routes["/props"] = props
+    choice = {"choices": [{"message": {"content": "x"}}]}
+    misbehaving.routes["/v1/chat/completions"] = canned(body=choice)
+    exact = settings.model_copy(update={"exact": True})
+    model = open_model(exact, cache=tmp_path, api_key=None)
+
+    async def once() -> None:
+        decoding = Decoding(strategy="grammar", grammar='root ::= "x"')
+        await model.ask(Request(messages=MESSAGES, decoding=decoding))
+        await model.aclose()
+
+    asyncio.run(once())
+    assert misbehaving.seen[-1].body["cache_prompt"] is False
+
+
+def test_status_of_the_embedded_model(weights_cache: Path) -> None:
+    found = status(configured(None), cache=weights_cache, api_key=None)
+    assert found.problem is None
+    assert list(found.document) == KEYS
+    assert found.document["provider"] == "embedded"
+    assert found.document["reachable"] is True
+    assert found.document["capabilities"]["rank"] is True
+    assert found.document["weights"] == {
+        "path": str(weights.weights_path(weights_cache)),
+        "sha256": weights.SHA256,
+        "ok": True,
+    }
+
+
+def test_status_of_an_embedded_model_without_weights(tmp_path: Path) -> None:
+    found = status(configured(None), cache=tmp_path, api_key=None)
+    assert list(found.document) == KEYS
+    assert found.document["reachable"] is False
+    assert found.document["weights"]["ok"] is False
+    assert found.problem is not None
+    assert "remora model pull" in found.problem.hint
+
+
+def test_status_of_a_real_server(llama: Served, tmp_path: Path) -> None:
+    found = status(configured(llama.address), cache=tmp_path, api_key=llama.key)
+    assert list(found.document) == KEYS
+    assert found.document["base_url"] == f"{llama.address}/v1"
+    assert (found.document["name"], found.document["context"]) == ("my-model", 1024)
+    assert found.document["reachable"] is True
+    assert msgspec.json.decode(msgspec.json.encode(found.document)) == found.document
+
+
+def test_status_of_a_server_that_is_not_there(tmp_path: Path) -> None:
+    found = status(configured("http://127.0.0.1:1"), cache=tmp_path, api_key=None)
+    assert found.document["base_url"] == "http://127.0.0.1:1/v1"
+    assert found.document["reachable"] is False
+    assert found.problem is not None
+    assert "cannot reach" in found.problem.message
+
+
+def test_a_server_that_happens_to_listen_is_only_suggested(
+    misbehaving: Any, canned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(misbehaving.address.rpartition(":")[2].removesuffix("/v1"))
+    monkeypatch.setattr("remora.models.provider._USUAL_PORTS", (1, port))
+    assert listening() == []
+    misbehaving.routes["/v1/models"] = canned(body={"data": []})
+    assert listening() == [misbehaving.address]
