@@ -151,4 +151,7 @@ def _block(title: str, text: Any) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    try:
+        return msgspec.json.encode(value).decode()
+    except RecursionError:
+        return "(nested too deeply)"

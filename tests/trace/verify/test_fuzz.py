@@ -1,5 +1,6 @@
 """Whatever lies in `.agentfs/`, a report comes out, in JSON, and no exception."""
 
+import contextlib
 import json
 import os
 import random
@@ -12,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.trace import TraceFolder, list_streams, transcript
+from remora.errors import StreamDamaged
+from remora.trace import TraceFolder, list_streams, read_events, transcript
 from remora.trace.verify import verify_all
 from tests.trace.conftest import AGENT, RUN, play_run, rechained
 
@@ -62,7 +64,7 @@ def test_any_bytes(agent: bytes, run: bytes) -> None:
     verified(agent, run)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), forged=st.booleans())
 def test_spliced_swapped_doubled_and_cut_streams(data: st.DataObject, forged: bool) -> None:
     streams = {}
@@ -92,7 +94,7 @@ def places(record: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*([path] if path else []), *inner]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     name=st.sampled_from(sorted(SOUND)),
     line=st.integers(0),
@@ -173,6 +175,26 @@ class TestOddFiles:
             file.write(b"\n{}\n")
         (report,) = verify_all(folder, AGENT).streams
         assert {problem.kind for problem in report.problems} >= {"bad_json"}
+
+    @pytest.mark.parametrize("depth", [100, 300, 320, 450, 480, 900, 960, 990, 2000])
+    @pytest.mark.parametrize(
+        ("kind", "old"), [("tool_result", b'"tool":'), ("agent_end", b'"path":')]
+    )
+    def test_values_nested_as_deep_as_a_parser_goes(
+        self, kind: str, old: bytes, depth: int, folder: TraceFolder
+    ) -> None:
+        play_run(folder)
+        path = folder.agent_stream(AGENT)
+        lines = path.read_bytes().splitlines()
+        number = next(n for n, line in enumerate(lines) if f'"type":"{kind}"'.encode() in line)
+        deep = b'"deep":' + b'[{"a":' * depth + b'{"$blob":1}' + b"}]" * depth + b","
+        lines[number] = lines[number].replace(old, deep + old)
+        path.write_bytes(rechained(lines))
+        (report,) = verify_all(folder, AGENT).streams
+        assert number + 1 in {problem.line for problem in report.problems}
+        list(list_streams(folder))
+        with contextlib.suppress(StreamDamaged):
+            list(transcript(read_events(path)))
 
     @pytest.mark.parametrize("content", [b"[" * 200_000, b'{"a":' * 100_000, b'"' * 99])
     def test_nesting_that_would_exhaust_a_parser(self, content: bytes, folder: TraceFolder) -> None:

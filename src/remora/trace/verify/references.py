@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from remora.errors import RemoraError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentEnd, Event, Payload, RunStart, ToolResulted
 from remora.trace.blobs import ends, references
@@ -54,7 +55,13 @@ class ReferenceCheck:
         self._found = found
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Everything that one event names."""
+        """Everything that one event names; never raises, whatever its data holds."""
+        try:
+            self._see(line, event, payload)
+        except (RemoraError, ValueError, RecursionError) as error:
+            self._found.add(line, "blob", f"cannot be followed: {error}")
+
+    def _see(self, line: int, event: Event, payload: Payload | None) -> None:
         if isinstance(payload, AgentEnd):
             self._check_change_set(line, event, payload)
         if self._stores is None:
