@@ -193,7 +193,14 @@ class TestKnowledge:
         exact = fold(learn(k=of_size(16 * 1024)))
         assert len(canonical(exact.knowledge)) == 16 * 1024
         assert fold(learn(k=of_size(16 * 1024 + 1))).knowledge == {}
-        assert fold(learn(a=1, b=2, c=3), learn(k=of_size(16 * 1024))).knowledge == exact.knowledge
+
+    @pytest.mark.parametrize(("size", "kept"), [(16 * 1024, ["b", "k"]), (16 * 1024 + 1, ["k"])])
+    def test_what_is_left_is_measured_again_after_each_that_goes(
+        self, size: int, kept: list[str]
+    ) -> None:
+        both = {"b": Fact(value=1, source_turn=0), "k": Fact(value="", source_turn=0)}
+        filled = "x" * (size - len(canonical(both)))
+        assert list(fold(learn(a=1, b=1), learn(k=filled)).knowledge) == kept
 
     def test_as_many_go_as_are_needed_and_no_more(self) -> None:
         before = fold(learn(**{f"k{n}": "x" * 480 for n in range(31)}))
