@@ -10,7 +10,8 @@ from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
 from remora.memory.packet import Candidate, Excerpt, Fact
 from remora.memory.prompt import render
-from remora.memory.prompt.functiongemma import CONTROL_TOKENS, declare, defused
+from remora.memory.prompt.functiongemma import declare
+from remora.memory.prompt.markers import CONTROL_TOKENS, defused
 
 
 def schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:

@@ -17,14 +17,10 @@ from typing import Any
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.lines import packet_lines
+from remora.memory.prompt.markers import defused
 from remora.memory.prompt.rendered import Rendered
 
 _DEVELOPER = "You are a model that can do function calling with the following functions"
-_CONTROL = "<start_of_turn> <end_of_turn> <escape> <start_function_declaration> "
-_CONTROL += "<end_function_declaration> <start_function_call> <end_function_call> "
-_CONTROL += "<start_function_response> <end_function_response> <bos> <eos> <pad> <unk> <mask>"
-CONTROL_TOKENS = tuple(_CONTROL.split())
-"""Texts that the tokenizer reads as control tokens, so no data may contain them."""
 
 
 def render_functiongemma(
@@ -46,13 +42,6 @@ def declare(tool: ToolSchema) -> str:
         f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
         "<end_function_declaration>"
     )
-
-
-def defused(text: str) -> str:
-    """`text` in which no control token is left: a space parts its `<` from its name."""
-    for token in CONTROL_TOKENS:
-        text = text.replace(token, "< " + token[1:])
-    return text
 
 
 def _escaped(text: str) -> str:

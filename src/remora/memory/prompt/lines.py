@@ -5,21 +5,15 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import Message, ToolSchema
+from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.rendered import LABELS, ROLE, Rendered, answer_line, signatures
+from remora.memory.prompt.rendered import LABELS, Rendered, conversation, instructions
 
 
 def render_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:
     """System text with the tools, then the packet; what changes most stands last."""
-    system = [ROLE, answer_line(strategy)]
-    if strategy != "tool_call":
-        system += ["Tools:", *signatures(tools)]
-    return Rendered(
-        messages=(
-            Message(role="system", content="\n".join(system)),
-            Message(role="user", content=packet_lines(packet, labels=strategy == "rank")),
-        )
+    return conversation(
+        instructions(tools, strategy), packet_lines(packet, labels=strategy == "rank")
     )
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from remora.chat import Message, ToolSchema
 from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.prompt.markers import defused
 
 LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
 """Single-token names of candidates; more than these cannot be ranked."""
@@ -30,9 +31,21 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
 
 
-def answer_line(strategy: str) -> str:
-    """How the model is told to answer under `strategy`."""
-    return _ANSWERS[strategy]
+def conversation(system: Sequence[str], user: str) -> Rendered:
+    """Two messages, stable part first, in which no data can pass for a control token."""
+    return Rendered(
+        messages=(
+            Message(role="system", content=defused("\n".join(system))),
+            Message(role="user", content=defused(user)),
+        )
+    )
+
+
+def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
+    """The system text's lines: the role, how to answer, the tools (for `tool_call` they are
+    declared natively)."""
+    listed = [] if strategy == "tool_call" else ["Tools:", *map(_signature, tools)]
+    return [ROLE, _ANSWERS[strategy], *listed]
 
 
 def shown_context(packet: DecisionPacket) -> dict[str, Any]:
@@ -57,11 +70,6 @@ def filled(shown: dict[str, Any]) -> dict[str, Any]:
         for key, value in shown.items()
         if key != "packet_version" and value not in (None, "", [], {}, 0)
     }
-
-
-def signatures(tools: Sequence[ToolSchema]) -> list[str]:
-    """Each tool as one line: `name(arg: type, other?: type) - description`."""
-    return [_signature(tool) for tool in tools]
 
 
 def _signature(tool: ToolSchema) -> str:

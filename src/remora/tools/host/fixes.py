@@ -5,6 +5,7 @@ from typing import Any
 
 from remora.code import parses
 from remora.errors import HostError
+from remora.tools.host.added import lasting_harm
 from remora.tools.host.edits import Edit, applied, edits_of, overlap
 from remora.tools.host.place import Place
 from remora.tools.host.ruff import Finding, ruff_check
@@ -14,32 +15,43 @@ _SOURCES = (".py", ".pyi")
 _Place = tuple[str, int, int | None]
 
 
-def apply_ruff_fix(
+def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     place: Place,
     path: str,
     code: str,
     line: int,
     column: int | None = None,
     unsafe: bool = False,
+    node: str | None = None,
 ) -> dict[str, Any]:
     """Carry out the fix of the one finding `code` at `line` (the first, without `column`).
 
     Raises HostError where there is no such finding, it has no fix, or the fix is unsafe and
-    `unsafe` is not set. Says how many findings were `applied` (1), where, and the fix's message.
+    `unsafe` is not set; with `node` (a qualname) also where the fix would add a finding that no
+    safe fix on the node's lines takes away. Nothing is written then. Says how many findings were
+    `applied` (1), where, and the fix's message.
     """
     text = _source(place, path)
-    finding = _pick(ruff_check(place, [path], None, True), path, (code, line, column))
+    present = ruff_check(place, [path], None, True)
+    finding = _pick(present, path, (code, line, column))
     fix = _usable(finding, unsafe=unsafe)
-    place.write(path, text._replace(body=applied(text.body, edits_of(text.body, fix))).bytes())
+    content = text._replace(body=applied(text.body, edits_of(text.body, fix))).bytes()
+    harm = None if node is None else lasting_harm(place, path, node, present, content)
+    if harm:
+        raise HostError(f"{path}:{line}: the fix of {code} was not made: {harm}")
+    place.write(path, content)
     return {"applied": 1, "line": line, "code": code, "message": fix["message"]}
 
 
-def apply_safe_fixes(place: Place, path: str, findings: list[list[Any]]) -> dict[str, Any]:
+def apply_safe_fixes(
+    place: Place, path: str, findings: list[list[Any]], node: str | None = None
+) -> dict[str, Any]:
     """Carry out the safe fixes of several findings, `[code, line, column or null]`, in one go.
 
     Those that meet an earlier one's edits, or after which the file would no longer parse, are
-    left out and listed in `skipped` as `[code, line, column, why]`. Raises HostError for a
-    finding that is not there or has no safe fix, and writes nothing then.
+    left out and listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname)
+    also those that would add a finding that no safe fix on the node's lines takes away. Raises
+    HostError for a finding that is not there or has no safe fix, and writes nothing then.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -50,6 +62,9 @@ def apply_safe_fixes(place: Place, path: str, findings: list[list[Any]]) -> dict
         wanted.append((finding, edits_of(text.body, _usable(finding, unsafe=False), lines)))
     taken, skipped = _apart(wanted)
     body, taken, broken = _parsing(text, taken)
+    if node is not None and taken:
+        body, taken, harmful = _harmless(place, path, node, present, (text, taken))
+        broken += harmful
     if body != text.body:
         place.write(path, text._replace(body=body).bytes())
     told = [_told(finding, why) for finding, why in [*skipped, *broken]]
@@ -87,6 +102,29 @@ def _parsing(text: Text, wanted: list[_Wanted]) -> tuple[str, list[_Wanted], _Le
             left.append((each[0], "the file would not parse"))
         else:
             taken.append(each)
+    return _with(text, taken), taken, left
+
+
+def _harmless(
+    place: Place, path: str, node: str, present: list[Finding], wanted: tuple[Text, list[_Wanted]]
+) -> tuple[str, list[_Wanted], _Left]:
+    """The text after as many of the fixes, in order, as add no lasting finding."""
+    text, all_of_them = wanted
+
+    def harm(chosen: Sequence[_Wanted]) -> str | None:
+        content = text._replace(body=_with(text, chosen)).bytes()
+        return lasting_harm(place, path, node, present, content)
+
+    if harm(all_of_them) is None:
+        return _with(text, all_of_them), all_of_them, []
+    taken: list[_Wanted] = []
+    left: _Left = []
+    for each in all_of_them:
+        why = harm([*taken, each])
+        if why is None:
+            taken.append(each)
+        else:
+            left.append((each[0], why))
     return _with(text, taken), taken, left
 
 

@@ -69,8 +69,12 @@ def _alone(finding: Finding, own: frozenset[int] | None) -> str:
     fix = finding["fix"]
     if fix is None or fix["applicability"] not in ("safe", "unsafe"):
         return "none"
-    inside = own is None or all(_within(edit, own) for edit in fix["edits"])
-    return str(fix["applicability"]) if inside else "none"
+    return str(fix["applicability"]) if own is None or fix_within(fix, own) else "none"
+
+
+def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
+    """Whether a fix touches no line but these."""
+    return all(_within(edit, own) for edit in fix["edits"])
 
 
 def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
