@@ -1,7 +1,12 @@
 """A script that does its worst ends within its limits, and the next one runs as if nothing was."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,3 +133,34 @@ def test_a_value_that_json_lacks_breaks_the_contract(source: str) -> None:
 def test_a_limit_that_is_none_cannot_be_set(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must"):
         Limits(**wrong)
+
+
+ENDLESS = """
+from datetime import UTC, datetime
+from remora.pym import Limits, load_source
+script = load_source("while True: pass", name="endless")
+print("ready", flush=True)
+script.run({}, {}, limits=Limits(duration_s=1.0), clock=datetime.now(UTC), seed=0)
+"""
+
+
+def children(pid: int) -> list[str]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [child for task in tasks for child in task.read_text().split()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+def test_a_worker_ends_when_its_parent_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    with parent.stdout as said:
+        assert said.readline() == b"ready\n"
+    workers = children(parent.pid)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    deadline = time.monotonic() + 10
+
+    assert workers
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

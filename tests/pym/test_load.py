@@ -214,7 +214,7 @@ def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
 
 def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "big.pym"
-    path.write_bytes(b"#" * (1024 * 1024 + 1))
+    path.write_bytes(b"#" * (256 * 1024 + 1))
 
     with pytest.raises(ScriptError, match="larger than"):
         load(path)

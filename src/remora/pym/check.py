@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pydantic_monty import FunctionSnapshot, MontyCrashedError, MontyError, MontyTypingError
+from pydantic_monty import FunctionSnapshot, MontyError, MontyTypingError
 
 from remora.errors import ScriptError
 from remora.pym.declarations import ANY
@@ -29,10 +29,10 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
         _feed(label, source, _STUBS)
     except MontyTypingError as error:
         return typing_errors(error, label, shift=1)
-    except MontyCrashedError as error:
-        return [script_error(error, label)]
-    except MontyError:  # this source holds declarations that Monty need not take
-        return []
+    except MontyError as error:
+        gave_up = script_error(error, label)
+        # anything else is about declarations, which Monty need not take: they are not run
+        return [gave_up] if gave_up.kind in ("limit", "crashed") else []
     return []
 
 

@@ -11,7 +11,8 @@ from pydantic_monty import Monty, MontySession
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
-REQUEST_TIMEOUT_S = 60.0  # the last resort: a worker that does not answer is killed
+LONGEST_S = 8.0  # a worker whose parent was killed ends with its run, and must within 10 s
+_REQUEST_TIMEOUT_S = 20.0  # the last resort: a worker that does not answer is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
 _MIB = 1024 * 1024
@@ -20,7 +21,7 @@ _MIB = 1024 * 1024
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one run of a script may use; every limit is always in force.
 
-    `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 50);
+    `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 8);
     `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames;
     `host_calls`: calls of externals; the bytes of what it printed and of its result (and of
     each call's arguments and answer), as JSON.
@@ -35,8 +36,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     result_bytes: int = 4 * _MIB
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration_s <= REQUEST_TIMEOUT_S - 10:
-            raise ValueError(f"duration_s must lie in (0, {REQUEST_TIMEOUT_S - 10}]")
+        if not 0 < self.duration_s <= LONGEST_S:
+            raise ValueError(f"duration_s must lie in (0, {LONGEST_S}]")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
         if min(rest) <= 0 or self.host_calls < 0:
             raise ValueError("limits must be positive")
@@ -80,7 +81,7 @@ def _pool(_pid: int) -> Monty:
         min_processes=1,
         max_processes=max(16, 2 * (os.cpu_count() or 1)),
         checkout_timeout=_CHECKOUT_TIMEOUT_S,
-        request_timeout=REQUEST_TIMEOUT_S,
+        request_timeout=_REQUEST_TIMEOUT_S,
         max_checkouts_per_worker=_RUNS_PER_WORKER,
     )
     return pool.__enter__()

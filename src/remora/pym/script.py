@@ -23,7 +23,7 @@ from remora.pym.outcome import HostCall, ScriptRun, located, script_error
 from remora.pym.plain import NotPlainError, TooLargeError, plain
 from remora.pym.specs import ExternalSpec, InputSpec
 
-SOURCE_LIMIT = 1024 * 1024
+SOURCE_LIMIT = 256 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
