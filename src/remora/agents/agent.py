@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remora.agents.definition import AgentDefinition, ScriptReference, read_definition
+from remora.agents.definition import NEEDS, AgentDefinition, ScriptReference, read_definition
 from remora.agents.recall import BUILTIN_SCHEMAS
-from remora.agents.summarize import summarizer_named
+from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
-from remora.errors import ConfigError, NotFound
+from remora.errors import ConfigError, NotFound, ScriptError
 from remora.memory.summarizers import Summarizer
 from remora.pym import Script, load
 from remora.tools import Tool
@@ -30,6 +30,7 @@ class Agent:
     tools: Mapping[str, Tool]
     candidates: Tool | None = None
     context: tuple[Tool, ...] = ()
+    needs: Script | None = None
     summarizers: Mapping[str, Summarizer] = field(default_factory=dict)
 
     @property
@@ -51,8 +52,15 @@ def visible(schema: ToolSchema) -> ToolSchema:
 
 
 def load_agent(folder: Path, *, builtin: bool = False) -> Agent:
-    """The agent in `folder`. Raises ConfigError or ScriptError that point at the place."""
+    """The agent in `folder`. Raises ConfigError that points at the place."""
     definition = read_definition(folder / "agent.yaml")
+    try:
+        return _loaded(folder, definition, builtin=builtin)
+    except ScriptError as error:
+        raise ConfigError(f"{folder}: {error.message}", hint=error.hint) from error
+
+
+def _loaded(folder: Path, definition: AgentDefinition, *, builtin: bool) -> Agent:
     tools = {
         tool.name: _tool(folder, tool, tool.name, tool.description) for tool in definition.tools
     }
@@ -69,6 +77,7 @@ def load_agent(folder: Path, *, builtin: bool = False) -> Agent:
         tools=tools,
         candidates=_tool(folder, granted, "candidates") if granted is not None else None,
         context=tuple(_tool(folder, reference, "context") for reference in definition.context),
+        needs=load(folder / definition.needs) if definition.needs not in NEEDS else None,
         summarizers=summarizers,
     )
 
@@ -113,29 +122,30 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
 def definition_record(agent: Agent) -> dict[str, Any]:
     """The definition as `agent_start` holds it, each script with the hash of its source."""
     record = agent.definition.model_dump(mode="json")
-    parts = [*agent.tools.values(), *agent.context]
-    if agent.candidates is not None:
-        parts.append(agent.candidates)
     record["scripts"] = {
-        str(part.script.path.relative_to(agent.folder)): part.script.sha256 for part in parts
+        script.path.relative_to(agent.folder).as_posix(): script.sha256
+        for script in _scripts(agent)
+        if script.path is not None
     }
     return record
 
 
-def _script(folder: Path, reference: ScriptReference) -> Script:
-    path = folder / reference.script
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError(
-            f"{folder / 'agent.yaml'}: {reference.script} leads out of the agent's folder",
-            hint="scripts live beside agent.yaml",
-        )
-    return load(path)
+def _scripts(agent: Agent) -> Iterator[Script]:
+    parts = [*agent.tools.values(), *agent.context]
+    yield from (part.script for part in parts)
+    if agent.candidates is not None:
+        yield agent.candidates.script
+    if agent.needs is not None:
+        yield agent.needs
+    for summarizer in agent.summarizers.values():
+        if isinstance(summarizer, ScriptSummarizer):
+            yield summarizer.script
 
 
 def _tool(folder: Path, reference: ScriptReference, name: str, description: str = "") -> Tool:
     return Tool(
         name=name,
         description=description,
-        script=_script(folder, reference),
+        script=load(folder / reference.script),
         grants=tuple(reference.grants),
     )

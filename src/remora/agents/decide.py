@@ -24,6 +24,7 @@ Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
 ANSWER_TOKENS = 200
 """Room for a written call; a ranked answer takes one token."""
+_MOST_LOOKED_AT = 200
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,13 +88,30 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
 
 def offered(
     candidates: Sequence[Candidate], tools: Sequence[ToolSchema], strategy: str
-) -> tuple[Candidate, ...]:
-    """The candidates that can be chosen: of granted tools and, for ranking, complete and few."""
-    required = {tool.name: tool.parameters.get("required", []) for tool in tools}
-    known = [c for c in candidates if c.tool in required]
-    if strategy == "rank":
-        known = [c for c in known if all(name in c.args for name in required[c.tool])]
-    return tuple(known[: len(LABELS)])
+) -> tuple[tuple[Candidate, ...], str]:
+    """The candidates that can be chosen, and what is wrong with the first that cannot.
+
+    They name a granted tool and arguments that it takes; for ranking they leave none open.
+    """
+    valid: list[Candidate] = []
+    problem = ""
+    for one in candidates[:_MOST_LOOKED_AT]:
+        wrong = _wrong(one, tools, whole=strategy == "rank")
+        problem = problem or wrong
+        if not wrong:
+            valid.append(one)
+    return tuple(valid[: len(LABELS)]), problem
+
+
+def _wrong(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
+    try:
+        tool = find_tool(one.tool, tools)
+        if not whole:
+            tool = replace(tool, parameters={**tool.parameters, "required": []})
+        checked(ToolCall(tool=one.tool, args=one.args), tool)
+    except BadCall as bad:
+        return f"not a valid candidate: {bad.message}"
+    return ""
 
 
 async def decide(

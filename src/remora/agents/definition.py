@@ -1,21 +1,27 @@
 """What `agent.yaml` may say, and how it is read."""
 
-import json
+import string
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from remora.agents.recall import RECALL, SUBMIT
 from remora.agents.verify import CHECKS
 from remora.config.explain import explain
-from remora.config.marked import read_yaml_file
+from remora.config.marked import Marked, Where, place_of, read_yaml_file
 from remora.errors import ConfigError
+from remora.memory.canonical import canonical
+from remora.tools.registry import HOST_FUNCTIONS
 
-NEEDS = ("ruff", "docstring", "test", "always")
+NEEDS = ("ruff", "docstring", "always")
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
 _EXTENSION_LIMIT = 2048
@@ -46,11 +52,17 @@ def _check(value: str) -> str:
 
 
 def _goal(value: str) -> str:
+    fields = ", ".join(f"{{{name}}}" for name in sorted(GOAL_FIELDS))
     try:
-        value.format(**dict.fromkeys(GOAL_FIELDS, ""))
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
-        fields = ", ".join(f"{{{name}}}" for name in sorted(GOAL_FIELDS))
+        parts = list(string.Formatter().parse(value))
+    except ValueError as error:
         raise ValueError(f"a text with no fields but {fields}") from error
+    # names alone: a format such as {path:>999999999} would fill the memory
+    if any(
+        name is not None and (name not in GOAL_FIELDS or form or conversion)
+        for _, name, form, conversion in parts
+    ):
+        raise ValueError(f"a text with no fields but {fields}")
     return value
 
 
@@ -59,10 +71,19 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         Draft202012Validator.check_schema(value)
     except SchemaError as error:
         raise ValueError(f"a JSON Schema (2020-12): {error.message}") from error
-    if any(not ref.startswith("#") for ref in _references(value)):
-        raise ValueError("a JSON Schema without references to other documents")
-    if len(json.dumps(value)) > _EXTENSION_LIMIT:
+    if len(canonical(value)) > _EXTENSION_LIMIT:
         raise ValueError("a JSON Schema of at most 2 KB")
+    resource = DRAFT202012.create_resource(value)
+    resolver = Registry().with_resource("", resource).resolver()
+    for reference in _references(value):
+        if not reference.startswith("#"):
+            raise ValueError("a JSON Schema without references to other documents")
+        try:
+            resolver.lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(
+                f"a JSON Schema whose reference {reference} leads somewhere"
+            ) from error
     return value
 
 
@@ -133,7 +154,7 @@ class AgentDefinition(_Part):
     model: str | None = None
     """The model's name; null takes the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
-    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
+    """Which nodes need work: ruff, docstring, always, or a `.pym` (facts to bool)."""
     context: list[Reference] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
@@ -158,7 +179,52 @@ def read_definition(path: Path) -> AgentDefinition:
             why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
             raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
         seen.add(tool.name)
+    for where, script in _scripts(definition):
+        _check_script(path.parent, script, place_of(marked, where)[1])
+    for where, reference in _parts(definition):
+        _check_grants(reference, where, marked)
     return definition
+
+
+def _parts(definition: AgentDefinition) -> Iterator[tuple[Where, ScriptReference]]:
+    """Every script with grants, and where it stands."""
+    yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
+    yield from ((("context", index), part) for index, part in enumerate(definition.context))
+    if definition.candidates is not None:
+        yield ("candidates",), definition.candidates
+
+
+def _scripts(definition: AgentDefinition) -> Iterator[tuple[Where, str]]:
+    """Every path of a script, and where it stands."""
+    for where, part in _parts(definition):
+        yield (*where, "script"), part.script
+    for index, tool in enumerate(definition.tools):
+        if tool.summarizer not in (None, *SUMMARIZERS):
+            yield ("tools", index, "summarizer"), str(tool.summarizer)
+    if definition.needs not in NEEDS:
+        yield ("needs",), definition.needs
+
+
+def _check_script(folder: Path, script: str, place: str) -> None:
+    path = folder / script
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{place}: {script} leads out of the agent's folder",
+            hint="scripts live beside agent.yaml",
+        )
+    if not path.is_file():
+        raise ConfigError(f"{place}: there is no file {script} beside agent.yaml")
+
+
+def _check_grants(reference: ScriptReference, where: Where, marked: Marked) -> None:
+    for index, name in enumerate(reference.grants):
+        if name not in HOST_FUNCTIONS:
+            place = place_of(marked, (*where, "grants", index))[1]
+            near = get_close_matches(name, HOST_FUNCTIONS, n=1, cutoff=0.0)
+            raise ConfigError(
+                f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
+                hint=f"there is {', '.join(sorted(HOST_FUNCTIONS))}",
+            )
 
 
 def definition_schema() -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Packet extensions, held against the schema that the agent's definition gives."""
 
+import re
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from msgspec import UNSET
 from msgspec.structs import replace
+from referencing.exceptions import Unresolvable
 
 from remora.memory.delta import PacketDelta, error_text
 
@@ -26,5 +28,8 @@ def checked_extensions(
 def _problem(extensions: dict[str, Any], schema: dict[str, Any] | None) -> str:
     if schema is None:
         return "the agent declares no packet_extension"
-    error = next(Draft202012Validator(schema).iter_errors(extensions), None)
+    try:
+        error = next(Draft202012Validator(schema).iter_errors(extensions), None)
+    except (Unresolvable, RecursionError, re.error) as broken:
+        return f"the agent's packet_extension cannot be held against them: {broken}"
     return error.message if error is not None else ""

@@ -1,8 +1,13 @@
 """What a runner keeps count of: decisions, sizes, and the signs that it should stop."""
 
+from typing import Any
+
+import msgspec
+
 from remora.agents.decide import Decision
 from remora.agents.job import Status, StopReason
 from remora.memory.canonical import canonical
+from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 
 Ending = tuple[Status, StopReason, str | None]
@@ -28,7 +33,7 @@ class Tally:
         self.decided_by[decision.decided_by] += 1
         if decision.asked:
             self.asked += 1
-            self.differed += decision.choice != 0
+            self.differed += decision.choice not in (None, 0)
 
 
 class Watch:
@@ -62,3 +67,24 @@ class Watch:
 def _known(packet: DecisionPacket) -> bytes:
     facts = {key: fact.value for key, fact in packet.knowledge.items()}
     return canonical([list(packet.diagnostics), facts])
+
+
+class _Raw(msgspec.Struct):
+    raw_output: msgspec.Raw = msgspec.Raw(b"")
+
+
+def raw_size(event: Event) -> int:
+    """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
+    raw = bytes(msgspec.json.decode(event.data, type=_Raw).raw_output)
+    return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
+
+
+def _in_blobs(value: Any) -> int:
+    match value:
+        case {"$blob": {"bytes": int(size)}}:
+            return size
+        case dict():
+            return sum(map(_in_blobs, value.values()))
+        case list():
+            return sum(map(_in_blobs, value))
+    return 0

@@ -1,16 +1,16 @@
 """The turn loop of one agent: append, then apply, then act."""
 
-import asyncio
 from typing import Any
 
 import msgspec
 
 from remora.agents.act import Acted, Scene, act, run_part
 from remora.agents.agent import definition_record
+from remora.agents.aside import aside
 from remora.agents.decide import Decision, NoDecision, decide, offered
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
-from remora.agents.outcome import Ending, Tally, Watch
+from remora.agents.outcome import Ending, Tally, Watch, raw_size
 from remora.agents.pull import hub_delta, wanted_nodes
 from remora.agents.recall import SUBMIT, raw_text
 from remora.agents.stage import Stage
@@ -49,6 +49,7 @@ class AgentRunner:
         self.messages: list[dict[str, Any]] = []
         self.context = _context(job, stage)
         self._schemas = stage.agent.schemas
+        self._strategy = stage.asking.strategy
         self._outputs: dict[int, str] = {}
         self._target: dict[str, Any] | None = None
         self._snapshot = stage.workspace.snapshot()
@@ -80,9 +81,9 @@ class AgentRunner:
         self._emit(TurnStart(), turn, PacketDelta(turn=turn))
         await self._pull(turn)
         if self.stage.agent.candidates is not None:
-            await self._propose(turn)
+            without = await self._propose(turn)
             if not self.context.packet.candidate_actions:
-                return "failed", "no_progress", self._without_candidates()
+                return "failed", "no_progress", without
         decision = await decide(
             self.context.packet, self._schemas, self.stage.asking, self.stage.model, self._emit
         )
@@ -91,9 +92,6 @@ class AgentRunner:
         self._watch.good_call()
         self._tally.count(decision)
         return await self._carry_out(decision, turn)
-
-    def _without_candidates(self) -> str:
-        return self.context.packet.last_error or "the candidates script offers no action"
 
     def _undecided(self, why: NoDecision, turn: int) -> Ending | None:
         error = AgentError(
@@ -129,8 +127,8 @@ class AgentRunner:
             ),
             turn,
         )
-        acted = await asyncio.to_thread(act, call, self.stage.agent, self._scene())
-        changes = await asyncio.to_thread(self._keep_changes)
+        acted = await aside(act, call, self.stage.agent, self._scene())
+        changes = await aside(self._keep_changes)
         self._resulted(call, acted, changes, turn)
         if call.tool == SUBMIT:
             return await self._submit(call, turn)
@@ -157,12 +155,16 @@ class AgentRunner:
         event = self._emit(
             ToolResulted(tool=call.tool, args=call.args, changes=changes, **acted.record),
             turn,
-            self._extended(delta),
+            self._checked(delta),
         )
         self._outputs[turn] = raw_text(storable(acted.record["raw_output"]))
-        self._tally.raw_bytes += len(bytes(event.data))
+        self._tally.raw_bytes += raw_size(event)
 
-    def _extended(self, delta: PacketDelta) -> PacketDelta:
+    def _checked(self, delta: PacketDelta) -> PacketDelta:
+        """What a script said, without what the agent may not be offered or hold."""
+        if delta.candidate_actions is not msgspec.UNSET:
+            actions, _ = offered(delta.candidate_actions, self._schemas, self._strategy)
+            delta = msgspec.structs.replace(delta, candidate_actions=actions)
         schema = self.stage.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
 
@@ -172,7 +174,7 @@ class AgentRunner:
             self._emit(SubmitResult(summary=summary, verified=True), turn)
             return "no_change", "no_change", None
         names = self.stage.agent.definition.verify
-        checks = await asyncio.to_thread(verify, names, self._submission())
+        checks = await aside(verify, names, self._submission())
         failed = next((check for check in checks if not check.ok), None)
         self._emit(
             SubmitResult(
@@ -202,23 +204,26 @@ class AgentRunner:
     async def _look_around(self) -> None:
         """Turn 0: the agent's context scripts, once."""
         for part in self.stage.agent.context:
-            acted = await asyncio.to_thread(run_part, part, {}, self._scene())
+            acted = await aside(run_part, part, {}, self._scene())
             delta = self.context.delta_for({"tool": part.script.name, **acted.result})
-            delta = msgspec.structs.replace(self._extended(delta), add_action=msgspec.UNSET)
+            delta = msgspec.structs.replace(self._checked(delta), add_action=msgspec.UNSET)
             self._emit(_update("context", acted), 0, delta)
 
-    async def _propose(self, turn: int) -> None:
+    async def _propose(self, turn: int) -> str:
+        """Ask the candidates script; returns why it offers nothing, where it does not."""
         part = self.stage.agent.candidates
         if part is None:
-            return
-        acted = await asyncio.to_thread(run_part, part, {}, self._scene())
+            return ""
+        acted = await aside(run_part, part, {}, self._scene())
         found = acted.result.get("candidate_actions") or []
         made = [candidate(a["tool"], a.get("args") or {}, a.get("reason") or "") for a in found]
-        actions = offered(made, self._schemas, self.stage.asking.strategy)
+        actions, problem = offered(made, self._schemas, self._strategy)
+        problem = acted.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
-        if acted.record["error"]:
-            delta = msgspec.structs.replace(delta, set_error=error_text(acted.record["error"]))
+        if problem:
+            delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(_update("candidates", acted), turn, delta)
+        return problem or "the candidates script offers no action"
 
     async def _pull(self, turn: int) -> None:
         facts = await self.stage.facts.refresh_context(wanted_nodes(self.context.packet))
@@ -261,7 +266,7 @@ class AgentRunner:
                 packet=self.context.packet,
                 definition=definition_record(stage.agent),
                 tools=self._schemas,
-                model={"name": stage.model.name, **msgspec.to_builtins(stage.asking)},
+                model={**stage.model.describe(), **msgspec.to_builtins(stage.asking)},
                 counter=stage.model.counter.name,
                 limit=stage.asking.limit,
                 renderer=stage.asking.renderer,

@@ -24,7 +24,7 @@ class ScriptSummarizer(Summarizer):
     """
 
     def __init__(self, script: Script, tool: str) -> None:
-        self._script = script
+        self.script = script
         self._otherwise = DefaultSummarizer(tool)
 
     def summarize(self, raw_result: Any) -> str:
@@ -38,7 +38,7 @@ class ScriptSummarizer(Summarizer):
         return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
 
     def _said(self, raw_result: Any) -> dict[str, Any]:
-        run = self._script.run(
+        run = self.script.run(
             {"raw": storable(raw_result)}, {}, limits=Limits(), clock=EPOCH, seed=0
         )
         return run.value if run.error is None and isinstance(run.value, dict) else {}

@@ -74,22 +74,25 @@ def _fewer_findings(submission: Submission) -> str:
     contents = submission.files.get(path)
     if contents is None:
         return f"{path} was not changed"
-    before = _on_node(path, key, contents[0], submission.findings_before(path))
-    after = _on_node(path, key, contents[1], submission.findings_after(path))
+    own = [_own(path, key, source) for source in contents]
+    if own[1] is None:
+        return f"{path} has no {submission.job.node_name} any more"
+    before = _count(submission.findings_before(path), own[0] or frozenset())
+    after = _count(submission.findings_after(path), own[1])
     return "" if after < before else f"{before} findings on the node before, {after} after"
 
 
-def _on_node(path: str, key: str, source: bytes | None, findings: list[dict[str, Any]]) -> int:
-    own = _own(path, key, source)
-    return sum(finding.get("line") in own for finding in findings)
+def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:
+    return sum(finding.get("line") in lines for finding in findings)
 
 
-def _own(path: str, key: str, source: bytes | None) -> frozenset[int]:
-    module = parse_module(path, source or b"")
+def _own(path: str, key: str, source: bytes | None) -> frozenset[int] | None:
+    """The node's own lines, perhaps none; None where the file has no such node."""
+    module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
-        return frozenset()
+        return None
     node = next((node for node in module.nodes if node.key == key), None)
-    return own_lines(module, node.key) if node is not None else frozenset()
+    return own_lines(module, node.key) if node is not None else None
 
 
 def _no_new_findings(submission: Submission) -> str:
@@ -107,14 +110,17 @@ def _own_lines_only(submission: Submission) -> str:
     for changed, (before, after) in submission.files.items():
         if changed != path:
             return f"{changed} is not the target's file"
-        if _foreign(path, key, before) != _foreign(path, key, after):
+        kept = _foreign(path, key, after)
+        if kept is None:
+            return f"{path} has no {submission.job.node_name} any more"
+        if kept != _foreign(path, key, before):
             return f"{path}: lines outside {submission.job.node_name} changed"
     return ""
 
 
 def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
     own = _own(path, key, source)
-    if source is None or not own:
+    if source is None or own is None:
         return None
     lines = source.splitlines(keepends=True)
     return [line for number, line in enumerate(lines, 1) if number not in own]

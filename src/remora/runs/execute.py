@@ -101,9 +101,9 @@ async def execute(run: Run) -> None:
     project.trace.create()
     _keep_base(run)
     with opened_run(project, run.run_id) as stream:
-        stream.append(signed(_start(run), project.install_key))
-        if run.base.commit is not None:
+        if run.base.commit is not None:  # before run_start names it
             pin_commit(project.root, run.run_id, run.base.commit)
+        stream.append(signed(_start(run), project.install_key))
         run.watcher.planned(run.run_id, run.plan)
         totals: dict[str, int] = {}
 

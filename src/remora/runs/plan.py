@@ -19,7 +19,7 @@ from remora.code import (
 )
 from remora.errors import HostError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.pym import Limits, load
+from remora.pym import Limits
 from remora.tools.lint import lint_findings
 
 MAX_JOBS = 200
@@ -175,9 +175,10 @@ def _needs(agent: Agent, node: Node, findings: int) -> bool:
 
 def _asked(agent: Agent, node: Node, findings: int) -> bool:
     """What the agent's own script says of the node. Raises HostError if it fails."""
-    script = load(agent.folder / agent.definition.needs)
+    if agent.needs is None:
+        return False
     facts = {**msgspec.to_builtins(node), "findings": findings}
-    run = script.run({"node": facts}, {}, limits=Limits(), clock=EPOCH, seed=0)
+    run = agent.needs.run({"node": facts}, {}, limits=Limits(), clock=EPOCH, seed=0)
     if run.error is not None:
         raise HostError(f"{agent.definition.needs}: {run.error.message}")
     return bool(run.value)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from remora.agents.outcome import DECIDERS, raw_size
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import (
     AgentEnd,
@@ -24,7 +25,6 @@ from remora.runs.project import Project
 from remora.trace import read_events, stream_status
 from remora.trace.reader import INTERRUPTED, RUNNING
 
-DECIDERS = ("rule", "model", "fallback", "escalation")
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
 
@@ -195,12 +195,12 @@ def _counted(view: JobView, event: Event) -> JobView:
             view,
             decided_by=counts,
             asked=view.asked + asked,
-            differed=view.differed + (asked and data.choice != 0),
+            differed=view.differed + (asked and data.choice not in (None, 0)),
         )
     if isinstance(data, ModelRequest):
         return replace(view, max_packet_tokens=max(view.max_packet_tokens, data.prompt_tokens))
     if isinstance(data, ToolResulted):
-        return replace(view, raw_bytes=view.raw_bytes + len(bytes(event.data)))
+        return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
     if isinstance(data, AgentEnd):
         return replace(
             view,

@@ -12,7 +12,7 @@ from remora.memory.events import Change, Head, Review
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, read_run
 from remora.runs.stream import RunStream, opened_run
-from remora.runs.trust import check_ours
+from remora.runs.trust import check_anchored, check_ours
 from remora.tools.lint import lint_text
 from remora.trace import read_events
 from remora.workspaces import FilePatch, Prepared, commit, diff, prepare, recover
@@ -187,6 +187,7 @@ def _accept_one(
     project: Project, stream: RunStream, job: JobView, notes: list[str]
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
+    check_anchored(project.trace, job.agent_id, job.head)
     prepared = prepare(project.root, [_patch(project, change) for change in job.change_set])
     before = prepared.conflicts or _worse(project, prepared, notes)
     if before:
@@ -230,7 +231,10 @@ def _recorded(project: Project, journal: Journal) -> bool:
     """Whether the review that the journal belongs to is in the run's stream."""
     path = project.trace.run_stream(journal.note["run_id"])
     seq = int(journal.note["seq"])
-    return any(event.seq == seq and event.type == Review.type for event in read_events(path))
+    try:
+        return any(event.seq == seq and event.type == Review.type for event in read_events(path))
+    except NotFound:  # the records were deleted: nothing says that it was accepted
+        return False
 
 
 def _verdict_on(project: Project, note: Mapping[str, str], detail: list[dict[str, Any]]) -> Review:

@@ -35,7 +35,10 @@ def opened_run(project: Project, run_id: str) -> Iterator[RunStream]:
     """The run's stream with this process as its only writer. Raises StreamLocked otherwise."""
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     writer = StreamWriter.open(
-        project.trace.run_stream(run_id), identity, blobs=project.trace.blobs
+        project.trace.run_stream(run_id),
+        identity,
+        blobs=project.trace.blobs,
+        objects=project.trace.objects,
     )
     try:
         yield RunStream(project, run_id, writer)

@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import DiskError, UsageError
+from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.memory.canonical import canonical
-from remora.memory.events import Event, Head, RunStart
-from remora.trace import TraceFolder, read_events
+from remora.memory.events import Head, RunStart, decode_event
+from remora.trace import TraceFolder, read_lines
+from remora.trace.lines import carries
 
 _KEY_BYTES = 32
 
@@ -69,12 +70,36 @@ def _problem(trace: TraceFolder, state: Path, key: bytes, run_id: str) -> str:
     known = _known_head(state, run_id)
     if known is None:
         return "its record is not in the state folder"
-    for event in read_events(trace.existing_run(run_id)):
-        if event.seq == 0 and not _is_signed(event, key):
-            return "its run_start was not written here"
-        if event.seq == known.count - 1:
-            return "" if event.hash == known.hash else "its stream was rewritten"
-    return "its stream is shorter than what was written"
+    path = trace.existing_run(run_id)
+    first = next(read_lines(path), b"")
+    if not _is_signed(first, key):
+        return "its run_start was not written here"
+    found = head_after(path, known.count)
+    if found.count < known.count:
+        return "its stream is shorter than what was written, or damaged"
+    return "" if found == known else "its stream was rewritten"
+
+
+def head_after(path: Path, count: int) -> Head:
+    """The head of the first `count` lines, every hash made again; fewer lines where one is not
+    what its hash says. Raises NotFound."""
+    head = Head()
+    for raw in read_lines(path):
+        digest = carries(raw, head.hash) if head.count < count else None
+        if digest is None:
+            break
+        head = Head(count=head.count + 1, hash=digest)
+    return head
+
+
+def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
+    """Raise StreamDamaged unless an agent's stream is whole and what its run says it is."""
+    path = trace.existing_agent(agent_id)
+    if head.count == 0 or head_after(path, head.count + 1) != head:
+        raise StreamDamaged(
+            f"the stream of {agent_id} is not the one that its run recorded",
+            hint="`remora trace verify` tells what is wrong; nothing of it was used",
+        )
 
 
 def _known_head(state: Path, run_id: str) -> Head | None:
@@ -84,8 +109,11 @@ def _known_head(state: Path, run_id: str) -> Head | None:
         return None
 
 
-def _is_signed(event: Event, key: bytes) -> bool:
-    data = msgspec.json.decode(event.data)
+def _is_signed(line: bytes, key: bytes) -> bool:
+    try:
+        data = msgspec.json.decode(decode_event(line).data)
+    except (ValueError, RecursionError):
+        return False
     if not isinstance(data, dict):
         return False
     claimed = str(data.get("install", ""))
