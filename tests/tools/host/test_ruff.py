@@ -254,6 +254,27 @@ def test_a_file_that_does_not_parse_has_its_findings_at_the_module(
     assert call("node_findings", "a.py", "f")["findings"] == []
 
 
+def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
+    tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
+) -> None:
+    (tree / "ruff.toml").write_text(
+        'target-version = "py39"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
+    )
+    source = "from typing import List\n\n\ndef f(x: List[int]):\n    return f'', x\n"
+    (tree / "a.py").write_text(source)
+
+    why = "it would add F401 in line 1"
+    assert why in refusal("apply_ruff_fix", "a.py", "UP006", 4, node="f")
+    assert (tree / "a.py").read_text() == source
+
+    made = call("apply_safe_fixes", "a.py", [["UP006", 4, None], ["F541", 5, None]], node="f")
+    assert made == {"applied": 1, "skipped": [["UP006", 4, 10, why]]}
+    assert (tree / "a.py").read_text() == source.replace("f''", "''")
+
+    # without a node the caller answers for what it leaves behind
+    assert call("apply_ruff_fix", "a.py", "UP006", 4)["applied"] == 1
+
+
 class TestConfiguration:
     """The project's own configuration counts, and nothing from beyond the root."""
 
