@@ -258,7 +258,7 @@ def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
     tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
 ) -> None:
     (tree / "ruff.toml").write_text(
-        'target-version = "py39"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
+        'target-version = "py312"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
     )
     source = "from typing import List\n\n\ndef f(x: List[int]):\n    return f'', x\n"
     (tree / "a.py").write_text(source)
