@@ -17,7 +17,7 @@ from remora.config import Config, UserFolders, api_key, load_config
 from remora.errors import NotFound, UsageError
 from remora.files import find_root, project_files
 from remora.models import Model
-from remora.models.provider import open_model
+from remora.models.provider import Status, open_model, status
 from remora.runs.changed import changed_nodes
 from remora.runs.execute import LocalEngine, Run, Watcher, execute
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
@@ -53,9 +53,12 @@ class Caller:
             if not self.root.is_dir():
                 raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
             return self.root.resolve()
-        start = paths[0] if paths else self.folder
+        start = self.folder / paths[0] if paths else self.folder
         if not start.exists():
-            raise UsageError(f"{start} does not exist", hint="name a file or folder of the project")
+            raise UsageError(
+                f"{paths[0] if paths else start} does not exist",
+                hint="name a file or folder of the project",
+            )
         return find_root(start)
 
 
@@ -91,12 +94,17 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
 
 def connect_model(caller: Caller, config: Config) -> Model:
     """The configured model. Raises ModelError; never falls through to another one."""
+    return open_model(config.model, cache=caller.folders.cache, api_key=_key(caller))
+
+
+def model_status(caller: Caller, config: Config) -> Status:
+    """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
+    return status(config.model, cache=caller.folders.cache, api_key=_key(caller))
+
+
+def _key(caller: Caller) -> str | None:
     user = caller.folders.config_file
-    return open_model(
-        config.model,
-        cache=caller.folders.cache,
-        api_key=api_key(caller.environ, user if user.is_file() else None),
-    )
+    return api_key(caller.environ, user if user.is_file() else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +138,13 @@ class Prepared:
         _remove(self.base.folder)
 
 
-def prepare(caller: Caller, wish: Wish) -> Prepared:
-    """Take the base and plan the run; no model is needed, nothing of the project is run."""
-    project = open_project(caller, wish.paths)
-    named = (agent_named(project.agents, name) for name in wish.operations or DEFAULT_OPERATIONS)
-    agents = tuple({agent.definition.operation: agent for agent in named}.values())
+def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepared:
+    """Take the base and plan the run; no model is needed, nothing of the project is run.
+
+    `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
+    """
+    project = project or open_project(caller, wish.paths)
+    agents = _agents(project, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
     files = project_files(project.root, exclude=config.exclude, include=config.workspace.include)
@@ -153,6 +163,14 @@ def prepare(caller: Caller, wish: Wish) -> Prepared:
         _remove(base.folder)
         raise
     return Prepared(project=project, run_id=run_id, plan=plan, base=base, agents=agents)
+
+
+def _agents(project: Project, operations: Sequence[str]) -> tuple[Agent, ...]:
+    try:
+        named = [agent_named(project.agents, name) for name in operations]
+    except NotFound as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    return tuple({agent.definition.operation: agent for agent in named}.values())
 
 
 def too_many(plan: Plan, wish: Wish) -> bool:
@@ -237,7 +255,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
             f"{path} lies outside the project {root}", hint="--root names another project"
         )
     if not absolute.exists():
-        raise NotFound(f"{path} does not exist")
+        raise UsageError(f"{path} does not exist", hint="name a file or folder of the project")
     return absolute.relative_to(root).as_posix()
 
 

@@ -1,0 +1,203 @@
+"""`analyze`: plan, run, say what became of it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.bootstrap import (
+    Caller,
+    Prepared,
+    Wish,
+    carry_out,
+    connect_model,
+    open_project,
+    prepare,
+    too_many,
+)
+from remora.cli.options import PATH, Options, command
+from remora.cli.output import count, emit, note, plain
+from remora.cli.progress import watching
+from remora.cli.session import again, caller_of, complete
+from remora.cli.summary import job_lines, run_lines, totals_line, unreadable_lines
+from remora.errors import NotFound, UsageError
+from remora.models import Model
+from remora.runs.execute import Watcher
+from remora.runs.plan import Plan
+from remora.runs.results import read_run, run_document
+from remora.runs.shown import plan_document
+from remora.trace import utc_now
+
+_POSITIVE = click.IntRange(min=1)
+
+
+@command(
+    "analyze",
+    examples=(
+        "remora analyze src/ -o lint",
+        "remora analyze --changed=main --unsafe-fixes",
+        "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
+        "remora analyze --dry-run --json",
+    ),
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
+@click.option(
+    "-o", "--operation", "operations", metavar="OP", multiple=True,
+    help="What to do; may be repeated. `remora agents list` names them.",
+)  # fmt: skip
+@click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname fits.")
+@click.option(
+    "--changed", is_flag=False, flag_value="", metavar="[REV]",
+    help="Only nodes that differ from a git revision (HEAD if none is given: put it last, or "
+    "write --changed=REV).",
+)  # fmt: skip
+@click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Work on the first N at most.")
+@click.option("--yes", is_flag=True, help="Go on even with more than 200 jobs.")
+@click.option("--model", "model", metavar="M", help="A model's name, or a server's address.")
+@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Jobs at one time.")
+@click.option(
+    "--engine", type=click.Choice(["local"]), default="local", show_default=True,
+    help="Where the jobs run.",
+)  # fmt: skip
+@click.option("--unsafe-fixes", is_flag=True, help="Let the model choose unsafe fixes too.")
+@click.option("--max-turns", type=_POSITIVE, metavar="N", help="Turns of one job at most.")
+@click.option(
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="S",
+    help="Stop after S seconds; jobs under way are then interrupted.",
+)  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="For sampling and for tools.")
+@click.option("--dry-run", is_flag=True, help="Only plan; no model is needed.")
+def analyze(options: Options, **asked: Any) -> int:
+    """Plan the jobs, run them, and show what they would change.
+
+    Each function, class and module under PATH (default: the whole project) that needs work
+    becomes a job with an agent of its own, on a private copy. Nothing of yours is touched:
+    `remora accept` does that. Ctrl-C is safe at any time.
+    """
+    wish, caller = _wish(asked), caller_of(options, _flags(asked))
+    project = open_project(caller, wish.paths)
+    complete(options, project)
+    prepared = prepare(caller, wish, project)
+    try:
+        return _analyze(options, caller, prepared, wish, asked)
+    finally:
+        prepared.close()
+
+
+def _analyze(
+    options: Options, caller: Caller, prepared: Prepared, wish: Wish, asked: dict[str, Any]
+) -> int:
+    plan = prepared.plan
+    if asked["dry_run"] or not plan.jobs:
+        return _only_plan(options, prepared, asked["model"])
+    if too_many(plan, wish):
+        raise UsageError(
+            f"{_shape(plan)}: more than are run unasked",
+            hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
+        )
+    model = connect_model(caller, prepared.project.config)
+    if not options.quiet:
+        note(options, f"run {prepared.run_id}: {_shape(plan)}, decided by {model.name}")
+    with watching(options) as watcher:
+        in_time = _run(prepared, model, wish, watcher, asked["max_time"])
+    return _report(options, prepared, in_time=in_time)
+
+
+def _run(
+    prepared: Prepared, model: Model, wish: Wish, watcher: Watcher, max_time: float | None
+) -> bool:
+    """Whether the run came to its end: neither Ctrl-C nor the clock stopped it."""
+
+    async def main() -> None:
+        try:
+            async with asyncio.timeout(max_time):
+                await carry_out(prepared, model, wish, watcher, utc_now)
+        finally:
+            await model.aclose()
+
+    try:
+        asyncio.run(main())
+    except (KeyboardInterrupt, TimeoutError):
+        return False
+    return True
+
+
+def _report(options: Options, prepared: Prepared, *, in_time: bool) -> int:
+    project = prepared.project
+    try:
+        view = read_run(project, prepared.run_id)
+    except NotFound:  # stopped before the run had begun
+        raise KeyboardInterrupt from None
+    document = run_document(project, view)
+    emit(options, document, run_lines(options, project, view, document))
+    if in_time:
+        return _exit_code(document["jobs"])
+    shown = again(options, project.root, "show", prepared.run_id)
+    note(options, "interrupted: nothing of yours was touched, and all that was done is recorded;")
+    note(options, f"what is verified can be accepted: {shown}")
+    return 130
+
+
+def _exit_code(jobs: list[dict[str, Any]]) -> int:
+    statuses = {job["status"] for job in jobs}
+    if statuses <= {"submitted", "no_change"}:
+        return 0
+    unasked = all(job["status"] == "error" and job["stop_reason"] == "model_error" for job in jobs)
+    return 3 if unasked else 1
+
+
+def _only_plan(options: Options, prepared: Prepared, model: str | None) -> int:
+    project, plan = prepared.project, prepared.plan
+    named = model or project.config.model.base_url or project.config.model.name
+    document = plan_document(project, prepared.run_id, plan, named)
+    emit(options, document, _plan_lines(options, prepared, document))
+    return 0
+
+
+def _plan_lines(options: Options, prepared: Prepared, document: dict[str, Any]) -> Iterator[str]:
+    plan = prepared.plan
+    yield from job_lines(document["jobs"])
+    if plan.jobs:
+        yield f"\n{_shape(plan)}; {count(plan.skipped, 'node')} need no work"
+    elif plan.nodes:
+        yield f"nothing to do: {totals_line(document['totals'])}"
+    else:
+        yield f"nothing to do: no Python code in {plain(str(prepared.project.root))}"
+    yield from unreadable_lines(document["totals"])
+    if plan.jobs:
+        yield f"nothing was run; `{again(options, prepared.project.root, 'analyze')}` does it"
+
+
+def _shape(plan: Plan) -> str:
+    """`340 jobs (lint 340) on 1,200 findings in 42 files`."""
+    operations: dict[str, int] = {}
+    for job in plan.jobs:
+        operations[job.operation] = operations.get(job.operation, 0) + 1
+    named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
+    files = len({job.path for job in plan.jobs})
+    findings = f", {count(plan.findings, 'finding')}" if plan.findings else ""
+    return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
+
+
+def _wish(asked: dict[str, Any]) -> Wish:
+    names = ("node", "changed", "max_nodes", "yes", "concurrency", "unsafe_fixes", "max_turns")
+    paths: tuple[Path, ...] = asked["paths"]
+    return Wish(
+        paths=paths,
+        operations=asked["operations"],
+        seed=asked["seed"],
+        **{name: asked[name] for name in names},
+    )
+
+
+def _flags(asked: dict[str, Any]) -> dict[str, Any]:
+    """What overrides the configuration. A model with `://` is an address."""
+    model: str | None = asked["model"]
+    flags: dict[str, Any] = {"model.max_concurrency": asked["concurrency"]}
+    if model is not None and "://" in model:
+        flags |= {"model.base_url": model, "model.provider": "openai"}
+    else:
+        flags["model.name"] = model
+    return flags

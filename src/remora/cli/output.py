@@ -1,0 +1,96 @@
+"""What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from remora.cli.options import Options
+
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+_COLOURS = {
+    "submitted": "green",
+    "accepted": "green",
+    "no_change": "bright_black",
+    "rejected": "bright_black",
+    "planned": "cyan",
+    "pending": "cyan",
+    "failed": "yellow",
+    "interrupted": "yellow",
+    "conflict": "yellow",
+    "error": "red",
+    "damaged": "red",
+}
+
+
+def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
+    """The result: `document` with `--json`, else `lines`, which are not even made otherwise."""
+    if options.json:
+        print_json(document)
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document, in ASCII: whatever the terminal's encoding, it can be read back."""
+    click.echo(json.dumps(document, indent=2))
+
+
+def note(options: Options, text: str) -> None:
+    """A remark beside the result, on stderr."""
+    if not options.quiet:
+        click.echo(plain(text), err=True)
+
+
+def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """What went wrong and what to do next, whatever else is silenced."""
+    lines = plain_lines(message)
+    click.echo(click.style("error: ", fg="red", bold=True) + "\n".join(lines), err=True)
+    for line in plain_lines(hint):
+        click.echo(f"  {line}", err=True)
+    if as_json:
+        print_json({"error": {"code": code, "message": message, "hint": hint}})
+
+
+def plain(text: str) -> str:
+    """One line with no character that a terminal would obey: names come from foreign trees."""
+    return text.translate(_CONTROLS)
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines of a text, each as `plain` gives it."""
+    return [plain(line) for line in text.split("\n")] if text else []
+
+
+def coloured(word: str, width: int = 0) -> str:
+    """A status or verdict in its colour, padded to `width`; click drops colours in a pipe."""
+    return click.style(word.ljust(width), fg=_COLOURS.get(word))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Aligned columns; numbers to the right, a word in the first column in its colour."""
+    texts = [[plain(str(cell)) for cell in row] for row in rows]
+    widths = [
+        max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
+    ]
+    right = [bool(rows) and all(isinstance(row[c], int) for row in rows) for c in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(cells, widths, right, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    shown = [click.style(line(head), bold=True)]
+    for row in texts:
+        text = line(row)
+        shown.append(text if right[0] else coloured(row[0]) + text[len(row[0]) :])
+    return shown
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`, `1,234 files`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

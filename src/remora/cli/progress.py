@@ -1,0 +1,143 @@
+"""How a run goes while it goes: a live display on a terminal, plain lines elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from remora.agents import AgentResult, Job
+from remora.cli.options import Options
+from remora.cli.output import count, plain
+from remora.memory.events import Event, ModelRequest, ToolResulted, payload
+from remora.runs.execute import Watcher
+from remora.runs.plan import Plan
+
+
+class Count:
+    """What a run has come to so far; a watcher that shows nothing."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+        self.done = 0
+        self.turns = 0
+        self.tokens = 0
+        self.fixed = 0
+        self.working: dict[str, Job] = {}
+        self._findings: dict[str, tuple[int, int]] = {}
+
+    def planned(self, run_id: str, plan: Plan) -> None:  # noqa: ARG002 (a Watcher's)
+        """The run begins."""
+        self.jobs = len(plan.jobs)
+
+    def began(self, job: Job) -> None:
+        """A job begins."""
+        self.working[job.agent_id] = job
+
+    def event(self, job: Job, event: Event) -> None:
+        """Count turns, tokens sent, and findings as the tools report them."""
+        if event.type == "turn_start":
+            self.turns += 1
+        elif event.type == ModelRequest.type:
+            data = payload(event)
+            self.tokens += data.prompt_tokens if isinstance(data, ModelRequest) else 0
+        elif event.type == ToolResulted.type:
+            left = findings_left(event)
+            if left is not None:
+                first, _ = self._findings.get(job.agent_id, (left, left))
+                self._findings[job.agent_id] = first, left
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """A job ended; only what was verified counts as fixed."""
+        self.done += 1
+        self.working.pop(job.agent_id, None)
+        if result.status == "submitted":
+            self.fixed += self.fixed_by(job)
+
+    def fixed_by(self, job: Job) -> int:
+        """Findings that were on the job's node at first and are not any more."""
+        first, left = self._findings.get(job.agent_id, (0, 0))
+        return max(0, first - left)
+
+
+class Lines(Count):
+    """One line on stderr for each job that ended."""
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """Print it."""
+        super().ended(job, result)
+        width = len(str(self.jobs))
+        node = job.node_id.removeprefix("node:")
+        parts = [count(result.turns, "turn")]
+        if result.status == "submitted" and self.fixed_by(job):
+            parts.append(f"{count(self.fixed_by(job), 'finding')} fixed")
+        if result.error:
+            parts.append(result.error)
+        head = f"[{self.done:>{width}}/{self.jobs}] {result.status:<9} {job.operation} {node}"
+        click.echo(plain(f"{head}  {', '.join(parts)}"), err=True)
+
+
+class LiveDisplay(Count):
+    """A bar, the counts, and the nodes that are worked on; drawn again several times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = Progress(
+            TextColumn("jobs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        )
+        self._task = self._bar.add_task("jobs", total=None)
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        """The bar's length is known now."""
+        super().planned(run_id, plan)
+        self._bar.update(self._task, total=self.jobs)
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """The bar moves."""
+        super().ended(job, result)
+        self._bar.update(self._task, completed=self.done)
+
+    def __rich__(self) -> Group:
+        """What is drawn."""
+        counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
+        counts += f"{count(self.fixed, 'finding')} fixed"
+        names = [job.node_id.removeprefix("node:") for job in self.working.values()]
+        nodes = [_one_line(f"  {plain(name)}", "dim") for name in names]
+        return Group(self._bar, _one_line(counts), *nodes)
+
+
+@contextmanager
+def watching(options: Options) -> Iterator[Watcher]:
+    """The watcher that suits where we write to."""
+    if options.quiet:
+        yield Count()
+    elif not sys.stderr.isatty():
+        yield Lines()
+    else:
+        display = LiveDisplay()
+        with Live(display, console=Console(stderr=True), transient=True, refresh_per_second=8):
+            yield display
+
+
+def findings_left(event: Event) -> int | None:
+    """How many findings a lint tool's result leaves on the node; None for other results."""
+    try:
+        parsed = msgspec.json.decode(event.data, type=_Parsed).parsed_output
+    except msgspec.DecodeError:
+        return None
+    found = parsed.get("findings") if isinstance(parsed, dict) else None
+    return len(found) if isinstance(found, list) else None
+
+
+class _Parsed(msgspec.Struct):
+    parsed_output: Any = None
+
+
+def _one_line(text: str, style: str = "") -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,111 @@
+"""What becomes of a run's changes: `accept` and `reject`."""
+
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from remora.cli.options import Options, command
+from remora.cli.output import count, emit, note, plain
+from remora.cli.session import project_of
+from remora.runs import review
+from remora.runs.review import Verdicts
+from remora.runs.shown import run_named
+
+_every = click.option("--all", "every", is_flag=True, help="Every change set that waits.")
+_trust = click.option(
+    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+)
+
+
+@command(
+    "accept",
+    examples=("remora accept last --all", "remora accept last load_orders 'src/shop/cart.py:*'"),
+)
+@click.argument("run")
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@_every
+@_trust
+def accept(
+    options: Options, run: str, nodes: tuple[str, ...], *, every: bool, trust_run: bool
+) -> int:
+    """Write verified changes to your files, each change set whole or not at all.
+
+    A file that you edited meanwhile is merged; where both changed the same lines, nothing of
+    that change set is written. NODE is path:qualname, a qualname, or a glob.
+    """
+    project = project_of(options)
+    name = run_named(project.trace, run)
+    done = review.accept(project, name, nodes, every=every, trusted=trust_run)
+    for text in done.notes:
+        note(options, text)
+    document = {
+        "run_id": done.run_id,
+        "accepted": done.accepted,
+        "conflicts": done.conflicts,
+        "head": msgspec.to_builtins(done.head),
+    }
+    emit(options, document, _accepted(done))
+    return 1 if done.conflicts else 0
+
+
+@command(
+    "reject",
+    examples=("remora reject last load_orders --feedback 'keep the name'",),
+)
+@click.argument("run")
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@_every
+@click.option("--feedback", metavar="TEXT", help="Why; it is recorded with the verdict.")
+@_trust
+def reject(
+    options: Options,
+    run: str,
+    nodes: tuple[str, ...],
+    *,
+    every: bool,
+    feedback: str | None,
+    trust_run: bool,
+) -> int:
+    """Say no to changes; nothing of yours is touched, and the record stays."""
+    project = project_of(options)
+    name = run_named(project.trace, run)
+    done = review.reject(project, name, nodes, every=every, feedback=feedback, trusted=trust_run)
+    document = {
+        "run_id": done.run_id,
+        "rejected": done.rejected,
+        "head": msgspec.to_builtins(done.head),
+    }
+    emit(options, document, _rejected(done))
+    return 0
+
+
+def _accepted(done: Verdicts) -> Iterator[str]:
+    if not done.accepted and not done.conflicts:
+        yield "no change set waits"
+    yield from _named("accepted", "green", done.accepted)
+    if done.conflicts:
+        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
+    for conflict in done.conflicts:
+        node = conflict["node_id"].removeprefix("node:")
+        yield plain(f"  {node}: {conflict['path']}: {conflict['detail']}")
+    yield _head(done)
+
+
+def _rejected(done: Verdicts) -> Iterator[str]:
+    if not done.rejected:
+        yield "no change set waits"
+    yield from _named("rejected", "yellow", done.rejected)
+    yield _head(done)
+
+
+def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
+    if nodes:
+        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
+    for node in nodes:
+        yield plain(f"  {node.removeprefix('node:')}")
+
+
+def _head(done: Verdicts) -> str:
+    """The run's head: whoever keeps it can tell later that the record was not cut."""
+    return f"head {done.head.count} {done.head.hash}"

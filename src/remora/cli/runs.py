@@ -1,0 +1,95 @@
+"""What happened: `runs`, `show` and `diff`."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from remora.cli.options import Options, command
+from remora.cli.output import coloured, emit, plain, print_json, table
+from remora.cli.session import again, project_of
+from remora.cli.summary import run_lines
+from remora.runs.results import list_runs, read_run, run_document
+from remora.runs.shown import diff_document, run_named
+
+_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+
+
+@command("runs", examples=("remora runs", "remora runs --json"))
+def runs(options: Options) -> int:
+    """List the runs of this project, the newest last.
+
+    PENDING counts verified change sets that nobody has said yes or no to.
+    """
+    project = project_of(options)
+    found = list_runs(project)
+    emit(options, {"runs": found}, _runs(found, again(options, project.root, "analyze")))
+    return 0
+
+
+@command("show", examples=("remora show last", "remora show 20260131-0930 --json"))
+@click.argument("run")
+def show(options: Options, run: str) -> int:
+    """Show what became of a run's jobs.
+
+    RUN is a run's name, the beginning of one, or `last`.
+    """
+    project = project_of(options)
+    view = read_run(project, run_named(project.trace, run))
+    document = run_document(project, view)
+    emit(options, document, run_lines(options, project, view, document))
+    return 0
+
+
+@command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
+@click.argument("run")
+@click.argument("node", required=False)
+def diff(options: Options, run: str, node: str | None) -> int:
+    """Show what a run would change, as unified diffs.
+
+    Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
+    what its jobs changed, verified or not.
+    """
+    project = project_of(options)
+    document = diff_document(project, read_run(project, run_named(project.trace, run)), node)
+    if options.json:
+        print_json(document)
+        return 0
+    if not document["diffs"]:
+        click.echo("nothing to change", err=True)
+    for entry in document["diffs"]:
+        _print_diff(entry)
+    return 0
+
+
+def _runs(found: list[dict[str, Any]], start: str) -> Iterator[str]:
+    if not found:
+        yield f"no runs yet; start one with `{start}`"
+        return
+    names = ("run_id", "started", "status", "jobs", "pending", "accepted")
+    rows = [[run[name] for name in names] for run in found]
+    for row in rows:
+        row[1] = str(row[1])[:19].replace("T", " ")
+    yield from table(("RUN", "STARTED (UTC)", "STATUS", "JOBS", "PENDING", "ACCEPTED"), rows)
+
+
+def _print_diff(entry: dict[str, Any]) -> None:
+    """The heading on stderr, so that what is piped is a patch and nothing else."""
+    node = plain(entry["node_id"].removeprefix("node:"))
+    state = entry["review"] or f"{entry['status']}, not verified"
+    click.echo(f"{click.style(node, bold=True)}  {coloured(state)}", err=True)
+    is_terminal = sys.stdout.isatty()
+    text: str = entry["diff"]
+    if not is_terminal:
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    for line in text.splitlines():
+        click.echo(_marked(plain(line)))
+
+
+def _marked(line: str) -> str:
+    for mark, how in _MARKS.items():
+        if line.startswith(mark):
+            return click.style(line, bold=True) if how == "bold" else click.style(line, fg=how)
+    return line

@@ -1,0 +1,56 @@
+"""From the global options to the objects that commands work with."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap import Caller, open_project
+from remora.cli.options import Options
+from remora.cli.output import note
+from remora.errors import Conflict
+from remora.files import find_root
+from remora.runs.project import Project
+from remora.runs.review import complete_journals
+from remora.trace import TraceFolder
+
+
+def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
+    """Who asks: this process's environment and folder, and what was said on the command line."""
+    return Caller(
+        environ=os.environ,
+        folder=Path.cwd(),
+        root=options.root,
+        config_file=options.config,
+        flags=flags or {},
+    )
+
+
+def project_of(options: Options) -> Project:
+    """The project here. An accept that was killed is completed first."""
+    project = open_project(caller_of(options))
+    complete(options, project)
+    return project
+
+
+def complete(options: Options, project: Project) -> None:
+    """Finish, or take back, what a killed accept had begun, and say so."""
+    try:
+        left = complete_journals(project)
+    except Conflict:  # an accept is going on just now: nothing was left
+        return
+    if left.journal is not None:
+        paths = ", ".join(entry.path for entry in left.journal.entries)
+        note(options, f"an accept was interrupted here; it is {left.outcome} now: {paths}")
+
+
+def records_of(options: Options) -> TraceFolder:
+    """The streams here; no configuration is read."""
+    return TraceFolder(caller_of(options).find_root())
+
+
+def again(options: Options, root: Path, *words: str) -> str:
+    """A command to type next: it names the root where it would not be found from here."""
+    named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]
+    return shlex.join(["remora", *words, *named])

@@ -1,0 +1,42 @@
+"""A verification in words: what is wrong, in which line, and how much was looked at."""
+
+from collections.abc import Iterator
+
+import click
+
+from remora.cli.output import count, plain
+from remora.trace.verify import Report, StreamReport
+
+_FEW = 3
+
+
+def report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
+    """Every problem; the sound streams too where there are few of them, or with `-v`."""
+    each = verbose or len(report.streams) <= _FEW
+    for stream in report.streams:
+        if each or not stream.ok:
+            yield _stream(stream)
+        for problem in stream.problems:
+            yield plain(f"  line {problem.line}: {problem.kind}: {problem.detail}")
+    if not report.streams:
+        yield "no streams yet; `remora analyze` writes them"
+        return
+    lines = sum(stream.head.count for stream in report.streams)
+    looked = f"{count(len(report.streams), 'stream')}, {count(lines, 'line')}"
+    bad = sum(not stream.ok for stream in report.streams)
+    if bad:
+        yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
+    else:
+        yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+
+
+def _stream(stream: StreamReport) -> str:
+    state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
+    kind = "run" if stream.of_run else "agent"
+    return f"{state}  {kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+
+
+def _unanchored(report: Report) -> str:
+    """Streams whose end nothing vouches for: running or interrupted agents."""
+    loose = sum(stream.anchored is False for stream in report.streams)
+    return f"; {loose:,} without an end (running or interrupted)" if loose else ""

@@ -1,0 +1,1 @@
+"""Runs: plans, engines, results and reviews of agents over a whole project."""

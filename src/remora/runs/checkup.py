@@ -1,0 +1,138 @@
+"""What this machine offers: each part is tried, not asked for its version alone."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from remora.config import UserFolders
+from remora.errors import HostError, RemoraError
+from remora.files import git_output
+from remora.models.embedded import require_engine
+from remora.models.provider import Status
+from remora.pym import Limits, load_source
+from remora.tools import lint_text
+from remora.workspaces.process import run
+
+_OLDEST = (3, 11)
+_SECONDS = 30.0
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was tried. `needed`: without it, an `analyze` here would fail."""
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool = True
+    hint: str = ""
+
+
+def machine(root: Path, folders: UserFolders) -> list[Check]:
+    """Interpreter, programs, scripts, and the folders that are written to. Raises nothing."""
+    return [
+        _python(),
+        _tried("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
+        _tried("ruff", _ruff, hint="reinstall remora: ruff comes with it"),
+        _tried("monty", _monty, hint="reinstall remora: pydantic-monty comes with it"),
+        _writable("cache", folders.cache),
+        _writable("state", folders.state),
+        _root(root),
+    ]
+
+
+def deciding(status: Status) -> list[Check]:
+    """The model that is configured, and what the embedded one needs."""
+    document = status.document
+    embedded = document["provider"] == "embedded"
+    files, problem = document["weights"], status.problem
+    state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
+    return [
+        _tried("xllamacpp", _engine, needed=embedded, hint="pip install 'remora[embedded]'"),
+        Check(
+            name="weights",
+            ok=files["ok"],
+            detail=f"{state}: {files['path']}",
+            needed=embedded,
+            hint="run `remora model pull`",
+        ),
+        Check(
+            name="model",
+            ok=problem is None,
+            detail=problem.message if problem else f"{document['name']} can be asked",
+            hint=problem.hint if problem else "",
+        ),
+    ]
+
+
+def isolation_level() -> int:
+    """What a subprocess really ran under: 0 limits only, to 3. Raises HostError."""
+    done = run([sys.executable, "-c", ""], cwd=Path(tempfile.gettempdir()), timeout_s=_SECONDS)
+    if done.returncode != 0:
+        raise HostError(f"a subprocess ended with {done.returncode}")
+    return int(done.isolation.removeprefix("L"))
+
+
+def _python() -> Check:
+    return Check(
+        name="python",
+        ok=sys.version_info >= _OLDEST,
+        detail=f"{platform.python_implementation()} {platform.python_version()}",
+        hint="Remora needs Python 3.11 or newer",
+    )
+
+
+def _tried(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> Check:
+    try:
+        return Check(name=name, ok=True, detail=attempt(), needed=needed)
+    except (RemoraError, PackageNotFoundError, OSError) as error:
+        return Check(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
+
+
+def _git(root: Path) -> str:
+    found = git_output(root, "version").decode(errors="replace").strip()
+    return f"{found}, {shutil.which('git')}"
+
+
+def _ruff() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        if not lint_text(Path(folder), "a.py", b"import os\n"):
+            raise HostError("ruff did not find an unused import")
+    return f"ruff {version('ruff')} finds what it should"
+
+
+def _monty() -> str:
+    script = load_source('"""Adds."""\n\n1 + 1\n', name="sum")
+    done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
+    if done.error is not None or done.value != 2:
+        raise HostError(f"a script gave {done.value!r}: {done.error}")
+    return f"pydantic-monty {version('pydantic-monty')} runs scripts"
+
+
+def _engine() -> str:
+    require_engine()
+    return f"xllamacpp {version('xllamacpp')}"
+
+
+def _writable(name: str, folder: Path) -> Check:
+    hint = f"make it writable, or set XDG_{name.upper()}_HOME to a folder that is"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return Check(name=name, ok=True, detail=f"{folder} is writable")
+    except OSError as error:
+        return Check(name=name, ok=False, detail=f"{folder}: {error.strerror}", hint=hint)
+
+
+def _root(root: Path) -> Check:
+    ok = os.access(root, os.W_OK | os.X_OK)
+    detail = f"{root} is {'' if ok else 'not '}writable"
+    hint = "" if ok else "runs are recorded there, in .agentfs/: make it writable, or copy it"
+    return Check(name="root", ok=ok, detail=detail, hint=hint)

@@ -1,0 +1,53 @@
+"""Which definitions of agents are right: each by itself, and beside the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from remora.agents import load_agent, load_agents
+from remora.agents.agent import agent_folders
+from remora.errors import RemoraError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """One `agent.yaml`; `error` is empty where all is right, else says where it is wrong."""
+
+    path: Path
+    name: str = ""
+    error: str = ""
+    hint: str = ""
+
+
+def check_definitions(root: Path, paths: Sequence[Path] = ()) -> list[Checked]:
+    """The named definitions (folders or files), else every one that `root` has."""
+    if paths:
+        return [_check(_folder(path), builtin=False) for path in paths]
+    checked = [_check(folder, builtin=builtin) for folder, builtin in agent_folders(root)]
+    if not any(one.error for one in checked):
+        checked = _beside_each_other(root, checked)
+    return checked
+
+
+def _beside_each_other(root: Path, checked: list[Checked]) -> list[Checked]:
+    """Two agents of one name or operation: told once, at the definition that the error names."""
+    try:
+        load_agents(root)
+    except RemoraError as error:
+        guilty = next((one for one in checked if str(one.path) in error.message), checked[-1])
+        wrong = Checked(path=guilty.path, name=guilty.name, error=error.message, hint=error.hint)
+        return [wrong if one is guilty else one for one in checked]
+    return checked
+
+
+def _check(folder: Path, *, builtin: bool) -> Checked:
+    path = folder / "agent.yaml"
+    try:
+        agent = load_agent(folder, builtin=builtin)
+    except RemoraError as error:
+        return Checked(path=path, error=error.message, hint=error.hint)
+    return Checked(path=path, name=agent.definition.name)
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent

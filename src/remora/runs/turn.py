@@ -1,0 +1,45 @@
+"""One turn of an agent: the packet it was decided on, and what came of it."""
+
+from typing import Any
+
+import msgspec
+
+from remora.memory.events import Event
+from remora.memory.packet import packet_json
+from remora.trace import ObjectStore, TraceFolder, packet_at, read_events
+from remora.trace.blobs import resolve
+
+
+def event_document(event: Event, blobs: ObjectStore | None = None) -> dict[str, Any]:
+    """The event as JSON, as recorded; with `blobs`, long strings stand in it whole."""
+    document = msgspec.structs.asdict(event)
+    data = msgspec.json.decode(event.data)
+    document["data"] = data if blobs is None else resolve(data, blobs)
+    document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
+    return document
+
+
+def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, Any]:
+    """`{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
+
+    `packet` is as shown for the turn's decision, `prompt_tokens` null where no model was asked,
+    `raw_output` what the turn's tool gave, whole. Raises NotFound for a turn that is not there,
+    StreamDamaged.
+    """
+    events = list(read_events(folder.existing_agent(agent_id)))
+    packet = packet_at(events, turn)
+    ours = [event_document(event, folder.blobs) for event in events if event.turn == turn]
+    results = [event["data"].get("raw_output") for event in ours if event["type"] == "tool_result"]
+    asked = [event["data"].get("prompt_tokens") for event in ours if _is_request(event)]
+    return {
+        "agent_id": agent_id,
+        "turn": turn,
+        "packet": packet_json(packet),
+        "prompt_tokens": asked[-1] if asked else None,
+        "raw_output": results[-1] if results else None,
+        "events": ours,
+    }
+
+
+def _is_request(event: dict[str, Any]) -> bool:
+    return bool(event["type"] == "model_request")
