@@ -16,8 +16,8 @@ import pytest
 from remora.chat import Message
 from remora.config import UserFolders
 from remora.models import Answer, Decoding, Request, weights
-from remora.models.client import Limits
 from remora.models.embedded import EmbeddedModel
+from remora.models.retry import Limits
 
 
 class Seen(msgspec.Struct, frozen=True):

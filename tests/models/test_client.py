@@ -10,8 +10,9 @@ from remora.chat import Message
 from remora.errors import ContextTooLarge, ModelError
 from remora.models import Answer, Capabilities, Decoding, Request
 from remora.models.address import parse_address
-from remora.models.client import Limits, OpenAIClient, ServerFacts
+from remora.models.client import OpenAIClient, ServerFacts
 from remora.models.counters import UpperBound
+from remora.models.retry import Limits
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-very-secret"

@@ -15,15 +15,16 @@ import pytest
 from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
 from remora.models import Decoding, Request, weights
-from remora.models.client import Limits
 from remora.models.embedded import CONTEXT, EmbeddedModel
 from remora.models.grammar import tool_call_grammar
 from remora.models.parse import parse_json_call
+from remora.models.retry import Limits
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
 )
 RANK = Decoding(strategy="rank", labels=("A", "B", "C", "X", "Z"), seed=1)
+TURN_1 = "Turn 1.\nA. run\nB. stop"
 TOOLS = (
     ToolSchema(name="stop"),
     ToolSchema(
@@ -129,11 +130,13 @@ def secrets_in_argv(pid: int) -> list[str]:
 
 def test_exact_repeats_bit_for_bit_whatever_came_between(start_embedded: Any) -> None:
     asking = start_embedded(exact=True)
-    first = asking.ask(RANK, "You choose.", "Turn 1.\nA. run\nB. stop")
+    first = asking.ask(RANK, "You choose.", TURN_1)
     other = asking.ask(RANK, "You choose.", "Turn 2.\nA. read\nB. go")
-    again = asking.ask(RANK, "You choose.", "Turn 1.\nA. run\nB. stop")
+    again = asking.ask(RANK, "You choose.", TURN_1)
     assert first.scores == again.scores
     assert other.usage.evaluated == other.usage.prompt_tokens
+    in_another_process = start_embedded(exact=True)
+    assert in_another_process.ask(RANK, "You choose.", TURN_1).scores == first.scores
 
 
 @pytest.mark.slow
@@ -156,7 +159,7 @@ def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
 PARENT = """
 import sys, time
 from pathlib import Path
-from remora.models.client import Limits
+from remora.models.retry import Limits
 from remora.models.embedded import EmbeddedModel
 model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=Limits())
 model.counter.count_text("x")
@@ -212,6 +215,13 @@ def test_the_server_ends_with_a_parent_that_forgot_to_close(weights_cache: Path)
     parent, child = start_parent(weights_cache, "")
     assert parent.wait(30) == 0
     assert ends_within(child, 10)
+
+
+def test_what_the_server_prints_does_not_reach_the_terminal(weights_cache: Path) -> None:
+    words = [sys.executable, "-c", PARENT.format(then=""), str(weights_cache)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().isdigit()
+    assert done.stderr == ""
 
 
 def test_missing_weights_name_the_command(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 from remora.chat import Message
 from remora.config import ModelConfig
 from remora.errors import ConfigError, ModelError
-from remora.models import Capabilities, Decoding, Request, open_model, status, weights
+from remora.models import Capabilities, Decoding, Request, weights
 from remora.models.embedded import EmbeddedModel
 from remora.models.embedded_process import Served, ServerOptions, ServerProcess
-from remora.models.provider import listening
+from remora.models.provider import listening, open_model, status
 
 MESSAGES = (Message(role="user", content="A or B?"),)
 RANK = Decoding(strategy="rank", labels=("A", "B"), seed=1)

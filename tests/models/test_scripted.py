@@ -4,7 +4,8 @@ import pytest
 
 from remora.chat import Message, ToolCall
 from remora.errors import ModelError
-from remora.models import Decoding, Model, Request, ScriptedModel, truncated
+from remora.models import Decoding, Model, Request, truncated
+from remora.models.scripted import ScriptedModel
 
 REQUEST = Request(
     messages=(Message(role="user", content="go"),),

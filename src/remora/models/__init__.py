@@ -1,4 +1,8 @@
-"""Models: one client for all servers, the embedded one, decoding, parsing, counting."""
+"""Models: one client for all servers, the embedded one, decoding, parsing, counting.
+
+The words are here; `provider.open_model` and `scripted.ScriptedModel` stay in their modules,
+because they load an HTTP client that reading a stream does not need.
+"""
 
 from remora.models.model import (
     Answer,
@@ -6,11 +10,10 @@ from remora.models.model import (
     Decoding,
     Model,
     Request,
+    Strategy,
     TokenCounter,
     truncated,
 )
-from remora.models.provider import listening, open_model, status
-from remora.models.scripted import ScriptedModel
 
 __all__ = [
     "Answer",
@@ -18,10 +21,7 @@ __all__ = [
     "Decoding",
     "Model",
     "Request",
-    "ScriptedModel",
+    "Strategy",
     "TokenCounter",
-    "listening",
-    "open_model",
-    "status",
     "truncated",
 ]

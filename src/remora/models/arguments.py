@@ -1,11 +1,8 @@
 """Whether a call is one of the granted tools with arguments as its schema says."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
-from jsonschema.validators import extend
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
@@ -16,18 +13,6 @@ _SHOWN = 60
 
 class BadCall(RemoraError):
     """A model's answer is not a valid call; the message is one line, made to be shown to it."""
-
-
-def _is_integer(checker: object, value: object) -> bool:
-    del checker
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-# JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
-_Validator: Any = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
@@ -41,9 +26,8 @@ def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
 def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
     """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
-    schema = closed(tool.parameters)
     try:
-        error = best_match(_Validator(schema).iter_errors(call.args))
+        error = _first_error(closed(tool.parameters), call.args)
     except RecursionError as too_deep:
         raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
     if error is not None:
@@ -68,10 +52,32 @@ def _check_names(call: ToolCall, tool: ToolSchema) -> None:
             raise BadCall(f"{tool.name}: no argument {shorten(name)}; it takes {takes}")
 
 
-def _reason(error: ValidationError) -> str:
+def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+    from jsonschema.exceptions import best_match
+
+    return best_match(_validator()(schema).iter_errors(args))
+
+
+@cache
+def _validator() -> Any:
+    """A validator class; loaded when first needed, for it takes longer than most commands."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    # JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    del checker
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _reason(error: Any) -> str:
     where = ".".join(str(step) for step in error.absolute_path)
     value = shorten(error.instance)
-    wanted: Any = error.validator_value
+    wanted = error.validator_value
     match error.validator:
         case "type":
             kinds = wanted if isinstance(wanted, list) else [wanted]

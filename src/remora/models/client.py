@@ -1,6 +1,7 @@
 """One client for every OpenAI-compatible server, with llama.cpp's own endpoints where it has them."""
 
 import asyncio
+import itertools
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -11,20 +12,12 @@ import msgspec
 from remora.errors import ContextTooLarge, ModelError
 from remora.models import wire
 from remora.models.address import Address
+from remora.models.door import authorization
 from remora.models.model import Answer, Capabilities, Request, TokenCounter
-from remora.models.refusal import refusal, unusable
-from remora.models.retry import RETRIED, pause_s
+from remora.models.refusal import failed, unusable
+from remora.models.retry import Failure, Limits, Reply, next_pause
 
 LARGEST_BODY = 16 * 1024 * 1024
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How patient the client is. `timeout_s` is for one attempt, from sending to the last byte."""
-
-    timeout_s: float = 60.0
-    retries: int = 4
-    max_concurrency: int = 2
-    backoff_s: float = 0.5
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,25 +131,21 @@ class OpenAIClient:
         """Send until answered, refused for good, or `retries` more attempts have failed."""
         # escaped, so that a lone surrogate reaches the server's judgement and not our encoder
         content = json.dumps(body).encode("ascii")
-        for attempt in range(self._limits.retries + 1):
-            last = attempt == self._limits.retries
+        for attempt in itertools.count():
+            failure: Failure
             try:
-                status, after, answer = await self._send(url, content)
+                failure = await self._send(url, content)
             except httpx.TransportError as error:
-                if last or not isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
-                    raise self._unreachable(error) from error
-                after = None
-            else:
-                if status < 300:
-                    return self._decoded(answer)
-                if last or status not in RETRIED:
-                    raise refusal(status, answer, shown=self._address.shown, key=self._key)
-            now = datetime.now(UTC)
-            base_s = self._limits.backoff_s
-            await asyncio.sleep(pause_s(attempt, retry_after=after, now=now, base_s=base_s))
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                failure = error
+            if isinstance(failure, Reply) and failure.status < 300:
+                return wire.decoded(failure.body)
+            pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
+            if pause is None:
+                raise self._failed(failure)
+            await asyncio.sleep(pause)
+        raise AssertionError("count() does not end")
 
-    async def _send(self, url: str, content: bytes) -> tuple[int, str | None, bytes]:
+    async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
             # httpx limits each read; a server that drips bytes is stopped only by this
@@ -164,28 +153,20 @@ class OpenAIClient:
                 asyncio.timeout(self._limits.timeout_s),
                 self._http.stream("POST", url, content=content, headers=headers) as response,
             ):
-                parts = bytearray()
+                body = bytearray()
                 async for part in response.aiter_bytes():
-                    parts += part
-                    if len(parts) > LARGEST_BODY:
+                    body += part
+                    if len(body) > LARGEST_BODY:
                         raise wire.Unusable(f"more than {LARGEST_BODY} bytes")
-                return response.status_code, response.headers.get("Retry-After"), bytes(parts)
+                return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
             raise httpx.ReadTimeout("no answer in time") from error
         except httpx.DecodingError as error:
             raise wire.Unusable("a body that cannot be decompressed") from error
 
-    def _decoded(self, body: bytes) -> dict[str, Any]:
-        try:
-            value = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise wire.Unusable("not JSON") from error
-        if not isinstance(value, dict):
-            raise wire.Unusable("not a JSON object")
-        return value
-
-    def _unreachable(self, error: httpx.TransportError) -> ModelError:
-        return unreachable(error, shown=self._address.shown, timeout_s=self._limits.timeout_s)
+    def _failed(self, failure: Failure) -> ModelError:
+        shown, limit = self._address.shown, self._limits.timeout_s
+        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
 
 
 def count(counter: TokenCounter, request: Request) -> int:
@@ -194,24 +175,3 @@ def count(counter: TokenCounter, request: Request) -> int:
         return counter.count_text(request.prompt)
     tools = request.decoding.tools if request.decoding.strategy == "tool_call" else ()
     return counter.count_messages(request.messages or (), tools)
-
-
-def authorization(key: str | None) -> dict[str, str]:
-    """The header that carries the key."""
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
-
-
-def unreachable(error: httpx.TransportError, *, shown: str, timeout_s: float) -> ModelError:
-    """The error for a server that did not answer at all, or not in time."""
-    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
-        return ModelError(
-            f"the model server at {shown} did not answer within {timeout_s:g} s",
-            hint="raise model.timeout_s, or lower model.max_concurrency",
-        )
-    why = "it did not accept a connection in time"
-    if not isinstance(error, httpx.TimeoutException):
-        why = " ".join(str(error).split())[:200] or "the connection broke"
-    return ModelError(
-        f"cannot reach the model server at {shown}: {why}",
-        hint="start the server or correct model.base_url; without one the embedded model is used",
-    )

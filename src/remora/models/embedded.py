@@ -6,21 +6,20 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from remora.errors import ModelError
+from remora.errors import ContextTooLarge, ModelError
 from remora.models import weights
 from remora.models.address import parse_address
-from remora.models.client import Limits, OpenAIClient, ServerFacts
+from remora.models.client import OpenAIClient, ServerFacts
 from remora.models.counters import ServerTokenizer
+from remora.models.door import Door
 from remora.models.embedded_process import (
     Served,
     ServerOptions,
     ServerProcess,
     usable_cores,
 )
-from remora.models.model import Answer, Capabilities, Request
-from remora.models.probe import Door
+from remora.models.model import Answer, Capabilities, Request, without_cache
+from remora.models.retry import Limits
 
 CONTEXT = 4096
 """Tokens per request and answer; the model was trained up to 8192, memory is taken at start."""
@@ -91,11 +90,13 @@ class EmbeddedModel:
     async def ask(self, request: Request) -> Answer:
         """One answer; a server that died is restarted once per run. Raises ModelError."""
         if self._exact:
-            request = _without_cache(request)
+            request = without_cache(request)
         while True:
             served = await asyncio.to_thread(self._process.serve)
             try:
                 return await self._client_for(served).ask(request)
+            except ContextTooLarge:
+                raise
             except ModelError:
                 if not await asyncio.to_thread(self._process.lost, served):
                     raise
@@ -136,11 +137,6 @@ class EmbeddedModel:
         with self._doors_lock:
             if served.life not in self._doors:
                 address = parse_address(served.address)
-                door = Door(address, key=served.key, timeout_s=self._limits.timeout_s)
+                door = Door(address, key=served.key, limits=self._limits)
                 self._doors[served.life] = door
             return self._doors[served.life]
-
-
-def _without_cache(request: Request) -> Request:
-    decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
-    return msgspec.structs.replace(request, decoding=decoding)

@@ -110,6 +110,12 @@ class Model(Protocol):
         """Let go of connections and processes; may be called twice."""
 
 
+def without_cache(request: Request) -> Request:
+    """The same request, its prompt evaluated anew: only so a seed gives the same answer again."""
+    decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
+    return msgspec.structs.replace(request, decoding=decoding)
+
+
 def truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
     """Whether the server must have cut the request: it counted fewer tokens than we sent.
 

@@ -8,10 +8,13 @@ import msgspec
 from remora.errors import ConfigError, ModelError
 from remora.models import weights
 from remora.models.address import Address, parse_address
-from remora.models.client import Limits, OpenAIClient, ServerFacts
+from remora.models.client import ServerFacts
+from remora.models.door import Door
 from remora.models.embedded import CAPABILITIES, CONTEXT, EmbeddedModel, require_engine
-from remora.models.model import Answer, Model, Request, TokenCounter
-from remora.models.probe import Door, counter_for, probe
+from remora.models.model import Model
+from remora.models.probe import probe
+from remora.models.remote import RemoteModel
+from remora.models.retry import Limits
 
 _PROBE_S = 10.0
 _LOOK_S = 0.3
@@ -65,44 +68,8 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     base_url = _configured(settings)
     if base_url is None:
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    door = Door(parse_address(base_url), key=api_key, timeout_s=min(_PROBE_S, settings.timeout_s))
-    try:
-        facts = probe(door, name=settings.name)
-    except BaseException:
-        door.close()
-        raise
+    door, facts = _probed(parse_address(base_url), settings, api_key)
     return RemoteModel(door, facts, key=api_key, limits=limits, exact=settings.exact)
-
-
-class RemoteModel:
-    """A `Model` behind a configured address: the client, and a connection for counting."""
-
-    def __init__(
-        self, door: Door, facts: ServerFacts, *, key: str | None, limits: Limits, exact: bool
-    ) -> None:
-        self.name = facts.name
-        self.capabilities = facts.capabilities
-        self.context = facts.context
-        self.counter: TokenCounter = counter_for(facts, door.post)
-        self._door = door
-        self._exact = exact
-        self._client = OpenAIClient(door.address, facts, self.counter, key=key, limits=limits)
-
-    def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
-        return self._client.describe()
-
-    async def ask(self, request: Request) -> Answer:
-        """One answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
-        if self._exact:
-            decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
-            request = msgspec.structs.replace(request, decoding=decoding)
-        return await self._client.ask(request)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-        self._door.close()
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,9 +109,9 @@ def listening() -> list[str]:
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
-        door = Door(address, key=None, timeout_s=_LOOK_S)
+        door = Door(address, key=None, limits=Limits(timeout_s=_LOOK_S))
         try:
-            answer = door.try_json("GET", f"{address.api}/models")
+            answer = door.look("GET", f"{address.api}/models")
         except ModelError:
             continue
         finally:
@@ -177,14 +144,23 @@ def _embedded(cache: Path) -> dict[str, Any]:
 
 
 def _remote(address: Address, settings: ModelSettings, api_key: str | None) -> dict[str, Any]:
-    door = Door(address, key=api_key, timeout_s=min(_PROBE_S, settings.timeout_s))
-    try:
-        facts = probe(door, name=settings.name)
-    finally:
-        door.close()
+    door, facts = _probed(address, settings, api_key)
+    door.close()
     return {
         "name": facts.name,
         "reachable": True,
         "context": facts.context,
         "capabilities": msgspec.to_builtins(facts.capabilities),
     }
+
+
+def _probed(
+    address: Address, settings: ModelSettings, api_key: str | None
+) -> tuple[Door, ServerFacts]:
+    limits = Limits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
+    door = Door(address, key=api_key, limits=limits)
+    try:
+        return door, probe(door, name=settings.name)
+    except BaseException:
+        door.close()
+        raise

@@ -1,10 +1,13 @@
-"""A server's refusal as a `ModelError`: what it said, without the key, and what to do next."""
+"""A server's failure as a `ModelError`: what it said, without the key, and what to do next."""
 
 import contextlib
 import json
 from typing import Any
 
+import httpx
+
 from remora.errors import ContextTooLarge, ModelError
+from remora.models.retry import Failure, Reply
 
 _SAID = 300
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
@@ -16,18 +19,11 @@ _HINTS = {
 }
 
 
-def refusal(status: int, body: bytes, *, shown: str, key: str | None) -> ModelError:
-    """The error for an answer with an HTTP status other than 2xx from the server at `shown`."""
-    said = _said(body)
-    if key:
-        said = said.replace(key, "…")
-    if any(mark in body.decode("utf-8", "replace") for mark in _TOO_LARGE):
-        return ContextTooLarge(
-            f"the model server at {shown} says the request is too large: {said}",
-            hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
-        )
-    hint = _HINTS.get(status, "look at the server's own log" if status >= 500 else "")
-    return ModelError(f"the model server at {shown} answered {status}: {said}", hint=hint)
+def failed(failure: Failure, *, shown: str, key: str | None, timeout_s: float) -> ModelError:
+    """The error for a server at `shown` that refused, or did not answer."""
+    if isinstance(failure, Reply):
+        return _refused(failure, shown, key)
+    return _unreachable(failure, shown, timeout_s)
 
 
 def unusable(shown: str, why: str) -> ModelError:
@@ -38,8 +34,36 @@ def unusable(shown: str, why: str) -> ModelError:
     )
 
 
-def _said(body: bytes) -> str:
-    text = body.decode("utf-8", "replace")
+def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
+    text = reply.body.decode("utf-8", "replace")
+    said = _said(text)
+    if key:
+        said = said.replace(key, "…")
+    if any(mark in text for mark in _TOO_LARGE):
+        return ContextTooLarge(
+            f"the model server at {shown} says the request is too large: {said}",
+            hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
+        )
+    hint = _HINTS.get(reply.status, "look at the server's own log" if reply.status >= 500 else "")
+    return ModelError(f"the model server at {shown} answered {reply.status}: {said}", hint=hint)
+
+
+def _unreachable(error: httpx.TransportError, shown: str, timeout_s: float) -> ModelError:
+    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+        return ModelError(
+            f"the model server at {shown} did not answer within {timeout_s:g} s",
+            hint="raise model.timeout_s, or lower model.max_concurrency",
+        )
+    why = "it did not accept a connection in time"
+    if not isinstance(error, httpx.TimeoutException):
+        why = " ".join(str(error).split())[:200] or "the connection broke"
+    return ModelError(
+        f"cannot reach the model server at {shown}: {why}",
+        hint="start the server or correct model.base_url; without one the embedded model is used",
+    )
+
+
+def _said(text: str) -> str:
     with contextlib.suppress(ValueError, RecursionError):
         text = _message(json.loads(text)) or text
     return " ".join(text.split())[:_SAID] or "nothing"

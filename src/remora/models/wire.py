@@ -129,6 +129,17 @@ def read_choice(body: dict[str, Any]) -> Answer:
     )
 
 
+def decoded(body: bytes) -> dict[str, Any]:
+    """A body as the JSON object that it must be. Raises Unusable."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unusable("not JSON") from error
+    if not isinstance(value, dict):
+        raise Unusable("not a JSON object")
+    return value
+
+
 def read_usage(body: dict[str, Any]) -> Usage:
     """Token counts of either protocol; null for each that the server does not give."""
     usage = _dict(body.get("usage"))
