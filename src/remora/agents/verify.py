@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import Job
-from remora.code import Module, own_lines, parse_module, parses
+from remora.code import Module, Node, own_lines, parse_module, parses
 
 Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
@@ -119,11 +119,34 @@ def _own_lines_only(submission: Submission) -> str:
 
 
 def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
-    own = _own(path, key, source)
-    if source is None or own is None:
+    """The lines that are not the node's; blank ones only where they lie within another node.
+
+    Where a node ends with the lines that a fix deletes, the blank line before them becomes its
+    surroundings', and is no reason to refuse the fix.
+    """
+    module = parse_module(path, source) if source is not None else None
+    if source is None or not isinstance(module, Module):
         return None
+    node = next((node for node in module.nodes if node.key == key), None)
+    if node is None:
+        return None
+    own, exact = own_lines(module, node.key), _lines_of_others(module, node)
     lines = source.splitlines(keepends=True)
-    return [line for number, line in enumerate(lines, 1) if number not in own]
+    return [
+        line
+        for number, line in enumerate(lines, 1)
+        if number not in own and (number in exact or line.strip())
+    ]
+
+
+def _lines_of_others(module: Module, node: Node) -> set[int]:
+    """Lines of the nodes that do not surround `node`."""
+    return {
+        line
+        for other in module.nodes
+        if other.line_start > node.line_start or other.line_end < node.line_end
+        for line in range(other.line_start, other.line_end + 1)
+    }
 
 
 CHECKS: Mapping[str, Callable[[Submission], str]] = {

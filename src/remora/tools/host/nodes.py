@@ -12,7 +12,8 @@ from remora.tools.host.place import Place
 from remora.tools.host.ruff import Finding, ruff_check
 from remora.tools.host.text import decode, lines_of
 
-_MESSAGE_LIMIT = 120
+_MESSAGE_LIMIT = 90
+_SHOWN = 8
 
 
 def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
     Each has, beside what `ruff_check` says (without the edits), `text` (one line) and
     `fix_kind`: `safe`; `overlap` (safe, but it meets another safe fix of the node: only one of
     them can be done); `unsafe`; `none` (no fix, or one that reaches beyond the node's lines).
-    With them `counts` by code, `texts` and a `summary`. In a file that does not parse all
+    With them `counts` by code, the first `texts` and a `summary`. In a file that does not parse all
     findings are the module's.
     """
     content = place.read(path)
@@ -32,7 +33,7 @@ def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
     counts = Counter(finding["code"] for finding in found)
     return {
         "findings": told,
-        "texts": [finding["text"] for finding in told],
+        "texts": _shown([finding["text"] for finding in told]),
         "counts": dict(sorted(counts.items())),
         "summary": _summary(counts, kinds),
     }
@@ -97,6 +98,12 @@ def _told(finding: Finding, kind: str) -> dict[str, Any]:
         "fix_message": finding["fix"]["message"] if finding["fix"] else "",
         "text": f"{finding['code']} line {finding['line']}: {message}",
     }
+
+
+def _shown(texts: list[str]) -> list[str]:
+    """The first texts; a packet has no room for a file's worth of them."""
+    more = len(texts) - _SHOWN
+    return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]
 
 
 def _summary(counts: Counter[str], kinds: Sequence[str]) -> str:
