@@ -1,10 +1,14 @@
 """Applying a change set: all of it or nothing, whatever the user does, whenever we are killed."""
 
+import errno
 import hashlib
+import json
 import os
 import shutil
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +18,7 @@ from typing import Any
 import pytest
 
 from remora.errors import Conflict, DiskError
+from remora.workspaces import exchange as exchanges
 from remora.workspaces.apply import FileConflict, FilePatch, Write, commit, prepare, recover
 from remora.workspaces.exchange import exchange, exchange_by_renames, heal
 from remora.workspaces.journal import Journal
@@ -190,6 +195,26 @@ class TestCommit:
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
+    def test_an_editor_that_writes_after_the_exchange_is_noticed(
+        self, root: Path, state: Path
+    ) -> None:
+        """The first file is in place already, a large last one is still being written."""
+        patches = [*PATCHES, patch("z.bin", None, b"z" * 50_000_000)]
+        prepared = prepare(root, patches)
+        with (root / "a.py").open("r+b", buffering=0) as editor:
+
+            def late() -> None:
+                until = time.monotonic() + 20
+                while (root / "a.py").read_bytes() != NEW["a.py"] and time.monotonic() < until:
+                    time.sleep(0.001)
+                editor.write(b"typed\n")
+
+            typist = threading.Thread(target=late)
+            conflicts = commit(prepared, state, record=typist.start)
+            typist.join()
+        assert [conflict.path for conflict in conflicts] == ["a.py"]
+        assert tree(root) == {**OLD, "a.py": b"typed\n"}
+
     def test_a_review_that_cannot_be_recorded_leaves_the_tree(
         self, root: Path, state: Path
     ) -> None:
@@ -272,6 +297,29 @@ class TestRecover:
         with pytest.raises(DiskError, match="damaged"):
             recover(state, root, recorded=lambda _: True)
 
+    def test_a_move_in_two_steps_cut_between_them_is_completed(
+        self, root: Path, state: Path
+    ) -> None:
+        stop(root, state, after_record=True)
+        os.link(root / "gone.py", waiting(root, state, "gone.py"))
+        assert recover(state, root, recorded=lambda _: True).outcome == "completed"
+        assert tree(root) == NEW
+
+    def test_a_move_in_two_steps_cut_between_them_is_undone(self, root: Path, state: Path) -> None:
+        stop(root, state, after_record=True)
+        (root / "new/deep").mkdir(parents=True)
+        waiting(root, state, "new/deep/n.py").write_bytes(NEW["new/deep/n.py"])
+        os.link(waiting(root, state, "new/deep/n.py"), root / "new/deep/n.py")
+        assert recover(state, root, recorded=lambda _: False).outcome == "undone"
+        assert tree(root) == OLD
+
+    def test_a_tidy_user_changes_nothing(self, root: Path, state: Path) -> None:
+        """Someone removes our odd-looking file after a kill: the journal has the old text too."""
+        stop(root, state, after_record=True)
+        (root / "a.py").write_bytes(NEW["a.py"])
+        assert recover(state, root, recorded=lambda _: False).outcome == "undone"
+        assert tree(root) == OLD
+
     def test_an_edit_between_kill_and_recovery_is_kept(self, root: Path, state: Path) -> None:
         stop(root, state, after_record=True)
         (root / "gone.py").write_bytes(b"edited\n")
@@ -284,6 +332,13 @@ def stop(root: Path, state: Path, *, after_record: bool) -> None:
     """Leave a journal as a process killed right after (or in) the record does."""
     with pytest.raises(RuntimeError):
         commit(prepare(root, PATCHES), state, record=_die, note={"change_set": "0123"})
+
+
+def waiting(root: Path, state: Path, path: str) -> Path:
+    """Where new and old text of a file wait, as the journal that was left has it."""
+    journal = json.loads((state / "current" / "journal.json").read_bytes())
+    (number,) = [entry["number"] for entry in journal["entries"] if entry["path"] == path]
+    return (root / path).with_name(f".remora-{journal['id']}-{number}")
 
 
 def _die() -> None:
@@ -353,7 +408,7 @@ def every_kill(
         if attempt.stream.exists():
             expected = after
         else:
-            expected = {**OLD, "gone.py": (attempt.root / "gone.py").read_bytes()}
+            expected = {**OLD, "pkg/b.py": (attempt.root / "pkg/b.py").read_bytes()}
         if killed:
             killed_at(kills * 7 % 41, attempt.recover)
         attempt.recover()
@@ -366,10 +421,11 @@ def every_kill(
 
 
 def user_edits(root: Path) -> None:
-    (root / "gone.py").write_bytes(b"edited\n")
+    """The last file in order: all others have been exchanged when this is found."""
+    (root / "pkg/b.py").write_bytes(b"edited\n")
 
 
-EDITED = {**OLD, "gone.py": b"edited\n"}
+EDITED = {**OLD, "pkg/b.py": b"edited\n"}
 
 
 def test_killed_at_sampled_calls_all_or_nothing_is_written(tmp_path: Path) -> None:
@@ -378,6 +434,31 @@ def test_killed_at_sampled_calls_all_or_nothing_is_written(tmp_path: Path) -> No
 
 def test_killed_at_sampled_calls_a_conflict_writes_nothing(tmp_path: Path) -> None:
     assert every_kill(tmp_path, user_edits, 29, EDITED) > 10
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that can neither swap names nor refuse to replace one."""
+
+    def cannot(folder: int, one: bytes, other: bytes) -> None:
+        raise OSError(errno.EINVAL, "cannot")
+
+    monkeypatch.setattr(exchanges, "rename_exchange", cannot)
+    monkeypatch.setattr(exchanges, "rename_noreplace", cannot)
+
+
+@pytest.mark.usefixtures("plain")
+def test_on_a_plain_file_system_a_kill_changes_nothing_either(tmp_path: Path) -> None:
+    assert every_kill(tmp_path / "all", lambda _: None, 29, NEW) > 10
+    assert every_kill(tmp_path / "conflict", user_edits, 31, EDITED) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("plain")
+def test_on_a_plain_file_system_many_kills_change_nothing_either(tmp_path: Path) -> None:
+    assert every_kill(tmp_path / "all", lambda _: None, 5, NEW) > 100
+    assert every_kill(tmp_path / "conflict", user_edits, 5, EDITED) > 100
 
 
 @pytest.mark.slow

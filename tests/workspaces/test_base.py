@@ -107,6 +107,18 @@ def test_filters_and_line_endings_make_a_file_differ(repository: Path, tmp_path:
     assert contents(restored(base, tmp_path / "again")) == contents(base)
 
 
+def test_execution_bits_count_and_other_bits_do_not(repository: Path, tmp_path: Path) -> None:
+    (repository / "pkg/a.py").chmod(0o755)
+    (repository / "run.sh").chmod(0o775)
+    base = take(repository, tmp_path / "base")
+    assert set(base.differing) == {"pkg/a.py"}
+    assert {path: base.files[path].mode for path in ("pkg/a.py", "run.sh")} == {
+        "pkg/a.py": 0o755,
+        "run.sh": 0o755,
+    }
+    assert dict(restored(base, tmp_path / "again").files) == dict(base.files)
+
+
 def test_without_git_all_files_differ(tmp_path: Path) -> None:
     root = tmp_path / "plain"
     root.mkdir()

@@ -26,6 +26,8 @@ def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "secret").write_bytes(b"secret")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "b.py").write_bytes(b"outside")
+    (tmp_path / "outside" / "deep").mkdir()
+    (tmp_path / "outside" / "deep" / "c.py").write_bytes(b"outside")
     return root
 
 
@@ -113,7 +115,7 @@ def test_links_are_never_followed(root: Path) -> None:
     (root / "link").symlink_to("a.py")
     (root / "out").symlink_to("../outside")
     (root / "src" / "up").symlink_to("..")
-    for rel in ["link", "out/b.py", "src/up/a.py"]:
+    for rel in ["link", "out/b.py", "out/deep/c.py", "src/up/a.py", "src/up/src/b.py"]:
         with pytest.raises(HostError):
             files.read_bytes(rel)
         with pytest.raises(HostError):
@@ -121,9 +123,11 @@ def test_links_are_never_followed(root: Path) -> None:
         with pytest.raises(HostError):
             files.remove(rel)
         assert files.exists(rel) is False
-    with pytest.raises(HostError):
-        files.create("out/new.py", b"x")
-    assert [p.name for p in (root.parent / "outside").iterdir()] == ["b.py"]
+    for rel in ["out/new.py", "out/deep/new.py", "out/new/new.py"]:
+        with pytest.raises(HostError):
+            files.create(rel, b"x")
+    assert files.list("out/*") == files.list("out/deep/*") == []
+    assert {p.name for p in (root.parent / "outside").rglob("*")} == {"b.py", "deep", "c.py"}
     assert (root / "a.py").read_bytes() == b"a = 1\n"
 
 
@@ -154,7 +158,8 @@ def test_odd_names_round_trip(root: Path) -> None:
     assert files.read_bytes(name) == b"x"
 
 
-def test_a_race_of_links_never_reads_outside(root: Path) -> None:
+@pytest.mark.parametrize("rel", ["src/b.py", "src/deep/c.py"])
+def test_a_race_of_links_never_reads_outside(root: Path, rel: str) -> None:
     """One thread swaps a folder for a link to outside as fast as it can; reads stay inside."""
     stop = threading.Event()
 
@@ -172,11 +177,11 @@ def test_a_race_of_links_never_reads_outside(root: Path) -> None:
     try:
         for _ in range(3000):
             try:
-                seen.add(Beneath(root).read_bytes("src/b.py"))
+                seen.add(Beneath(root).read_bytes(rel))
             except HostError:
                 refused += 1
     finally:
         stop.set()
         thread.join()
-    assert seen <= {b"b = 1\n"}
+    assert seen <= {b"b = 1\n", b"c = 1\n"}
     assert refused, "the race was never met: this test proves nothing"

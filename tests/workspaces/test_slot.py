@@ -12,6 +12,7 @@ from remora.errors import HostError
 from remora.files import project_files
 from remora.workspaces.base import Base, take_base
 from remora.workspaces.changes import FileState, changes_between
+from remora.workspaces.scan import Seen
 from remora.workspaces.slot import SlotDriver
 
 
@@ -83,6 +84,14 @@ def test_a_change_of_the_same_size_at_the_same_time_is_seen(driver: SlotDriver) 
             before = workspace.snapshot()["pkg/a.py"]
             (workspace.tree / "pkg/a.py").write_bytes(b"a = 4\n")
             assert workspace.snapshot()["pkg/a.py"] != before
+
+
+def test_a_status_from_the_last_tick_proves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    status = (tmp_path / "a").stat()
+    fields = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    assert Seen("0", 0o644, 1, *fields, status.st_ctime_ns + 50_000_000).still(status)
+    assert not Seen("0", 0o644, 1, *fields, status.st_ctime_ns + 5_000_000).still(status)
 
 
 def test_a_change_with_a_forged_time_is_seen(driver: SlotDriver) -> None:

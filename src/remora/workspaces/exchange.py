@@ -47,6 +47,11 @@ def heal(folder: int, name: bytes, other: bytes) -> None:
     spare = other + b"~"
     if digest_at(folder, spare) is None:
         return
+    if same_file(folder, spare, name) or same_file(folder, spare, other):
+        take_away(folder, spare)
+        return
+    if same_file(folder, name, other):
+        take_away(folder, other)
     if digest_at(folder, name) is None:
         place(folder, spare, name)
     elif digest_at(folder, other) is None:
@@ -54,14 +59,30 @@ def heal(folder: int, name: bytes, other: bytes) -> None:
 
 
 def place(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a name that must be free. Raises OSError, FileExistsError if it is taken."""
+    """Rename to a name that must be free. Raises OSError, FileExistsError if it is taken.
+
+    Where that takes two steps, a call that was cut short between them is completed by the next.
+    """
+    if not same_file(folder, name, free):
+        try:
+            rename_noreplace(folder, name, free)
+        except OSError as error:
+            if error.errno not in _CANNOT:
+                raise
+            os.link(name, free, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        else:
+            return
+    os.unlink(name, dir_fd=folder)
+
+
+def same_file(folder: int, name: bytes, other: bytes) -> bool:
+    """Whether two names stand for one file: a `place` in two steps was cut short."""
     try:
-        rename_noreplace(folder, name, free)
-    except OSError as error:
-        if error.errno not in _CANNOT:
-            raise
-        os.link(name, free, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        os.unlink(name, dir_fd=folder)
+        one = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        two = os.stat(other, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(one, two)
 
 
 def take_away(folder: int, name: bytes) -> None:

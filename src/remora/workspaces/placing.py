@@ -15,6 +15,7 @@ from remora.workspaces.exchange import (
     exchange,
     heal,
     place,
+    same_file,
     sync_folder,
     take_away,
 )
@@ -106,16 +107,17 @@ class Placing:
                 os.rmdir(name, dir_fd=folder)
 
     def _create(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
-        there = digest_at(folder, name)
-        if there == entry.result and digest_at(folder, waiting) is None:
-            return
-        if there is not None:
-            raise FileExistsError
-        self._write(entry, folder, name, waiting, new=True)
+        if digest_at(folder, waiting) is None:
+            there = digest_at(folder, name)
+            if there == entry.result:
+                return
+            if there is not None:
+                raise FileExistsError
+            self._write(entry, folder, name, waiting, new=True)
         place(folder, waiting, name)
 
     def _delete(self, folder: int, name: bytes, waiting: bytes) -> None:
-        if digest_at(folder, waiting) is None:
+        if digest_at(folder, waiting) is None or same_file(folder, name, waiting):
             place(folder, name, waiting)
 
     def _replace(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
@@ -156,7 +158,9 @@ class Placing:
 
     def _uncreate(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
         if digest_at(folder, waiting) is not None:
-            take_away(folder, waiting)  # it was never placed
+            if same_file(folder, name, waiting):
+                take_away(folder, name)
+            take_away(folder, waiting)  # it was never quite placed
         elif digest_at(folder, name) == entry.result:
             place(folder, name, waiting)
             if digest_at(folder, waiting) != entry.result:
