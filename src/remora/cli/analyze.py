@@ -1,6 +1,7 @@
 """`analyze`: plan, run, say what became of it."""
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,11 @@ from remora.bootstrap import (
 )
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import count, emit, note, plain
-from remora.cli.progress import watching
+from remora.cli.progress import Count, watching
 from remora.cli.session import again, caller_of, complete
 from remora.cli.summary import job_lines, run_lines, totals_line, unreadable_lines
 from remora.errors import NotFound, UsageError
 from remora.models import Model
-from remora.runs.execute import Watcher
 from remora.runs.plan import Plan
 from remora.runs.results import read_run, run_document
 from remora.runs.shown import plan_document
@@ -98,19 +98,23 @@ def _analyze(
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
     model = connect_model(caller, prepared.project.config)
-    if not options.quiet:
-        note(options, f"run {prepared.run_id}: {_shape(plan)}, decided by {model.name}")
+    note(options, f"run {prepared.run_id}: {_shape(plan)}, model {model.name}")
     with watching(options) as watcher:
         in_time = _run(prepared, model, wish, watcher, asked["max_time"])
+    if plan.findings:
+        note(options, f"{watcher.fixed} of {count(plan.findings, 'finding')} fixed and verified")
     return _report(options, prepared, in_time=in_time)
 
 
 def _run(
-    prepared: Prepared, model: Model, wish: Wish, watcher: Watcher, max_time: float | None
+    prepared: Prepared, model: Model, wish: Wish, watcher: Count, max_time: float | None
 ) -> bool:
     """Whether the run came to its end: neither Ctrl-C nor the clock stopped it."""
 
     async def main() -> None:
+        task = asyncio.current_task()
+        if task is not None:  # asyncio.run does the same for SIGINT, where that is not ignored
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:
             async with asyncio.timeout(max_time):
                 await carry_out(prepared, model, wish, watcher, utc_now)
@@ -119,7 +123,7 @@ def _run(
 
     try:
         asyncio.run(main())
-    except (KeyboardInterrupt, TimeoutError):
+    except (KeyboardInterrupt, asyncio.CancelledError, TimeoutError):
         return False
     return True
 

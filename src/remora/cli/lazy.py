@@ -1,6 +1,6 @@
 """The top group: it knows its commands by name and loads the module of the one that is called."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -10,11 +10,19 @@ from remora.cli.options import RemoraGroup
 
 
 class LazyGroup(RemoraGroup):
-    """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands."""
+    """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands;
+    `front_page` is its help."""
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        lazy: Mapping[str, tuple[str, str]],
+        front_page: Callable[[], str],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = lazy
+        self._front_page = front_page
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         """In the order in which they are declared: the usual way through a run."""
@@ -36,10 +44,9 @@ class LazyGroup(RemoraGroup):
             raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """The list in `--help`, from the lines given here."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
+        """The front page, the same that comes without click."""
+        formatter.write(self._front_page())
 
     def _nearest(self, name: str) -> str:
         from difflib import get_close_matches

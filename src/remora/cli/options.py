@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from remora.cli.front import GLOBAL_OPTIONS
+
 PATH: click.Path = click.Path(path_type=Path)
 _META = "remora.options"
 
@@ -52,13 +54,7 @@ class RemoraGroup(click.Group):
 
 def global_options() -> list[click.Parameter]:
     """Fresh ones for one command; what they were given is kept for `options_of`."""
-    return [
-        _option("--root", type=PATH, metavar="DIR", help="The project, if not found here."),
-        _option("--config", type=PATH, metavar="FILE", help="Instead of ROOT/remora.yaml."),
-        _option("--json", is_flag=True, help="One JSON document on stdout, nothing else."),
-        _option("--quiet", is_flag=True, help="No progress and no notes on stderr."),
-        _option("-v", "--verbose", is_flag=True, help="Say more; show tracebacks of bugs."),
-    ]
+    return [_option(words, about) for words, about in GLOBAL_OPTIONS.items() if words != "--help"]
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:
@@ -85,8 +81,13 @@ def options_of(ctx: click.Context) -> Options:
     return Options(**ctx.meta.get(_META, {}))
 
 
-def _option(*names: str, **settings: Any) -> click.Option:
-    return click.Option(names, expose_value=False, is_eager=True, callback=_keep, **settings)
+def _option(words: str, about: str) -> click.Option:
+    """From its entry in the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
+    names, _, metavar = words.partition(" ") if "," not in words else (words, "", "")
+    settings: dict[str, Any] = {"type": PATH, "metavar": metavar} if metavar else {"is_flag": True}
+    return click.Option(
+        names.split(", "), help=about, expose_value=False, is_eager=True, callback=_keep, **settings
+    )
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:

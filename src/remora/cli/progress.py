@@ -16,7 +16,6 @@ from remora.agents import AgentResult, Job
 from remora.cli.options import Options
 from remora.cli.output import count, plain
 from remora.memory.events import Event, ModelRequest, ToolResulted, payload
-from remora.runs.execute import Watcher
 from remora.runs.plan import Plan
 
 
@@ -113,7 +112,7 @@ class LiveDisplay(Count):
 
 
 @contextmanager
-def watching(options: Options) -> Iterator[Watcher]:
+def watching(options: Options) -> Iterator[Count]:
     """The watcher that suits where we write to."""
     if options.quiet:
         yield Count()

@@ -12,6 +12,7 @@ from remora.runs.project import Project
 from remora.runs.results import STATUSES, RunView
 
 _TELLING = ("failed", "error", "interrupted", "running")
+_WRONG = ("failed", "error")
 
 
 def run_lines(
@@ -94,7 +95,7 @@ def _next(
     options: Options, project: Project, run_id: str, jobs: list[dict[str, Any]]
 ) -> Iterator[str]:
     waiting = sum(job["review"] == "pending" for job in jobs)
-    failed = next((job for job in jobs if job["status"] in _TELLING), None)
+    failed = next((job for job in jobs if job["status"] in _WRONG), None)
     if waiting:
         yield f"\n{count(waiting, 'change set')} to review:"
         yield f"  {again(options, project.root, 'diff', run_id)}"

@@ -122,15 +122,19 @@ def listening() -> list[str]:
 
 
 def _configured(settings: ModelSettings) -> str | None:
-    """The address to use; null means the embedded model."""
-    if settings.provider == "embedded":
-        return None
+    """The address to use; null means the embedded model, which answers to no other name."""
+    address = None if settings.provider == "embedded" else settings.base_url
     if settings.provider == "openai" and settings.base_url is None:
         raise ConfigError(
             "model.provider is openai, but there is no address",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
-    return settings.base_url
+    if address is None and settings.name not in (None, weights.MODEL):
+        raise ConfigError(
+            f"there is no address for the model {settings.name}",
+            hint="set model.base_url to its server's, such as http://HOST:PORT/v1",
+        )
+    return address
 
 
 def _embedded(cache: Path) -> dict[str, Any]:

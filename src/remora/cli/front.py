@@ -1,0 +1,57 @@
+"""The front page: which commands there are, told without loading anything."""
+
+COMMANDS = {
+    "init": ("remora.cli.init:init", "Write a commented remora.yaml."),
+    "analyze": ("remora.cli.analyze:analyze", "Plan and run the jobs: the main command."),
+    "runs": ("remora.cli.runs:runs", "List the runs of this project."),
+    "show": ("remora.cli.runs:show", "Show what became of a run's jobs."),
+    "diff": ("remora.cli.runs:diff", "Show what a run would change."),
+    "accept": ("remora.cli.review:accept", "Write verified changes to your files."),
+    "reject": ("remora.cli.review:reject", "Say no to changes."),
+    "trace": ("remora.cli.trace:trace", "Look into the Long Track, and verify it."),
+    "agents": ("remora.cli.agents:agents", "The agents, yours and the built-in ones."),
+    "model": ("remora.cli.model:model", "The model that decides, and its weights."),
+    "schema": ("remora.cli.schema:schema", "JSON Schemas of what Remora reads and writes."),
+    "doctor": ("remora.cli.doctor:doctor", "What this machine offers, and what is missing."),
+}
+"""By name: `MODULE:ATTRIBUTE`, and the line in the list; in the order of a run."""
+
+GLOBAL_OPTIONS = {
+    "--root DIR": "The project, if not found here.",
+    "--config FILE": "Instead of ROOT/remora.yaml.",
+    "--json": "One JSON document on stdout, nothing else.",
+    "--quiet": "No progress and no notes on stderr.",
+    "-v, --verbose": "Say more; show tracebacks of bugs.",
+    "--help": "Show this message and exit.",
+}
+"""They stand before or after the command."""
+
+_PAGE = """\
+Usage: remora [OPTIONS] COMMAND [ARGS]...
+
+  Small models maintain real code, and every turn of it can be proved.
+
+  Start with `remora analyze`, look at the result with `remora diff last`, and
+  take it with `remora accept last --all`. Nothing of yours is touched before
+  that. `remora COMMAND --help` tells more, with examples.
+
+Options:
+{options}
+
+Commands:
+{commands}
+
+  Exit codes: 0 done; 1 done, but something needs attention; 2 wrong usage or
+  configuration; 3 something outside failed; 130 interrupted.
+"""
+
+
+def front_page() -> str:
+    """What `remora --help` prints."""
+    commands = {name: line for name, (_, line) in COMMANDS.items()}
+    return _PAGE.format(options=_listed(GLOBAL_OPTIONS), commands=_listed(commands))
+
+
+def _listed(lines: dict[str, str]) -> str:
+    width = max(map(len, lines))
+    return "\n".join(f"  {name:<{width}}  {line}" for name, line in lines.items())

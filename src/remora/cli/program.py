@@ -1,0 +1,80 @@
+"""A command line carried out, and how every failure ends."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from remora.cli.front import COMMANDS, front_page
+from remora.cli.lazy import LazyGroup
+from remora.errors import RemoraError
+
+_HALF = "nothing stays half done: the next command completes or takes back what was begun"
+_BUG = "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
+
+
+def cli() -> LazyGroup:
+    """The whole command line; none of the commands is loaded yet."""
+    return LazyGroup(
+        "remora",
+        lazy=COMMANDS,
+        front_page=front_page,
+        context_settings={"max_content_width": 100},
+    )
+
+
+def start(args: Sequence[str]) -> int:
+    """Run one command line as a process does: with its streams and signals. The exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names that the terminal cannot spell are escaped
+            stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _end)
+    code = run(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _end(*_: object) -> None:
+    """Somebody wants us to end: the same as Ctrl-C, so that nothing is left lying about."""
+    raise KeyboardInterrupt
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command line; every failure is told on stderr (and as JSON where asked)."""
+    try:
+        colour = False if os.environ.get("NO_COLOR") else None
+        result = cli().main(list(args), "remora", standalone_mode=False, color=colour)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        return _misused(error, args)
+    except RemoraError as error:
+        return _told(args, error.exit_code, error.code, error.message, error.hint)
+    except (click.Abort, KeyboardInterrupt):
+        return _told(args, 130, "interrupted", "interrupted", _HALF)
+    except Exception as error:
+        if "-v" in args or "--verbose" in args:
+            raise
+        return _told(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG)
+
+
+def _misused(error: click.ClickException, args: Sequence[str]) -> int:
+    ctx, message = getattr(error, "ctx", None), error.format_message()
+    if message.startswith("Usage:"):  # nothing was said: click answers with the help
+        click.echo(message, err=True)
+        return error.exit_code
+    hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
+    return _told(args, error.exit_code, "usage_error", message, hint)
+
+
+def _told(args: Sequence[str], exit_code: int, code: str, message: str, hint: str = "") -> int:
+    """An error in words on stderr; with `--json` its document on stdout too."""
+    from remora.cli.output import print_error
+
+    # a line that could not be parsed has no options yet: the words themselves are asked
+    print_error(code, message, hint, as_json="--json" in args)
+    return exit_code
