@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from remora.agents.decide import Asking, strategy_for
 from remora.agents.pull import NoHub
 from remora.config import Config, UserFolders, api_key, load_config
 from remora.errors import NotFound, UsageError
-from remora.files import find_root, project_files
+from remora.files import IgnoreRules, find_root, project_files
 from remora.models import Model
 from remora.models.provider import Status, open_model, status
 from remora.runs.changed import changed_nodes
@@ -147,12 +147,13 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     agents = _agents(project, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
-    files = project_files(project.root, exclude=config.exclude, include=config.workspace.include)
+    # the base is all of the project: `exclude` only says what agents leave alone
+    files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
     try:
         paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
         selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
-        source = read_modules(base.folder, base.files, selection)
+        source = read_modules(base.folder, _included(base.files, config.exclude), selection)
         if wish.changed is not None:
             changed = changed_nodes(project.root, wish.changed or "HEAD", source)
             selection = Selection(
@@ -212,13 +213,15 @@ def new_run_id() -> str:
 
 
 def _asking(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:
-    embedded = model.describe().get("provider") == "embedded"
-    limit = config.runner.memory.packet_size_limit
-    if embedded:
+    memory = config.runner.memory
+    renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
+    limit = memory.packet_size_limit
+    if model.describe().get("provider") == "embedded":
         limit = min(limit, EMBEDDED_LIMIT)
+    if not memory.enabled:  # for comparisons: as much raw history as the server takes
+        renderer, limit = "history", model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - _ANSWER_ROOM)
-    renderer = "lines" if config.model.renderer == "auto" else config.model.renderer
     has_candidates = agent.candidates is not None
     return Asking(
         renderer=f"{renderer}/1",
@@ -257,6 +260,12 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     if not absolute.exists():
         raise UsageError(f"{path} does not exist", hint="name a file or folder of the project")
     return absolute.relative_to(root).as_posix()
+
+
+def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
+    rules = IgnoreRules()
+    rules.add("", "\n".join(exclude))
+    return [path for path in paths if not rules.cover(path)]
 
 
 def _remove(folder: Path) -> None:

@@ -11,9 +11,9 @@ from remora.chat import Message, ToolCall, ToolSchema
 from remora.errors import ModelError
 from remora.memory.budget import Fit, fit
 from remora.memory.canonical import canonical, canonical_sha256
-from remora.memory.events import ModelRequest, ModelResponse, Payload
+from remora.memory.events import Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import Candidate, DecisionPacket
-from remora.memory.prompt import LABELS, render
+from remora.memory.prompt import LABELS, Rendered, render
 from remora.models import Answer, Decoding, Model, Request, truncated
 from remora.models.arguments import BadCall, checked, find_tool
 from remora.models.functiongemma import parse_functiongemma
@@ -120,10 +120,12 @@ async def decide(
     asking: Asking,
     model: Model,
     emit: Emit,
+    history: Sequence[Event] = (),
 ) -> Decision | NoDecision:
     """The next call. With one complete candidate no model is asked.
 
-    Raises `ModelError` if the model cannot be asked at all.
+    `history` is what `history/1` renders, where that is asked for. Raises `ModelError` if the
+    model cannot be asked at all.
     """
     only = packet.candidate_actions
     if len(only) == 1 and _complete(only[0], tools):
@@ -135,16 +137,16 @@ async def decide(
             packet_sha256=canonical_sha256(packet),
             trim=0,
         )
-    fitted = await asyncio.to_thread(_fit, packet, tools, asking, model)
-    digest = canonical_sha256(fitted.packet)
+    fitted = await asyncio.to_thread(_fit, packet, tools, asking, model, history)
     if not fitted.fits:
         return NoDecision(
             kind="packet_too_large",
             message=f"the smallest packet takes {fitted.tokens} tokens, {asking.limit} are allowed",
-            packet_sha256=digest,
+            packet_sha256=canonical_sha256(fitted.packet),
             trim=fitted.trim,
         )
-    return await _ask(fitted, digest, tools, asking, model, emit)
+    rendered = render(asking.renderer, fitted.packet, tools, asking.strategy, history)
+    return await _ask(fitted, rendered, tools, asking, model, emit)
 
 
 def _complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
@@ -154,12 +156,18 @@ def _complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
     )
 
 
-def _fit(packet: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking, model: Model) -> Fit:
+def _fit(
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    asking: Asking,
+    model: Model,
+    history: Sequence[Event],
+) -> Fit:
     """Runs in a thread: an exact counter may ask the server."""
     declared = tuple(tools) if asking.strategy == "tool_call" else ()
 
     def measure(shown: DecisionPacket) -> int:
-        rendered = render(asking.renderer, shown, tools, asking.strategy)
+        rendered = render(asking.renderer, shown, tools, asking.strategy, history)
         if rendered.messages is not None:
             return model.counter.count_messages(rendered.messages, declared)
         return model.counter.count_text(rendered.prompt or "")
@@ -169,14 +177,14 @@ def _fit(packet: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking, mo
 
 async def _ask(
     fitted: Fit,
-    digest: str,
+    rendered: Rendered,
     tools: Sequence[ToolSchema],
     asking: Asking,
     model: Model,
     emit: Emit,
 ) -> Decision | NoDecision:
     shown = fitted.packet
-    rendered = render(asking.renderer, shown, tools, asking.strategy)
+    digest = canonical_sha256(shown)
     decoding = _decoding(shown, tools, asking)
     emit(
         ModelRequest(

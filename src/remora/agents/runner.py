@@ -37,6 +37,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import packet_json
+from remora.memory.prompt import HISTORY, HISTORY_TYPES
 from remora.workspaces import changes_between
 
 
@@ -51,6 +52,7 @@ class AgentRunner:
         self._schemas = stage.agent.schemas
         self._strategy = stage.asking.strategy
         self._outputs: dict[int, str] = {}
+        self._history: list[Event] = []
         self._target: dict[str, Any] | None = None
         self._snapshot = stage.workspace.snapshot()
         self._tally = Tally()
@@ -85,7 +87,12 @@ class AgentRunner:
             if not self.context.packet.candidate_actions:
                 return "failed", "no_progress", without
         decision = await decide(
-            self.context.packet, self._schemas, self.stage.asking, self.stage.model, self._emit
+            self.context.packet,
+            self._schemas,
+            self.stage.asking,
+            self.stage.model,
+            self._emit,
+            self._history,
         )
         if isinstance(decision, NoDecision):
             return self._undecided(decision, turn)
@@ -249,6 +256,8 @@ class AgentRunner:
         """Append, then apply what was written."""
         event = self.stage.emitter.emit(payload, turn=turn, delta=delta)
         self.context.apply_event(event)
+        if self.stage.asking.renderer == HISTORY and event.type in HISTORY_TYPES:
+            self._history.append(event)
         if isinstance(payload, ModelRequest):
             self._tally.max_packet_tokens = max(
                 self._tally.max_packet_tokens, payload.prompt_tokens

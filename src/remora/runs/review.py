@@ -8,7 +8,7 @@ from remora.agents.verify import new_findings, parse_errors
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound, UsageError
 from remora.ids import NodeKey
-from remora.memory.events import Change, Head, Review
+from remora.memory.events import Change, Head, Review, payload
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, read_run
 from remora.runs.stream import RunStream, opened_run
@@ -228,13 +228,17 @@ def _details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]
 
 
 def _recorded(project: Project, journal: Journal) -> bool:
-    """Whether the review that the journal belongs to is in the run's stream."""
-    path = project.trace.run_stream(journal.note["run_id"])
-    seq = int(journal.note["seq"])
+    """Whether the run's newest verdict on this change set is the yes that the journal is for."""
+    note = journal.note
+    newest: tuple[int, str] | None = None
     try:
-        return any(event.seq == seq and event.type == Review.type for event in read_events(path))
+        for event in read_events(project.trace.run_stream(note["run_id"])):
+            data = payload(event)
+            if isinstance(data, Review) and data.agent_id == note["agent_id"]:
+                newest = event.seq, data.verdict
     except NotFound:  # the records were deleted: nothing says that it was accepted
         return False
+    return newest == (int(note["seq"]), "accepted")
 
 
 def _verdict_on(project: Project, note: Mapping[str, str], detail: list[dict[str, Any]]) -> Review:

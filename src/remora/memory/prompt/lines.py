@@ -21,7 +21,7 @@ def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
     """The packet as lines; with `labels` each candidate begins with its letter."""
     return "\n".join(
         [
-            *_target(packet),
+            *target_lines(packet),
             *_section("Limits", _limits(packet)),
             *_section("Facts", _facts(packet)),
             *_section("Hub", _hub(packet)),
@@ -32,7 +32,7 @@ def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
             *_section("Done", _done(packet)),
             *_section("Findings", map(_text, packet.diagnostics)),
             *_state(packet),
-            *_section("Actions", _candidates(packet, labels=labels)),
+            *candidate_lines(packet, labels=labels),
         ]
     )
 
@@ -44,7 +44,8 @@ def _section(title: str, lines: Any) -> Iterator[str]:
         yield from body
 
 
-def _target(packet: DecisionPacket) -> Iterator[str]:
+def target_lines(packet: DecisionPacket) -> Iterator[str]:
+    """What is to be done, to which node."""
     if packet.goal:
         yield f"Goal: {packet.goal}"
     node = " ".join(filter(None, (packet.operation, packet.node_type, packet.node_id)))
@@ -94,6 +95,11 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
         yield f"Errors so far: {packet.error_count}"
     if packet.turn:
         yield f"Turn {packet.turn} of {packet.constraints.max_turns}"
+
+
+def candidate_lines(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
+    """The valid next actions, under their letters with `labels`."""
+    yield from _section("Actions", _candidates(packet, labels=labels))
 
 
 def _candidates(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from remora.chat import ToolSchema
+from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.functiongemma import render_functiongemma
+from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 from remora.memory.prompt.rendered import Rendered
@@ -14,14 +16,26 @@ RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Re
     "json/1": render_json,
     "functiongemma/1": render_functiongemma,
 }
+"""The renderers of a packet."""
+
+
+def is_known(renderer: str) -> bool:
+    """Whether any version had a renderer of that name."""
+    return renderer == HISTORY or renderer in RENDERERS
 
 
 def render(
-    renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+    renderer: str,
+    shown: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    strategy: str,
+    history: Sequence[Event] = (),
 ) -> Rendered:
     """The request that shows `shown` (a trimmed packet) by the renderer of that name and version.
 
-    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`.
-    Raises `KeyError` for a renderer that no version ever had.
+    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. `history`
+    is read by `history/1` alone. Raises `KeyError` for a renderer that no version ever had.
     """
+    if renderer == HISTORY:
+        return render_history(shown, tools, strategy, history)
     return RENDERERS[renderer](shown, tools, strategy)

@@ -17,7 +17,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.prompt import RENDERERS, render
+from remora.memory.prompt import HISTORY, HISTORY_TYPES, is_known, render
 from remora.trace.verify.report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -41,6 +41,8 @@ class ProjectionCheck:
         self._found = found
         self._packet: DecisionPacket | None = None
         self._tools: Sequence[ToolSchema] = ()
+        self._keeps_history = False
+        self._history: list[Event] = []
         self._shown: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
@@ -48,9 +50,12 @@ class ProjectionCheck:
         try:
             if isinstance(payload, AgentStart) and self._packet is None:
                 self._packet, self._tools = payload.packet, payload.tools
+                self._keeps_history = payload.renderer == HISTORY
             if self._packet is None:
                 return
             self._compare(line, payload, self._packet)
+            if self._keeps_history and event.type in HISTORY_TYPES:
+                self._history.append(event)
             self._packet = apply(self._packet, event.packet_delta)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "projection", f"cannot be folded: {_named(error)}")
@@ -77,12 +82,12 @@ class ProjectionCheck:
         return last[2:]
 
     def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
-        if request.renderer not in RENDERERS:
+        if not is_known(request.renderer):
             self._found.add(line, "prompt", f"no renderer {request.renderer!r} is known here")
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
-            rendered = render(request.renderer, shown, self._tools, strategy)
+            rendered = render(request.renderer, shown, self._tools, strategy, self._history)
             messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class

@@ -1,0 +1,46 @@
+"""The `history/1` rendering: raw tool output poured into the context, as others do it.
+
+Only for comparisons (`runner.memory.enabled: false`): it grows with every turn until nothing
+fits. It renders the stream's own events, so it can be made again like any other request.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolSchema
+from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
+from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.lines import candidate_lines, target_lines
+from remora.memory.prompt.rendered import Rendered, conversation, instructions
+
+HISTORY = "history/1"
+HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
+"""The events that it shows."""
+
+
+def render_history(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str, history: Sequence[Event]
+) -> Rendered:
+    """Goal and target, every call with its whole raw output, then the candidates."""
+    lines = [
+        *target_lines(packet),
+        *(line for event in history for line in _told(event)),
+        *candidate_lines(packet, labels=strategy == "rank"),
+    ]
+    return conversation(instructions(tools, strategy), "\n".join(lines))
+
+
+def _told(event: Event) -> Iterator[str]:
+    data: dict[str, Any] = msgspec.json.decode(event.data)
+    if event.type == ToolCalled.type:
+        yield f"call: {data['tool']} {_json(data['args'])}"
+    elif event.type == ToolResulted.type:
+        yield f"result: {_json(data['raw_output'])}"
+    elif event.type == AgentError.type:
+        yield f"error: {data['message']}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
