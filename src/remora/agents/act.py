@@ -12,6 +12,7 @@ from remora.agents.recall import RECALL, SUBMIT, recall
 from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.tools import Tool, ToolRun, run_tool
+from remora.tools.contract import is_contract
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
     said = {
         "raw_output": run.raw_output,
         "summary": result.summary,
-        "knowledge_delta": result.knowledge_delta,
+        "knowledge_delta": result.knowledge_delta if _speaks(run) else None,
         "outcome": result.outcome,
         "error": result.error,
         "diagnostics": result.diagnostics,
@@ -87,6 +88,11 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
         "extensions": result.extensions,
     }
     return {key: value for key, value in said.items() if value is not None}
+
+
+def _speaks(run: ToolRun) -> bool:
+    """Whether it is the tool, and not its summarizer, that says what is worth knowing."""
+    return run.result.outcome == "error" or is_contract(run.raw_output)
 
 
 def _for_event(run: ToolRun, script_sha256: str, scene: Scene) -> dict[str, Any]:

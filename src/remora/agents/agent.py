@@ -10,6 +10,7 @@ from remora.agents.recall import BUILTIN_SCHEMAS
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, NotFound, ScriptError
+from remora.memory.canonical import escape_surrogates
 from remora.memory.summarizers import Summarizer
 from remora.pym import Script, load
 from remora.tools import Tool
@@ -48,7 +49,8 @@ def visible(schema: ToolSchema) -> ToolSchema:
     parameters.pop("required", None)
     if required:
         parameters["required"] = required
-    return ToolSchema(name=schema.name, description=schema.description, parameters=parameters)
+    description = escape_surrogates(schema.description)  # a script may say what UTF-8 cannot
+    return ToolSchema(name=schema.name, description=description, parameters=parameters)
 
 
 def load_agent(folder: Path, *, builtin: bool = False) -> Agent:

@@ -1,0 +1,246 @@
+"""One agent on one node of a tiny project, written to a real stream and checked each time."""
+
+import asyncio
+import os
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.agents import AgentResult, AgentRunner, Job, Stage, load_agent
+from remora.agents.agent import BUILTIN_FOLDER, Agent
+from remora.agents.decide import Asking
+from remora.agents.pull import NodeFacts, NoHub
+from remora.chat import ToolCall
+from remora.config import UserFolders
+from remora.errors import ModelError
+from remora.files import project_files
+from remora.ids import agent_id, node_key
+from remora.memory.events import Event, Payload, payload
+from remora.memory.projection import replay
+from remora.models import Capabilities, Model, Request, weights
+from remora.models.client import Limits
+from remora.models.embedded import EmbeddedModel
+from remora.models.scripted import ScriptedModel
+from remora.tools.lint import lint_findings
+from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
+from remora.trace.verify import verify_all
+from remora.workspaces import SlotDriver, take_base
+
+RUN = "run-1"
+SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
+SUBMIT = '{"tool":"submit_result","args":{}}'
+Answers = (
+    Sequence[str | ToolCall | Mapping[str, float] | ModelError]
+    | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]
+)
+
+
+def ticking() -> Callable[[], datetime]:
+    """A clock that goes on by one second each time it is read."""
+    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+    def clock() -> datetime:
+        nonlocal now
+        now += timedelta(seconds=1)
+        return now
+
+    return clock
+
+
+def choose(letter: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:
+    """A model that always ranks this letter first, by `gap` nat."""
+
+    def answer(request: Request) -> Mapping[str, float]:
+        return {x: 0.0 if x == letter else -gap for x in request.decoding.labels}
+
+    return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play:
+    """What is played: the agent, the file, how the model is asked."""
+
+    agent: Agent
+    answers: Answers = ()
+    model: Model | None = None
+    source: str | bytes = SOURCE
+    node: str = "f"
+    strategy: str = "grammar"
+    renderer: str = "lines/1"
+    limit: int = 3000
+    max_turns: int = 12
+    facts: NodeFacts = field(default_factory=NoHub)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    knowledge: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What came of it, and what lies on disk."""
+
+    result: AgentResult
+    events: list[Event]
+    runner: AgentRunner
+    model: Model
+    folder: TraceFolder
+    after: bytes | None
+
+    def payloads(self, kind: type[Payload]) -> list[Any]:
+        return [data for event in self.events if isinstance(data := payload(event), kind)]
+
+    @property
+    def types(self) -> list[str]:
+        return [event.type for event in self.events]
+
+
+class Theatre:
+    """A folder with a project in it, in which agents play."""
+
+    def __init__(self, folder: Path, loop: asyncio.Runner) -> None:
+        self.folder = folder
+        self.loop = loop
+        self.count = 0
+
+    def agent(self, yaml: str, **scripts: str) -> Agent:
+        """An agent of the project's own; `scripts` by name without `.pym`."""
+        self.count += 1
+        place = self.folder / f"agent-{self.count}"
+        place.mkdir()
+        (place / "agent.yaml").write_text(textwrap.dedent(yaml))
+        for name, text in scripts.items():
+            (place / f"{name}.pym").write_text(textwrap.dedent(text))
+        return load_agent(place)
+
+    def tool(self, script: str, *, grants: Sequence[str] = (), more: str = "") -> Agent:
+        """An agent with the one tool `act`."""
+        yaml = "name: own\noperation: own\ngoal: Look at {node_name}\ntools:\n"
+        yaml += f"  - {{name: act, script: act.pym, grants: [{', '.join(grants)}]}}\n"
+        return self.agent(yaml + textwrap.dedent(more), act=script)
+
+    def play(self, play: Play) -> Played:
+        """Run it. The stream must verify, and fold to the packet that the runner holds."""
+        self.count += 1
+        place = self.folder / f"play-{self.count}"
+        root = place / "project"
+        root.mkdir(parents=True)
+        source = play.source if isinstance(play.source, bytes) else play.source.encode()
+        (root / "mod.py").write_bytes(source)
+        for name, text in play.files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        base = take_base(root, project_files(root), place / "base")
+        folder = TraceFolder(root)
+        folder.create()
+        job = a_job(play.node, play.agent.definition.operation)
+        identity = Identity(RUN, job.agent_id, job.operation, job.node_id)
+        clock = ticking()
+        model = play.model or scripted(play.answers)
+        with SlotDriver(base, place / "slots").open() as workspace:
+            writer = StreamWriter.open(
+                folder.agent_stream(job.agent_id),
+                identity,
+                blobs=folder.blobs,
+                objects=folder.objects,
+                clock=clock,
+            )
+            seen: list[Event] = []
+            stage = Stage(
+                agent=play.agent,
+                model=model,
+                asking=Asking(renderer=play.renderer, strategy=play.strategy, limit=play.limit),
+                emitter=JsonlEventEmitter(writer),
+                workspace=workspace,
+                objects=folder.objects,
+                facts=play.facts,
+                findings_before=lambda path: lint_findings(base.folder, [path]),
+                findings_after=lambda path: lint_findings(workspace.tree, [path]),
+                clock=clock,
+                on_event=seen.append,
+                max_turns=play.max_turns,
+                options=play.options,
+                knowledge=play.knowledge,
+            )
+            runner = AgentRunner(job, stage)
+            with writer:
+                result = self.loop.run(runner.run())
+            after = workspace.read("mod.py")
+        assert (root / "mod.py").read_bytes() == source, "the user's file is untouched"
+        events = list(read_events(folder.agent_stream(job.agent_id)))
+        assert [event.hash for event in seen] == [event.hash for event in events]
+        assert verify_problems(folder) == []
+        assert replay(events) == runner.context.packet
+        return Played(
+            result=result, events=events, runner=runner, model=model, folder=folder, after=after
+        )
+
+
+def verify_problems(folder: TraceFolder) -> list[str]:
+    """What `trace verify` objects to, but for the run's stream, which is not played here."""
+    found = [problem for stream in verify_all(folder).streams for problem in stream.problems]
+    return [f"{p.line} {p.kind}: {p.detail}" for p in found if p.kind != "anchor"]
+
+
+def a_job(node: str, operation: str) -> Job:
+    key = node_key("mod.py", node)
+    return Job(
+        run_id=RUN,
+        agent_id=agent_id(operation, RUN, key, 1),
+        operation=operation,
+        node_id=key,
+        node_type="module" if node == "__module__" else "function",
+        node_name=node,
+        node_summary=f"def {node}()",
+        path="mod.py",
+        qualname=node,
+    )
+
+
+def scripted(answers: Answers, **capable: bool) -> ScriptedModel:
+    return ScriptedModel(
+        answers,
+        capabilities=Capabilities(
+            **{"rank": True, "grammar": True, "completions": True, **capable}
+        ),
+    )
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.Runner]:
+    """The one event loop of a test: a real model's connections live in it."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def theatre(tmp_path: Path, loop: asyncio.Runner) -> Theatre:
+    """Where agents play."""
+    return Theatre(tmp_path, loop)
+
+
+@pytest.fixture(scope="session")
+def lint() -> Agent:
+    """The built-in lint agent."""
+    return load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+
+
+@pytest.fixture(scope="session")
+def weights_cache() -> Path:
+    """The user's cache with whole weights in it; fetched the way a user fetches them."""
+    cache = UserFolders.from_environ(os.environ).cache
+    if not weights.check(cache).ok:
+        weights.pull(cache)
+    return cache
+
+
+@pytest.fixture
+def embedded(weights_cache: Path, loop: asyncio.Runner) -> Iterator[EmbeddedModel]:
+    """The real embedded model."""
+    model = EmbeddedModel(weights_cache, exact=False, limits=Limits(max_concurrency=1))
+    yield model
+    loop.run(model.aclose())

@@ -1,0 +1,287 @@
+"""The smaller parts: stop rules, recall, the pull hook, extensions, summarizers, the target."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.agents.decide import Decision
+from remora.agents.extension import checked_extensions
+from remora.agents.outcome import Tally, Watch, raw_size
+from remora.agents.pull import hub_delta, wanted_nodes
+from remora.agents.recall import MAX_LINES, raw_text, recall
+from remora.agents.summarize import ScriptSummarizer, summarizer_named
+from remora.agents.target import located, stretches
+from remora.chat import ToolCall
+from remora.errors import HostError
+from remora.memory.delta import PacketDelta, new_action
+from remora.memory.events import ToolResulted
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
+from remora.trace import Identity, StreamWriter, TraceFolder
+from tests.agents.conftest import SOURCE, Play, Theatre, a_job
+
+
+class TestWatch:
+    def turn(self, packet: DecisionPacket, summary: str, **more: Any) -> DecisionPacket:
+        action = new_action("t", {}, summary, "success")
+        return apply(packet, PacketDelta(turn=packet.turn + 1, add_action=action, **more))
+
+    def endings(self, *turns: dict[str, Any]) -> list[str | None]:
+        watch, packet, found = Watch(), DecisionPacket(), []
+        for number, turn in enumerate(turns):
+            changed = turn.pop("changed", False)
+            now = self.turn(packet, turn.pop("summary", str(number)), **turn)
+            ending = watch.after(packet, now, changed=changed)
+            found.append(ending and ending[1])
+            packet = now
+        return found
+
+    def test_the_third_of_the_same_is_too_many(self) -> None:
+        same = [{"summary": "s", "changed": True} for _ in range(3)]
+        assert self.endings(*same) == [None, None, "repeated_call"]
+
+    def test_the_fourth_idle_turn_is_too_many(self) -> None:
+        assert self.endings({}, {}, {}, {}) == [None, None, None, "no_progress"]
+
+    @pytest.mark.parametrize(
+        "progress",
+        [{"changed": True}, {"update_knowledge": {"k": 1}}, {"diagnostics": ("one",)}],
+    )
+    def test_progress_starts_the_count_anew(self, progress: dict[str, Any]) -> None:
+        turns = [{}, {}, {}, progress, {}, {}, {}, {}]
+        assert self.endings(*turns) == [None] * 7 + ["no_progress"]
+
+    def test_learning_the_same_again_is_none(self) -> None:
+        turns = [{"update_knowledge": {"k": 1}} for _ in range(5)]
+        assert self.endings(*turns)[-1] == "no_progress"
+
+    def test_two_bad_calls_in_a_row_are_too_many(self) -> None:
+        watch = Watch()
+        assert watch.bad_call() is False
+        watch.good_call()
+        assert [watch.bad_call(), watch.bad_call()] == [False, True]
+
+
+class TestTally:
+    def count(self, choice: int | None, *, asked: bool) -> Tally:
+        tally = Tally()
+        decision = Decision(
+            call=ToolCall(tool="t"), decided_by="model", scores=[], choice=choice,
+            packet_sha256="", trim=0, asked=asked,
+        )  # fmt: skip
+        tally.count(decision)
+        return tally
+
+    @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])
+    def test_only_another_than_the_first_differs(self, choice: int | None, differed: int) -> None:
+        assert self.count(choice, asked=True).differed == differed
+
+    def test_a_rule_was_not_asked(self) -> None:
+        tally = self.count(0, asked=False)
+        assert (tally.asked, tally.differed) == (0, 0)
+
+
+class TestRawSize:
+    def size(self, folder: Path, raw: Any) -> int:
+        made = TraceFolder(folder)
+        made.create()
+        path = made.agent_stream("a")
+        with StreamWriter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+            return raw_size(writer.append(ToolResulted(tool="t", raw_output=raw), turn=1))
+
+    @pytest.mark.parametrize("raw", [None, "text", {"a": [1]}, [], {"a": {"b": "blob"}}])
+    def test_it_is_the_length_of_the_json(self, tmp_path: Path, raw: Any) -> None:
+        assert self.size(tmp_path, raw) == len(msgspec.json.encode(raw))
+
+    def test_what_was_moved_away_counts_in_full(self, tmp_path: Path) -> None:
+        size = self.size(tmp_path, {"a": ["x" * 70_000, {"b": "y" * 80_000}], "c": 1})
+        assert 150_000 < size < 152_000
+
+    def test_a_forged_reference_counts_as_what_it_is(self, tmp_path: Path) -> None:
+        assert self.size(tmp_path, {"$blob": {"bytes": 10**9}}) < 100
+
+
+class TestRecall:
+    OUTPUTS = {2: "\n".join(f"line {n}" for n in range(1, 201)), 3: "only"}  # noqa: RUF012
+
+    def lines(self, ref: str, lines: list[int]) -> tuple[list[int], str]:
+        found = recall(ref, lines, self.OUTPUTS)
+        return found["excerpt"]["lines"], found["excerpt"]["text"]
+
+    def test_lines_of_an_earlier_output(self) -> None:
+        assert self.lines("turn:2", [3, 4]) == ([3, 4], "line 3\nline 4")
+
+    def test_a_range_is_bounded(self) -> None:
+        span, text = self.lines("turn:2", [1, 200])
+        assert span == [1, MAX_LINES]
+        assert text.count("\n") == MAX_LINES - 1
+
+    @given(st.lists(st.integers(-(10**9), 10**9), max_size=4))
+    def test_any_range_shows_something(self, lines: list[int]) -> None:
+        (first, last), text = self.lines("turn:2", lines)
+        assert 1 <= first <= last
+        assert text.split("\n")[0] == f"line {first}"
+
+    def test_one_line_alone(self) -> None:
+        assert self.lines("turn:3", [1, 9])[1] == "only"
+
+    @pytest.mark.parametrize("ref", ["turn:9", "", "2", "turn:", "turn:-1", "turn:²"])
+    def test_what_is_not_there(self, ref: str) -> None:
+        if ref == "2":  # the bare number is understood
+            assert self.lines(ref, [1, 1]) == ([1, 1], "line 1")
+            return
+        with pytest.raises(HostError, match="there is turn:2, turn:3"):
+            recall(ref, [1, 2], self.OUTPUTS)
+
+    def test_a_result_reads_as_indented_json(self) -> None:
+        assert raw_text({"a": ["é"]}) == '{\n "a": [\n  "é"\n ]\n}'
+        assert raw_text("as it is") == "as it is"
+
+    def test_an_agent_uses_it(self, theatre: Theatre) -> None:
+        played = theatre.play(
+            Play(
+                agent=theatre.tool('"first\\nsecond"'),
+                answers=[
+                    '{"tool":"act","args":{}}',
+                    '{"tool":"recall","args":{"ref":"turn:1","lines":[2,2]}}',
+                    '{"tool":"submit_result","args":{}}',
+                ],
+            )
+        )
+        excerpt = played.runner.context.packet.excerpt
+        assert excerpt is not None
+        assert (excerpt.ref, excerpt.lines, excerpt.text) == ("turn:1", (2, 2), "second")
+
+
+class TestPull:
+    def test_the_target_comes_first_then_the_newest(self) -> None:
+        packet = apply(
+            DecisionPacket(node_id="node:a.py:f"),
+            PacketDelta(
+                turn=1,
+                update_knowledge={"callers": "node:c.py:h node:d.py:i"},
+                add_action=new_action("t", {"node": "node:b.py:g"}, "", "success"),
+            ),
+        )
+        assert wanted_nodes(packet) == [
+            "node:a.py:f", "node:b.py:g", "node:c.py:h", "node:d.py:i",
+        ]  # fmt: skip
+
+    def test_there_are_five_at_most(self) -> None:
+        many = {f"k{n}": f"node:m.py:f{n}" for n in range(9)}
+        packet = apply(DecisionPacket(node_id="node:a.py:f"), PacketDelta(update_knowledge=many))
+        assert wanted_nodes(packet) == [
+            "node:a.py:f", *(f"node:m.py:f{n}" for n in (8, 7, 6, 5)),
+        ]  # fmt: skip
+
+    def test_times_go_to_a_place_of_their_own(self) -> None:
+        delta = hub_delta({"n": {"signature": "s", "last_updated": "2026"}, "m": {"x": 1}})
+        assert delta.hub_context == {"n": {"signature": "s"}, "m": {"x": 1}}
+        assert delta.hub_freshness == {"n": "2026"}
+
+
+class TestExtensions:
+    SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}  # noqa: RUF012
+
+    def test_what_fits_stays(self) -> None:
+        delta = PacketDelta(extensions={"n": 1})
+        assert checked_extensions(delta, {}, self.SCHEMA) is delta
+
+    def test_what_does_not_is_dropped_with_an_error(self) -> None:
+        delta = checked_extensions(PacketDelta(extensions={"n": "x"}), {}, self.SCHEMA)
+        assert delta.extensions is msgspec.UNSET
+        assert delta.set_error == "extensions: 'x' is not of type 'integer'"
+
+    def test_the_merged_whole_counts(self) -> None:
+        schema = {"required": ["n"], "maxProperties": 2}
+        assert checked_extensions(PacketDelta(extensions={"m": 1}), {"n": 1}, schema).set_error is (
+            msgspec.UNSET
+        )
+        gone = checked_extensions(PacketDelta(extensions={"n": None}), {"n": 1}, schema)
+        assert gone.set_error == "extensions: 'n' is a required property"
+
+    def test_without_a_schema_there_are_none(self) -> None:
+        delta = checked_extensions(PacketDelta(extensions={"n": 1}), {}, None)
+        assert delta.set_error == "extensions: the agent declares no packet_extension"
+
+    @pytest.mark.parametrize(
+        "schema", [{"$ref": "#"}, {"$ref": "#/gone"}, {"properties": {"n": {"pattern": "("}}}]
+    )
+    def test_a_schema_that_breaks_is_an_error_too(self, schema: dict[str, Any]) -> None:
+        delta = checked_extensions(PacketDelta(extensions={"n": "x"}), {}, schema)
+        assert "cannot be held against them" in str(delta.set_error)
+
+
+class TestSummarizers:
+    def script(self, folder: Path, text: str) -> ScriptSummarizer:
+        (folder / "s.pym").write_text(text)
+        made = summarizer_named("s.pym", "act", folder)
+        assert isinstance(made, ScriptSummarizer)
+        return made
+
+    def test_a_users_own_speaks(self, tmp_path: Path) -> None:
+        own = self.script(
+            tmp_path,
+            'from remora.pym import Input\nraw: list = Input("raw")\n'
+            '{"summary": f"{len(raw)} things", "knowledge": {"things": len(raw)}}',
+        )
+        assert own.summarize([1, 2]) == "2 things"
+        assert own.extract_knowledge([1, 2]) == {"things": 2}
+
+    @pytest.mark.parametrize("text", ["1 / 0", "7", '{"summary": 7, "knowledge": []}'])
+    def test_where_it_fails_the_default_speaks(self, tmp_path: Path, text: str) -> None:
+        own = self.script(tmp_path, text)
+        assert own.summarize("raw") == "Executed act"
+        assert isinstance(own.extract_knowledge("raw"), dict)
+
+    def test_the_named_ones(self, tmp_path: Path) -> None:
+        assert isinstance(summarizer_named("tool", "t", tmp_path), ToolSidePassthrough)
+        assert isinstance(summarizer_named("linter", "t", tmp_path), LinterSummarizer)
+
+    def test_it_is_used_where_the_tool_is_silent(self, theatre: Theatre) -> None:
+        agent = theatre.agent(
+            "name: own\noperation: own\ngoal: go\n"
+            "tools: [{name: act, script: act.pym, summarizer: say.pym}]\n",
+            act="[1, 2, 3]",
+            say="""
+                from remora.pym import Input
+                raw: list = Input("raw")
+                {"summary": f"saw {len(raw)}", "knowledge": {"seen": raw}}""",
+        )
+        played = theatre.play(
+            Play(
+                agent=agent,
+                answers=['{"tool":"act","args":{}}', '{"tool":"submit_result","args":{}}'],
+            )
+        )
+        packet = played.runner.context.packet
+        assert packet.recent_actions[0].summary == "saw 3"
+        assert packet.knowledge["seen"].value == [1, 2, 3]
+
+
+class TestTarget:
+    def test_it_moves_with_its_lines(self) -> None:
+        job = a_job("f", "own")
+        before = located(job, SOURCE.encode(), None)
+        after = located(job, b"# new\n" + SOURCE.encode(), before)
+        assert (before["first"], before["last"], before["own"]) == (4, 6, [[4, 6]])
+        assert (after["first"], after["last"]) == (5, 7)
+
+    @pytest.mark.parametrize("source", [None, b"def f(:\n", b"def g(): pass\n"])
+    def test_where_it_is_not_to_be_found_it_stays(self, source: bytes | None) -> None:
+        job = a_job("f", "own")
+        before = located(job, SOURCE.encode(), None)
+        assert located(job, source, before) == before
+        assert located(job, source, None)["own"] == []
+
+    @given(st.sets(st.integers(1, 60)))
+    def test_stretches_are_the_lines(self, lines: set[int]) -> None:
+        spans = stretches(frozenset(lines))
+        assert {n for first, last in spans for n in range(first, last + 1)} == lines
+        assert all(a[1] + 1 < b[0] for a, b in itertools.pairwise(spans))
