@@ -14,7 +14,7 @@ from remora.agents.agent import agent_named
 from remora.agents.decide import Asking, strategy_for
 from remora.agents.pull import NoHub
 from remora.config import Config, UserFolders, api_key, load_config
-from remora.errors import NotFound, UsageError
+from remora.errors import ConfigError, NotFound, UsageError
 from remora.files import IgnoreRules, find_root, project_files
 from remora.models import Model
 from remora.models.provider import Status, open_model, status
@@ -80,6 +80,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     """The project around the given targets. Raises UsageError, ConfigError, ScriptError."""
     root = caller.find_root(paths)
     config = open_config(caller, root)
+    _refuse_missing(config)
     name = root_name(root)
     return Project(
         root=root,
@@ -90,6 +91,22 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         state=caller.folders.state / "roots" / name,
         install_key=install_key(caller.folders.state),
     )
+
+
+def _refuse_missing(config: Config) -> None:
+    """A setting that this version cannot keep is an error, never silently something else."""
+    missing = {
+        "escalation.enabled": config.escalation.enabled,
+        "hub.enabled: true": config.hub.enabled is True,
+        "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
+        "workspace.driver: overlay": config.workspace.driver == "overlay",
+        "workspace.require_isolation": config.workspace.require_isolation > 0,
+    }
+    for key, wanted in missing.items():
+        if wanted:
+            raise ConfigError(
+                f"{key} asks for what this version does not have", hint="leave it at its default"
+            )
 
 
 def connect_model(caller: Caller, config: Config) -> Model:

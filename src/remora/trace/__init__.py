@@ -3,6 +3,7 @@
 from remora.trace.chain import Clock, Durability, Identity, utc_now
 from remora.trace.emit import EventEmitter, JsonlEventEmitter, NullEventEmitter, TeeEmitter
 from remora.trace.folder import TraceFolder
+from remora.trace.global_log import GlobalLog
 from remora.trace.objects import ObjectStore
 from remora.trace.reader import (
     StreamInfo,
@@ -21,6 +22,7 @@ __all__ = [
     "Durability",
     "EventEmitter",
     "FileAt",
+    "GlobalLog",
     "Identity",
     "JsonlEventEmitter",
     "LlmConversationLogger",
