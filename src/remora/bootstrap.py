@@ -170,7 +170,9 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     try:
         paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
         selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
-        source = read_modules(base.folder, _included(base.files, config.exclude), selection)
+        # a file that could not be copied is looked for all the same, so that it is told of
+        looked_for = sorted({*base.files, *_left_out(project.root, files.paths)})
+        source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
         if wish.changed is not None:
             changed = changed_nodes(project.root, wish.changed or "HEAD", source)
             selection = Selection(
@@ -277,6 +279,11 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     if not absolute.exists():
         raise UsageError(f"{path} does not exist", hint="name a file or folder of the project")
     return absolute.relative_to(root).as_posix()
+
+
+def _left_out(root: Path, paths: Iterable[str]) -> list[str]:
+    """Files that are there; links have no place in a base."""
+    return [path for path in paths if (root / path).is_file() and not (root / path).is_symlink()]
 
 
 def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:

@@ -100,7 +100,7 @@ async def execute(run: Run) -> None:
     project = run.project
     project.trace.create()
     _keep_base(run)
-    with opened_run(project, run.run_id) as stream:
+    with opened_run(project, run.run_id, run.clock) as stream:
         if run.base.commit is not None:  # before run_start names it
             pin_commit(project.root, run.run_id, run.base.commit)
         stream.append(signed(_start(run), project.install_key))

@@ -121,6 +121,8 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
         return Unreadable(path=shown, detail="its name is not UTF-8")
     try:
         return parse_module(path, (tree / path).read_bytes())
+    except FileNotFoundError:  # it is in the project, and could not be copied from there
+        return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))
 
@@ -178,9 +180,10 @@ def _asked(agent: Agent, node: Node, findings: int) -> bool:
     if agent.needs is None:
         return False
     facts = {**msgspec.to_builtins(node), "findings": findings}
-    run = agent.needs.run({"node": facts}, {}, limits=Limits(), clock=EPOCH, seed=0)
+    given = {"node": facts} if any(spec.name == "node" for spec in agent.needs.inputs) else {}
+    run = agent.needs.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
     if run.error is not None:
-        raise HostError(f"{agent.definition.needs}: {run.error.message}")
+        raise HostError(f"{agent.folder.name}: {run.error.message}")
     return bool(run.value)
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.trust import remember_head
-from remora.trace import Identity, StreamWriter
+from remora.trace import Clock, Identity, StreamWriter, utc_now
 
 
 class RunStream:
@@ -31,7 +31,7 @@ class RunStream:
 
 
 @contextmanager
-def opened_run(project: Project, run_id: str) -> Iterator[RunStream]:
+def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
     """The run's stream with this process as its only writer. Raises StreamLocked otherwise."""
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     writer = StreamWriter.open(
@@ -39,6 +39,7 @@ def opened_run(project: Project, run_id: str) -> Iterator[RunStream]:
         identity,
         blobs=project.trace.blobs,
         objects=project.trace.objects,
+        clock=clock,
     )
     try:
         yield RunStream(project, run_id, writer)

@@ -1,0 +1,198 @@
+"""A user with a home and a project, who analyzes it with a model that follows a script."""
+
+import asyncio
+import dataclasses
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from remora.agents import AgentResult, Job
+from remora.bootstrap import Caller, Prepared, Wish, carry_out, open_project, prepare, utc_now
+from remora.chat import ToolCall
+from remora.errors import ModelError
+from remora.ids import agent_id
+from remora.memory.events import Event, Payload, payload
+from remora.models import Model, Request
+from remora.models.scripted import ScriptedModel
+from remora.runs.plan import Plan
+from remora.runs.project import Project
+from remora.runs.results import JobView, RunView, read_run
+from remora.trace import read_events
+from remora.trace.verify import verify_all
+
+GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+CLEAN = "def fine():\n    return 1\n"
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
+CHOICE = "def guarded(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n"
+RULES = 'lint.select = ["F", "B904", "E722"]\n'
+Answer = str | ToolCall | Mapping[str, float] | ModelError
+
+
+def first(request: Request) -> Mapping[str, float]:
+    """The first candidate, without a doubt."""
+    return {letter: 0.0 if letter == "A" else -9.0 for letter in request.decoding.labels}
+
+
+def last(request: Request) -> Mapping[str, float]:
+    """The last candidate: as a rule, to submit."""
+    labels = request.decoding.labels
+    return {letter: 0.0 if letter == labels[-1] else -9.0 for letter in labels}
+
+
+class Watching:
+    """Notes what a run tells as it goes."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.events: list[Event] = []
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        self.told.append(("planned", run_id))
+
+    def began(self, job: Job) -> None:
+        self.told.append(("began", job.agent_id))
+
+    def event(self, job: Job, event: Event) -> None:
+        assert event.agent_id == job.agent_id
+        self.events.append(event)
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        self.told.append(("ended", job.agent_id))
+
+
+class Desk:
+    """One user's home, and one project."""
+
+    def __init__(self, folder: Path, name: str = "project") -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.root = folder / name
+        self.root.mkdir(parents=True)
+        self.watching = Watching()
+
+    # the project
+
+    def write(self, files: Mapping[str, str | bytes | None]) -> None:
+        for path, content in files.items():
+            place = self.root / path
+            if content is None:
+                place.unlink()
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            [*GIT, *words], cwd=self.root, capture_output=True, check=True, text=True
+        )
+        return done.stdout.strip()
+
+    def commit(self) -> None:
+        """Put everything under version control."""
+        if not (self.root / ".git").exists():
+            self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "state")
+
+    def tree(self) -> dict[str, bytes]:
+        """The user's files, without version control and recordings."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file() and path.relative_to(self.root).parts[0] not in (".git", ".agentfs")
+        }
+
+    # what the user does
+
+    def caller(self, **flags: Any) -> Caller:
+        return Caller(
+            environ={"HOME": str(self.home)}, folder=self.root, root=self.root, flags=flags
+        )
+
+    @property
+    def project(self) -> Project:
+        return open_project(self.caller())
+
+    def prepare(self, wish: Wish = Wish(), **flags: Any) -> Prepared:  # noqa: B008
+        return prepare(self.caller(**flags), wish)
+
+    def plan(self, wish: Wish = Wish(), **flags: Any) -> Plan:  # noqa: B008
+        prepared = self.prepare(wish, **flags)
+        prepared.close()
+        return prepared.plan
+
+    def analyze(
+        self,
+        answers: Iterable[Answer] | Callable[[Request], Answer] = first,
+        *,
+        wish: Wish = Wish(concurrency=2),  # noqa: B008
+        model: Model | None = None,
+        run_id: str | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> str:
+        """Analyze, and look that nothing of the user's was touched; the run's id."""
+        before = self.tree()
+        prepared = self.prepare(wish)
+        if run_id is not None:
+            prepared = renamed(prepared, run_id)
+        model = model or ScriptedModel(answers if callable(answers) else list(answers))
+        try:
+            asyncio.run(carry_out(prepared, model, wish, self.watching, clock))
+        finally:
+            prepared.close()
+        assert self.tree() == before, "nothing is touched before it is accepted"
+        return prepared.run_id
+
+    # what is on record
+
+    def view(self, run_id: str) -> RunView:
+        return read_run(self.project, run_id)
+
+    def job(self, run_id: str, name: str) -> JobView:
+        (found,) = [job for job in self.view(run_id).jobs if job.node_id.endswith(f":{name}")]
+        return found
+
+    def run_events(self, run_id: str) -> list[Event]:
+        return list(read_events(self.project.trace.run_stream(run_id)))
+
+    def payloads(self, run_id: str, kind: type[Payload]) -> list[Any]:
+        return [p for event in self.run_events(run_id) if isinstance(p := payload(event), kind)]
+
+    def problems(self) -> list[str]:
+        """What `trace verify --all` objects to."""
+        found = [p for stream in verify_all(self.project.trace).streams for p in stream.problems]
+        return [f"{p.line} {p.kind}: {p.detail}" for p in found]
+
+
+def renamed(prepared: Prepared, run_id: str) -> Prepared:
+    """The same plan under an id that is known beforehand."""
+    jobs = tuple(
+        replace(job, run_id=run_id, agent_id=agent_id(job.operation, run_id, job.node_id, 1))
+        for job in prepared.plan.jobs
+    )
+    plan = replace(prepared.plan, jobs=jobs)
+    return dataclasses.replace(prepared, run_id=run_id, plan=plan)
+
+
+def ticking() -> Callable[[], datetime]:
+    """A clock that goes on by one second each time it is read."""
+    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+    def clock() -> datetime:
+        nonlocal now
+        now += timedelta(seconds=1)
+        return now
+
+    return clock
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A user at an empty project."""
+    return Desk(tmp_path)
