@@ -39,7 +39,9 @@ def _payload(number: int) -> tuple[ToolResulted, PacketDelta]:
 
 
 def _identity() -> Identity:
-    return Identity("20260101-000000-abcdef", "lint-0123456789ab", "lint", "node:shop/orders.py:total")
+    return Identity(
+        "20260101-000000-abcdef", "lint-0123456789ab", "lint", "node:shop/orders.py:total"
+    )
 
 
 def _remora() -> float:

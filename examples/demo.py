@@ -13,7 +13,16 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PLACE = HERE.parent / ".demo"
 REMORA = [sys.executable, "-m", "remora"]
-RUFF = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "json", "--exit-zero"]
+RUFF = [
+    sys.executable,
+    "-m",
+    "ruff",
+    "check",
+    "--no-cache",
+    "--output-format",
+    "json",
+    "--exit-zero",
+]
 
 
 def main() -> None:
@@ -31,7 +40,9 @@ def main() -> None:
     print(f"ruff --fix alone leaves {len(alone)}: {codes(alone)}")
 
     title("2. One agent for each node that needs work")
-    analyzed = run_remora(shop, "analyze", target, "-o", "lint", "--seed", "7", allowed=(0, 1))
+    analyzed = run_remora(
+        shop, "analyze", target, "-o", "lint", "--unsafe-fixes", "--seed", "7", allowed=(0, 1)
+    )
     report = document(shop, "show", "last")
     if analyzed not in (0, 1):
         sys.exit(analyzed)
@@ -162,7 +173,9 @@ def show_decisions(report: dict[str, Any]) -> None:
 
 def imports(shop: Path) -> None:
     code = "import pkgutil, importlib, shop; "
-    code += "[importlib.import_module(m.name) for m in pkgutil.iter_modules(shop.__path__, 'shop.')]"
+    code += (
+        "[importlib.import_module(m.name) for m in pkgutil.iter_modules(shop.__path__, 'shop.')]"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=shop / "src", check=False)
     if done.returncode:
         sys.exit("the accepted tree does not import")

@@ -1,4 +1,4 @@
-"""The `lines/1` rendering: a packet as short plain lines, about a sixth of its JSON's tokens."""
+"""The `lines/1` rendering: a packet as short plain lines, in fewer tokens than its JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
