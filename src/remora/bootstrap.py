@@ -23,7 +23,7 @@ from remora.runs.execute import LocalEngine, Run, Watcher, execute
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project, root_name
 from remora.runs.trust import install_key
-from remora.trace import TraceFolder, utc_now
+from remora.trace import GlobalLog, TraceFolder, utc_now
 from remora.workspaces import Base, SlotDriver, take_base
 
 EMBEDDED_LIMIT = 600
@@ -149,6 +149,7 @@ class Prepared:
     plan: Plan
     base: Base
     agents: tuple[Agent, ...]
+    events_file: Path
 
     def close(self) -> None:
         """Remove the frozen copy."""
@@ -182,7 +183,14 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     except BaseException:
         _remove(base.folder)
         raise
-    return Prepared(project=project, run_id=run_id, plan=plan, base=base, agents=agents)
+    return Prepared(
+        project=project,
+        run_id=run_id,
+        plan=plan,
+        base=base,
+        agents=agents,
+        events_file=caller.folders.cache / "events.jsonl",
+    )
 
 
 def _agents(project: Project, operations: Sequence[str]) -> tuple[Agent, ...]:
@@ -222,6 +230,9 @@ async def carry_out(
         options={"unsafe_fixes": wish.unsafe_fixes},
         settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
         watcher=watcher,
+        listeners=(GlobalLog(prepared.events_file),)
+        if project.config.runner.memory.global_events
+        else (),
     )
     await execute(run)
 

@@ -1,5 +1,6 @@
 """The summarizers that `agent.yaml` can name, a user's own `.pym` among them."""
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,18 @@ def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
     if name == "default":
         return DefaultSummarizer(tool)
     return ScriptSummarizer(load(folder / name), tool)
+
+
+def summarizers_in(
+    mode: str, named: Mapping[str, Summarizer], tools: Iterable[str]
+) -> dict[str, Summarizer]:
+    """Who speaks, by tool, for results that do not speak for themselves.
+
+    `tool_specific`: who the definition names; `tool_side`: nobody but the tool; `default`: the
+    default for all.
+    """
+    if mode == "tool_specific":
+        return dict(named)
+    if mode == "tool_side":
+        return {tool: ToolSidePassthrough() for tool in tools}
+    return {}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import msgspec
 from remora.agents import Agent, AgentResult, AgentRunner, Job, Stage
 from remora.agents.decide import Asking
 from remora.agents.pull import NodeFacts
+from remora.agents.summarize import summarizers_in
 from remora.errors import RemoraError
 from remora.ids import spell_path
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
@@ -20,7 +21,7 @@ from remora.runs.project import Project
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import signed
 from remora.tools.lint import lint_findings
-from remora.trace import Identity, JsonlEventEmitter, StreamWriter
+from remora.trace import EventEmitter, Identity, JsonlEventEmitter, StreamWriter, TeeEmitter
 from remora.workspaces import Base, SlotDriver, Workspace, pin_commit
 
 Work = Callable[[Job], Awaitable[None]]
@@ -89,6 +90,7 @@ class Run:
     options: Mapping[str, Any]
     settings: Mapping[str, Any]
     watcher: Watcher
+    listeners: tuple[Callable[[Event], object], ...] = ()
 
 
 async def execute(run: Run) -> None:
@@ -157,18 +159,17 @@ async def _run_agent(run: Run, job: Job, workspace: Workspace) -> AgentResult:
         durability=project.config.runner.memory.durability,
         clock=run.clock,
     )
+    emitter = TeeEmitter(JsonlEventEmitter(writer), *run.listeners)
     try:
-        runner = AgentRunner(job, _stage(run, agent, job, workspace, JsonlEventEmitter(writer)))
-        return await runner.run()
+        return await AgentRunner(job, _stage(run, agent, job, workspace, emitter)).run()
     finally:
         writer.close()
 
 
-def _stage(
-    run: Run, agent: Agent, job: Job, workspace: Workspace, emitter: JsonlEventEmitter
-) -> Stage:
+def _stage(run: Run, agent: Agent, job: Job, workspace: Workspace, emitter: EventEmitter) -> Stage:
+    mode = run.project.config.runner.memory.summarizer_mode
     return Stage(
-        agent=agent,
+        agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=run.model,
         asking=run.asking(agent),
         emitter=emitter,
