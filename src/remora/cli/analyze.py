@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from remora.bootstrap import (
     too_many,
 )
 from remora.cli.options import PATH, Options, command
-from remora.cli.output import count, emit, note, plain
+from remora.cli.output import count, emit, note
+from remora.cli.planned import by_file, estimate, plan_lines, shape
 from remora.cli.progress import Count, watching
 from remora.cli.session import again, caller_of, complete
-from remora.cli.summary import job_lines, run_lines, totals_line, unreadable_lines
-from remora.errors import NotFound, UsageError
+from remora.cli.summary import run_lines
+from remora.errors import DiskError, NotFound, UsageError
 from remora.models import Model
-from remora.runs.plan import Plan
 from remora.runs.results import read_run, run_document
 from remora.runs.shown import plan_document
 from remora.trace import utc_now
@@ -93,12 +92,15 @@ def _analyze(
     if asked["dry_run"] or not plan.jobs:
         return _only_plan(options, prepared, asked["model"])
     if too_many(plan, wish):
+        for line in by_file(plan):
+            note(options, line)
         raise UsageError(
-            f"{_shape(plan)}: more than are run unasked",
+            f"{shape(plan)}, {estimate(plan)}: more than are run unasked",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
     model = connect_model(caller, prepared.project.config)
-    note(options, f"run {prepared.run_id}: {_shape(plan)}, model {model.name}")
+    _make_records(prepared)
+    note(options, f"run {prepared.run_id}: {shape(plan)}, model {model.name}")
     with watching(options) as watcher:
         in_time = _run(prepared, model, wish, watcher, asked["max_time"])
     if plan.findings:
@@ -156,33 +158,19 @@ def _only_plan(options: Options, prepared: Prepared, model: str | None) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
-    emit(options, document, _plan_lines(options, prepared, document))
+    emit(options, document, plan_lines(prepared, document))
     return 0
 
 
-def _plan_lines(options: Options, prepared: Prepared, document: dict[str, Any]) -> Iterator[str]:
-    plan = prepared.plan
-    yield from job_lines(document["jobs"])
-    if plan.jobs:
-        yield f"\n{_shape(plan)}; {count(plan.skipped, 'node')} need no work"
-    elif plan.nodes:
-        yield f"nothing to do: {totals_line(document['totals'])}"
-    else:
-        yield f"nothing to do: no Python code in {plain(str(prepared.project.root))}"
-    yield from unreadable_lines(document["totals"])
-    if plan.jobs:
-        yield f"nothing was run; `{again(options, prepared.project.root, 'analyze')}` does it"
-
-
-def _shape(plan: Plan) -> str:
-    """`340 jobs (lint 340) on 1,200 findings in 42 files`."""
-    operations: dict[str, int] = {}
-    for job in plan.jobs:
-        operations[job.operation] = operations.get(job.operation, 0) + 1
-    named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
-    files = len({job.path for job in plan.jobs})
-    findings = f", {count(plan.findings, 'finding')}" if plan.findings else ""
-    return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
+def _make_records(prepared: Prepared) -> None:
+    """The folder for the streams, before anything else is begun."""
+    try:
+        prepared.project.trace.create()
+    except DiskError as error:
+        raise DiskError(
+            error.message,
+            hint="runs are recorded in the project's root: make it writable, or work on a copy",
+        ) from error
 
 
 def _wish(asked: dict[str, Any]) -> Wish:

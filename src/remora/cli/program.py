@@ -64,9 +64,11 @@ def run(args: Sequence[str]) -> int:
 
 def _misused(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
-    if message.startswith("Usage:"):  # nothing was said: click answers with the help
-        click.echo(message, err=True)
-        return error.exit_code
+    if message.startswith("Usage:"):  # a group alone: click answers with its help
+        if "--json" not in args:
+            click.echo(message, err=True)
+            return error.exit_code
+        message = "a command is missing"
     hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
     return _told(args, error.exit_code, "usage_error", message, hint)
 

@@ -51,11 +51,15 @@ def job_lines(jobs: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def totals_line(totals: Mapping[str, Any]) -> str:
-    """`12 jobs: 9 submitted, 2 no_change, 1 failed; 30 needed no work`."""
+    """`12 jobs: 9 submitted, 2 no_change, 1 failed; 30 nodes with nothing to do`."""
     parts = [f"{totals[status]:,} {coloured(status)}" for status in STATUSES if totals[status]]
     text = count(totals["jobs"], "job") + (": " + ", ".join(parts) if parts else "")
-    skipped = totals["skipped"]
-    return text + (f"; {skipped:,} {'node' if skipped == 1 else 'nodes'} needed no work")
+    return f"{text}; {needless(totals['skipped'])}"
+
+
+def needless(skipped: int) -> str:
+    """How many pairs of node and operation were left out."""
+    return f"{count(skipped, 'node')} with nothing to do"
 
 
 def unreadable_lines(totals: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,200 @@
+"""`remora` as its users have it: a process, with folders of its own for configuration and cache."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.config import UserFolders
+from remora.models import weights
+
+MODULE = '''"""Reads settings."""
+import os
+import sys
+
+
+def read(path):
+    """The settings in a file."""
+    try:
+        return open(path).read()
+    except:
+        return ""
+
+
+def fine(a):
+    return a
+'''
+"""Three findings: two unused imports, which a rule removes, and a bare except, a choice."""
+SETTINGS = '[tool.ruff.lint]\nselect = ["E", "F"]\n'
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """What `--json` printed: one document and nothing else."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, str]:
+        """The error in that document, told on stderr too, never as a traceback."""
+        found: dict[str, str] = self.document["error"]
+        assert set(found) == {"code", "message", "hint"}
+        assert "error: " in self.err
+        assert "Traceback" not in self.err
+        return found
+
+
+@dataclass(frozen=True)
+class Remora:
+    """A user: a home, an environment."""
+
+    home: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All that the process gets."""
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home / "config"),
+            "XDG_CACHE_HOME": str(self.home / "cache"),
+            "XDG_STATE_HOME": str(self.home / "state"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            **self.environ,
+        }
+
+    def start(self, *args: str | Path, cwd: Path) -> "subprocess.Popen[str]":
+        """Begin a command, in a session of its own and open to signals."""
+        return subprocess.Popen(
+            command(args),
+            cwd=cwd,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def __call__(self, *args: str | Path, cwd: Path) -> Done:
+        """Run a command to its end."""
+        process = self.start(*args, cwd=cwd)
+        out, err = process.communicate(timeout=50)
+        return Done(process.returncode, out, err)
+
+
+def command(args: tuple[str | Path, ...]) -> list[str]:
+    return [sys.executable, "-m", "remora", *map(str, args)]
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file of the user's, without Remora's and git's own."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {".git", ".agentfs"} & set(path.relative_to(folder).parts)
+    }
+
+
+def lint_project(folder: Path) -> Path:
+    """A repository with one commit and three findings."""
+    write(folder, {"src/settings.py": MODULE, "pyproject.toml": SETTINGS})
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "start")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder with the real weights, pulled once into the cache of whoever runs the tests."""
+    cache = UserFolders.from_environ(os.environ).cache
+    if not weights.check(cache).ok:
+        weights.pull(cache)
+    return weights.weights_path(cache).parent
+
+
+def user(home: Path, models: Path) -> Remora:
+    """A new user who has the weights."""
+    cache = home / "cache" / "remora"
+    cache.mkdir(parents=True)
+    (cache / "models").symlink_to(models)
+    return Remora(home)
+
+
+@pytest.fixture
+def remora(tmp_path: Path, models: Path) -> Remora:
+    return user(tmp_path / "home", models)
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> Remora:
+    """A user without the weights."""
+    (tmp_path / "home").mkdir()
+    return Remora(tmp_path / "home")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return lint_project(tmp_path / "project")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A project in which `analyze` ran once with the real embedded model."""
+
+    remora: Remora
+    root: Path
+    before: dict[str, bytes]
+    analyzed: Done
+
+    def __call__(self, *args: str) -> Done:
+        return self.remora(*args, cwd=self.root)
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The job in which the model had a choice."""
+        jobs: list[dict[str, Any]] = self.analyzed.document["jobs"]
+        return next(job for job in jobs if job["node_id"].endswith(":read"))
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
+    """Only for tests that read."""
+    folder = tmp_path_factory.mktemp("ran")
+    (folder / "project").mkdir()
+    root = lint_project(folder / "project")
+    remora = user(folder / "home", models)
+    before = tree(root)
+    return Ran(remora, root, before, remora("analyze", "src", "--json", cwd=root))

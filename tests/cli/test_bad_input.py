@@ -1,0 +1,259 @@
+"""Whatever is wrong is told with what to do next and the right exit code; nothing is changed."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SETTINGS, Ran, Remora, command, tree, write
+
+AGENT = """\
+name: own
+operation: own
+goal: Look at {node_name}
+tools: [{name: look, script: look.pym, description: Looks.}]
+"""
+LOOK = '"""Looks."""\n\n1\n'
+
+
+def test_a_broken_configuration_names_line_and_column(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "runner:\n  max_turns: [1\n"})
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 2
+    assert done.error["code"] == "config_error"
+    assert f"{project}/remora.yaml:3:1: " in done.error["message"]
+
+
+def test_an_unknown_key_names_the_nearest(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "runner:\n  max_turn: 3\n"})
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 2
+    assert "remora.yaml:2:3" in done.error["message"]
+    assert "runner.max_turns" in done.error["message"]
+
+
+def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "model: {base_url: 'http://models.test/v1'}\n"})
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 2
+    assert "config.yaml" in done.error["hint"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("analyze", "-o", "lnt"),
+        ("analyze", "nowhere"),
+        ("analyze", "src", "nowhere"),
+        ("analyze", "src", ".."),
+        ("analyze", "--node", "zzz*"),
+        ("analyze", "--changed=zzz"),
+        ("analyze", "--engine", "ray"),
+        ("analyze", "--max-nodes", "0"),
+        ("analyze", "--model", "ftp://models.test"),
+        ("analyze", "--model", "no-such-model"),
+        ("analyze", "--concurrency", "many"),
+        ("analyze", "--no-such-option"),
+        ("analyse",),
+        ("trace",),
+        ("trace", "shw"),
+        ("show",),
+        ("schema", "node"),
+        ("--config", "nowhere.yaml", "runs"),
+        ("--root", "nowhere", "runs"),
+    ],
+)
+def test_wrong_usage_exits_with_2(poor: Remora, project: Path, args: tuple[str, ...]) -> None:
+    before = tree(project)
+    done = poor("--json", *args, cwd=project)
+    assert done.code == 2
+    assert done.error["message"]
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("show", "nope"),
+        ("diff", "last", "raed"),
+        ("accept", "last", "raed"),
+        ("trace", "show", "lint-ffffffffffff"),
+        ("trace", "packet", "lint-ffffffffffff"),
+        ("agents", "show", "lnit"),
+    ],
+)
+def test_an_unknown_name_exits_with_1_and_a_hint(ran: Ran, args: tuple[str, ...]) -> None:
+    done = ran(*args, "--json")
+    assert done.code == 1
+    assert done.error["code"] == "not_found"
+    assert done.error["hint"]
+
+
+def test_the_nearest_node_is_told(ran: Ran) -> None:
+    assert "src/settings.py:read" in ran("diff", "last", "raed", "--json").error["hint"]
+
+
+def test_a_beginning_that_several_have_is_not_guessed(ran: Ran) -> None:
+    done = ran("trace", "show", "lint-", "--json")
+    assert done.code == 2
+    assert ran.job["agent_id"] in done.error["hint"]
+
+
+def test_accept_of_nothing_lists_what_waits(ran: Ran) -> None:
+    done = ran("accept", "last", "--json")
+    assert done.code == 2
+    assert "src/settings.py:read" in done.error["hint"]
+
+
+def test_a_run_of_another_installation_is_not_trusted(ran: Ran, tmp_path: Path) -> None:
+    home = tmp_path / "other"
+    home.mkdir()
+    other = Remora(home)
+    assert other("show", "last", cwd=ran.root).code == 0
+    done = other("reject", "last", "--all", "--json", cwd=ran.root)
+    assert done.code == 2
+    assert "--trust-run" in done.error["hint"]
+
+
+def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_path: Path) -> None:
+    odd = write(
+        tmp_path / "odd",
+        {"broken.py": "def f(:\n", "odd.py": b"x = '\xff\xfe'\n", "fine.py": "import os\n"},
+    )
+    done = poor("analyze", "--dry-run", "--json", cwd=odd)
+    assert done.code == 0
+    unreadable = done.document["totals"]["unreadable"]
+    assert {file["path"] for file in unreadable} == {"broken.py", "odd.py"}
+    assert all(file["detail"] for file in unreadable)
+    assert [job["node_id"] for job in done.document["jobs"]] == ["node:fine.py:__module__"]
+
+
+def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = poor("analyze", cwd=empty)
+    assert done.code == 0
+    assert "nothing to do: no Python code" in done.out
+    assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
+
+
+def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
+    clean = write(tmp_path / "clean", {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS})
+    done = poor("analyze", "--json", cwd=clean)
+    assert done.code == 0
+    assert done.document["totals"]["skipped"] == 1
+
+
+def test_missing_weights_name_the_command_that_fetches_them(poor: Remora, project: Path) -> None:
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 3
+    assert "remora model pull" in done.error["hint"]
+    assert poor("model", "status", "--json", cwd=project).code == 3
+    assert poor("doctor", "--json", cwd=project).code == 1
+
+
+def test_damaged_weights_are_not_used(poor: Remora, project: Path) -> None:
+    name = "SmolLM2-135M-Instruct.Q4_1.gguf"
+    write(poor.home / "cache" / "remora" / "models", {name: b"GGUF"})
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 3
+    assert "damaged" in done.error["message"]
+    status = poor("model", "status", "--json", cwd=project)
+    assert status.code == 3
+    assert status.document["weights"]["ok"] is False
+
+
+def test_a_server_that_is_not_there_is_never_replaced(remora: Remora, project: Path) -> None:
+    done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
+    assert done.code == 3
+    assert done.error["code"] == "model_error"
+    assert not (project / ".agentfs").exists()
+
+
+def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
+    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
+    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    done = poor("analyze", "--json", cwd=many)
+    assert done.code == 2
+    assert "201 jobs" in done.error["message"]
+    assert "minutes" in done.error["message"]
+    assert "--yes" in done.error["hint"]
+    assert len(poor("analyze", "--dry-run", "--json", cwd=many).document["jobs"]) == 201
+    # asked for, it gets as far as the model, which this user does not have
+    assert poor("analyze", "--yes", cwd=many).code == 3
+
+
+def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: Path) -> None:
+    plain = write(tmp_path / "plain", {"a.py": "import os\n", "pyproject.toml": SETTINGS})
+    done = remora("analyze", "--json", cwd=plain)
+    assert done.code == 0, done.err
+    assert done.document["root"] == str(plain)
+    assert remora("accept", "last", "--all", cwd=plain).code == 0
+    assert (plain / "a.py").read_text() == ""
+    assert remora("trace", "verify", cwd=plain).code == 0
+    assert remora("analyze", "--changed", cwd=plain).code == 2
+
+
+def test_a_read_only_root_says_where_and_what_to_do(remora: Remora, project: Path) -> None:
+    before = tree(project)
+    done = read_only(remora, project, "analyze", "--json")
+    assert done.returncode == 3, done.stderr
+    assert f"{project}/.agentfs" in done.stderr
+    assert "make it writable" in done.stderr
+    assert tree(project) == before
+    assert read_only(remora, project, "init").returncode == 3
+    assert read_only(remora, project, "analyze", "--dry-run").returncode == 0
+
+
+def read_only(remora: Remora, root: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command where the root cannot be written to: for root, only a mount does that."""
+    mounted = 'mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"'
+    line = command(args)
+    if os.geteuid() == 0:
+        probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+        if probe.returncode != 0:
+            pytest.skip("root, without the right to mount")
+        line = ["unshare", "-m", "sh", "-c", mounted, "sh", *line]
+    root.chmod(0o555)
+    try:
+        return subprocess.run(
+            line, cwd=root, env=remora.environment, capture_output=True, text=True, check=False
+        )
+    finally:
+        root.chmod(0o755)
+
+
+def test_a_wrong_agent_is_shown_by_line_and_column(poor: Remora, project: Path) -> None:
+    own = project / ".remora" / "agents" / "own"
+    write(own, {"agent.yaml": AGENT + "goals: x\n", "look.pym": LOOK})
+    done = poor("agents", "validate", "--json", cwd=project)
+    assert done.code == 2
+    (wrong,) = [one for one in done.document["agents"] if not one["ok"]]
+    assert f"{own}/agent.yaml:5:1" in wrong["error"]
+    assert done.document["ok"] is False
+    assert poor("analyze", cwd=project).code == 2
+
+
+def test_a_wrong_script_is_shown_by_its_line(poor: Remora, project: Path) -> None:
+    own = project / ".remora" / "agents" / "own"
+    write(own, {"agent.yaml": AGENT, "look.pym": LOOK + "nowhere\n"})
+    done = poor("agents", "validate", own, "--json", cwd=project)
+    assert done.code == 2
+    assert "look.pym:4" in done.document["agents"][0]["error"]
+
+
+def test_an_agent_may_not_replace_a_built_in_one(poor: Remora, project: Path) -> None:
+    own = project / ".remora" / "agents" / "own"
+    write(own, {"agent.yaml": AGENT.replace("operation: own", "operation: lint"), "look.pym": LOOK})
+    done = poor("agents", "validate", "--json", cwd=project)
+    assert done.code == 2
+    assert any("taken" in one["error"] for one in done.document["agents"])
+
+
+def test_init_never_overwrites(poor: Remora, project: Path) -> None:
+    assert poor("init", "--json", cwd=project).document == {"path": str(project / "remora.yaml")}
+    before = tree(project)
+    assert poor("init", "--json", cwd=project).error["code"] == "usage_error"
+    assert tree(project) == before
+    assert poor("analyze", "--dry-run", cwd=project).code == 0

@@ -1,0 +1,70 @@
+"""What the smaller commands print with `--json`, and what their schemas say of real records."""
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.cli.conftest import Ran, Remora
+
+
+def test_model_status(ran: Ran) -> None:
+    document = ran("model", "status", "--json").document
+    keys = {"provider", "base_url", "name", "reachable", "context", "capabilities", "weights"}
+    assert set(document) == keys
+    assert set(document["weights"]) == {"path", "sha256", "ok"}
+    assert document["provider"] == "embedded"
+    assert document["reachable"] is True
+
+
+def test_model_pull_is_quick_and_quiet_where_the_weights_are(ran: Ran) -> None:
+    done = ran("model", "pull", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_model_pull_from_something_else_is_refused(poor: Remora, project: Any) -> None:
+    done = poor("model", "pull", "--from", "src/settings.py", "--json", cwd=project)
+    assert done.code in (2, 3)
+    assert "weights" in done.error["message"] or "GGUF" in done.error["message"]
+
+
+def test_doctor(ran: Ran) -> None:
+    done = ran("doctor", "--json")
+    assert done.code == 0, done.out
+    document = done.document
+    assert document["isolation"]["level"] in range(4)
+    names = [check["name"] for check in document["checks"]]
+    assert {"python", "git", "ruff", "monty", "xllamacpp", "weights", "cache", "root"} <= set(names)
+
+
+def test_agents(ran: Ran) -> None:
+    (lint,) = ran("agents", "list", "--json").document["agents"]
+    assert (lint["name"], lint["builtin"]) == ("lint", True)
+    shown = ran("agents", "show", "lint", "--json").document
+    assert shown["definition"]["tools"][0]["name"] == "run_linter"
+    assert ran("agents", "validate", "--json").document["ok"] is True
+
+
+@pytest.mark.parametrize("name", ["packet", "event", "agent", "config"])
+def test_a_schema_is_a_schema(ran: Ran, name: str) -> None:
+    Draft202012Validator.check_schema(ran("schema", name).document)
+
+
+def test_recorded_events_and_packets_fit_their_schemas(ran: Ran) -> None:
+    event = Draft202012Validator(ran("schema", "event").document)
+    packet = Draft202012Validator(ran("schema", "packet").document)
+    streams = sorted((ran.root / ".agentfs").glob("*/*.jsonl"))
+    assert len(streams) == 3
+    for path in streams:
+        for line in path.read_text().splitlines():
+            event.validate(json.loads(line))
+    packet.validate(ran("trace", "packet", ran.job["agent_id"]).document)
+
+
+def test_the_event_schema_looks_into_the_payload(ran: Ran) -> None:
+    event = Draft202012Validator(ran("schema", "event").document)
+    path = ran.root / ".agentfs" / "traces" / f"{ran.job['agent_id']}.jsonl"
+    start = json.loads(path.read_text().splitlines()[0])
+    assert start["type"] == "agent_start"
+    assert not event.is_valid(start | {"data": {"packet": "none"}})

@@ -1,0 +1,63 @@
+"""`remora --help` is quick, loads nothing, and is the same with and without click."""
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+from remora.cli.front import COMMANDS, GLOBAL_OPTIONS, front_page
+from remora.cli.options import global_options
+from remora.cli.program import cli
+
+HEAVY = {"pydantic", "msgspec", "httpx", "rich", "yaml", "jsonschema", "asyncio", "click"}
+
+
+def modules_of(*args: str) -> set[str]:
+    code = (
+        "import sys, json, atexit; sys.argv = ['remora', *sys.argv[1:]]\n"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
+        "from remora.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_help_loads_none_of_the_heavy_packages() -> None:
+    assert not HEAVY & modules_of("--help")
+
+
+def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:
+    assert HEAVY & modules_of("--json", "--help") == {"click"}
+
+
+def test_it_is_the_page_that_click_would_print() -> None:
+    root = cli()
+    assert root.get_help(click.Context(root)) == front_page().rstrip("\n")
+
+
+def test_every_command_that_it_lists_is_there() -> None:
+    root = cli()
+    with click.Context(root) as ctx:
+        for name in COMMANDS:
+            command = root.get_command(ctx, name)
+            assert command is not None
+            assert command.name == name
+
+
+def test_every_global_option_that_it_lists_is_there() -> None:
+    listed = {words.partition(" ")[0] for words in GLOBAL_OPTIONS} - {"--help"}
+    assert {", ".join(option.opts).partition(" ")[0] for option in global_options()} == listed
+
+
+@pytest.mark.parametrize("args", [("--help",), ("analyze", "--help"), ("trace", "show", "--help")])
+def test_help_exits_with_0(args: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: remora")
+    assert not done.stderr

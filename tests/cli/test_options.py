@@ -1,0 +1,83 @@
+"""Global options stand before or after the command, and mean the same."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, Remora, tree, write
+
+
+def lines_before_and_after(*words: str, given: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [(*given, *words), (*words, *given), (words[0], *given, *words[1:])]
+
+
+@pytest.mark.parametrize("line", lines_before_and_after("trace", "list", given=("--json",)))
+def test_json_stands_anywhere(ran: Ran, line: tuple[str, ...]) -> None:
+    assert set(ran(*line).document) == {"streams"}
+
+
+@pytest.mark.parametrize(
+    "line", lines_before_and_after("trace", "list", given=("--root", "ROOT", "--json"))
+)
+def test_root_stands_anywhere(ran: Ran, tmp_path: Path, line: tuple[str, ...]) -> None:
+    words = [str(ran.root) if word == "ROOT" else word for word in line]
+    assert len(ran.remora(*words, cwd=tmp_path).document["streams"]) == 2
+
+
+def test_a_command_to_type_next_names_the_root_where_it_must(ran: Ran, tmp_path: Path) -> None:
+    told = ran.remora("--root", ran.root, "show", "last", cwd=tmp_path).out
+    assert f"--all --root {ran.root}" in told
+    assert "--root" not in ran("show", "last").out
+
+
+def test_config_takes_the_place_of_the_projects_file(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "nonsense: 1\n", "other.yaml": "exclude: ['src/']\n"})
+    done = poor("analyze", "--json", "--config", "other.yaml", cwd=project)
+    assert done.code == 0, done.err
+    assert done.document["jobs"] == []
+
+
+def test_the_environment_overrides_the_file(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "exclude: []\n"})
+    told = Remora(poor.home, {"REMORA_EXCLUDE": "['src/']"})
+    assert told("analyze", "--dry-run", "--json", cwd=project).document["jobs"] == []
+
+
+def test_quiet_silences_progress_and_notes_but_no_error(remora: Remora, project: Path) -> None:
+    done = remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    assert done.code == 0
+    assert done.err == ""
+    assert "submitted" in done.out
+    assert remora("--quiet", "show", "nope", cwd=project).err.startswith("error: ")
+
+
+def test_a_traceback_is_only_for_who_asks(poor: Remora, project: Path) -> None:
+    # a stream that is a folder is what nobody plans for
+    (project / ".agentfs" / "traces" / "lint-000000000000.jsonl").mkdir(parents=True)
+    before = tree(project)
+    done = poor("trace", "show", "lint-0", "--json", cwd=project)
+    assert done.code in (1, 3)
+    assert done.error["message"]
+    assert tree(project) == before
+
+
+def test_what_a_terminal_would_obey_is_spelled_out(poor: Remora, tmp_path: Path) -> None:
+    odd = write(tmp_path / "odd", {"a\x1b[2Jb.py": "import os\n"})
+    done = poor("analyze", "--dry-run", cwd=odd)
+    assert "\x1b" not in done.out
+    assert "a\\x1b[2Jb.py" in done.out
+    document = poor("analyze", "--dry-run", "--json", cwd=odd).document
+    assert document["jobs"][0]["node_id"] == "node:a\x1b[2Jb.py:__module__"
+
+
+@pytest.mark.parametrize("coding", ["ascii", "latin-1", "utf-8"])
+def test_no_name_is_too_odd_to_be_told(poor: Remora, tmp_path: Path, coding: str) -> None:
+    odd = write(tmp_path / "odd", {"\u00e9\u4e2d.py": "import os\n"})
+    plain = Remora(poor.home, {"PYTHONIOENCODING": coding, "PYTHONUTF8": "0"})
+    done = plain("analyze", "--dry-run", "--json", cwd=odd)
+    assert done.document["jobs"][0]["node_id"] == "node:\u00e9\u4e2d.py:__module__"
+    assert plain("analyze", "--dry-run", cwd=odd).code == 0
+    # bytes that are not UTF-8 reach us as half of a surrogate pair
+    wrong = plain("analyze", "\udcff.py", "--json", cwd=odd)
+    assert wrong.code == 2
+    assert "does not exist" in wrong.error["message"]

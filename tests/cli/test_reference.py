@@ -1,0 +1,67 @@
+"""docs/cli.md tells every command and every key, because it is printed from them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from remora.cli.options import RemoraCommand
+from remora.cli.program import cli
+from remora.cli.reference import reference
+from remora.config import Config, known_keys
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+
+
+def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        assert command is not None
+        inner = click.Context(command, parent=ctx, info_name=name)
+        yield inner.command_path, command
+        if isinstance(command, click.Group):
+            yield from commands(command, inner)
+
+
+def all_commands() -> dict[str, click.Command]:
+    root = cli()
+    return dict(commands(root, click.Context(root, info_name="remora")))
+
+
+def test_the_page_is_what_the_commands_print() -> None:
+    assert PAGE.read_text(encoding="utf-8") == "".join(reference()), (
+        "print it anew: python -m remora.cli.reference > docs/cli.md"
+    )
+
+
+def test_every_command_stands_in_it() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for path in all_commands():
+        assert f"\n## `{path}`\n" in text
+
+
+def test_every_key_stands_in_it() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## Configuration")[2]
+    for key in known_keys(Config):
+        name = key.rpartition(".")[2]
+        assert f"{name}:" in text or f" {name}" in text, key
+
+
+def test_these_are_all_commands_and_no_other() -> None:
+    assert set(all_commands()) == {
+        *(
+            f"remora {name}"
+            for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject"]
+        ),
+        *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
+        *(f"remora trace {name}" for name in ["list", "show", "packet", "verify", "transcript"]),
+        *(f"remora agents {name}" for name in ["list", "show", "validate"]),
+        *(f"remora model {name}" for name in ["status", "pull"]),
+    }
+
+
+def test_every_command_has_examples_that_begin_with_its_name() -> None:
+    for path, command in all_commands().items():
+        if isinstance(command, RemoraCommand):
+            assert command.examples
+            assert all(example.startswith(path) for example in command.examples)

@@ -1,0 +1,150 @@
+"""The Long Track by the command line: listed, shown, verified, told."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+
+PACKET_KEYS = [
+    "packet_version",
+    "agent_id",
+    "run_id",
+    "turn",
+    "goal",
+    "operation",
+    "node_id",
+    "node_type",
+    "node_summary",
+    "state_summary",
+    "excerpt",
+    "diagnostics",
+    "candidate_actions",
+    "recent_actions",
+    "knowledge",
+    "last_error",
+    "error_count",
+    "hub_context",
+    "hub_freshness",
+    "constraints",
+    "extensions",
+    "omitted",
+]
+
+
+@pytest.fixture
+def agent(ran: Ran) -> str:
+    found: str = ran.job["agent_id"]
+    return found
+
+
+def stream(ran: Ran, agent: str) -> Path:
+    return ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+
+
+def test_list_has_every_agent(ran: Ran) -> None:
+    streams = ran("trace", "list", "--json").document["streams"]
+    keys = {"agent_id", "run_id", "operation", "node_id", "status", "turns", "events", "bytes"}
+    assert all(set(one) == keys for one in streams)
+    assert {one["agent_id"] for one in streams} == {
+        job["agent_id"] for job in ran.analyzed.document["jobs"]
+    }
+    for one in streams:
+        text = stream(ran, one["agent_id"]).read_bytes()
+        assert (one["bytes"], one["events"]) == (len(text), text.count(b"\n"))
+
+
+def test_a_packet_is_the_one_that_was_decided_on(ran: Ran, agent: str) -> None:
+    calls = [
+        event
+        for event in map(json.loads, stream(ran, agent).read_text().splitlines())
+        if event["type"] == "tool_call"
+    ]
+    assert calls
+    for call in calls:
+        packet = ran("trace", "packet", agent, "--turn", str(call["turn"]), "--json").document
+        assert set(packet) == set(PACKET_KEYS)
+        text = json.dumps(packet, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(text.encode()).hexdigest() == call["data"]["packet_sha256"]
+
+
+def test_a_beginning_of_the_name_will_do(ran: Ran, agent: str) -> None:
+    assert ran("trace", "packet", agent[:-3]).document["agent_id"] == agent
+
+
+def test_a_turn_that_is_not_there(ran: Ran, agent: str) -> None:
+    done = ran("trace", "packet", agent, "--turn", "99", "--json")
+    assert done.code == 1
+    assert "1 to" in done.error["hint"]
+
+
+def test_show_lists_every_event(ran: Ran, agent: str) -> None:
+    events = ran("trace", "show", agent, "--json").document["events"]
+    lines = stream(ran, agent).read_text().splitlines()
+    assert events == [json.loads(line) for line in lines]
+    shown = ran("trace", "show", agent).out.splitlines()
+    assert len(shown) == len(lines) + 1
+    assert "apply_fix" in shown[-3] or "submit_result" in shown[-3]
+
+
+def test_raw_lines_are_byte_for_byte(ran: Ran, agent: str) -> None:
+    assert ran("trace", "show", agent, "--raw").out == stream(ran, agent).read_text()
+
+
+def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> None:
+    document = ran("trace", "show", agent, "--turn", "1", "--json").document
+    assert document["packet"]["turn"] == 1
+    assert document["raw_output"]["result"]["findings"][0]["code"] == "E722"
+    told = ran("trace", "show", agent, "--turn", "1").out
+    assert told.index("the packet of this decision") < told.index("the tool's raw output")
+    assert "E722" in told
+
+
+def test_the_transcript_tells_who_decided(ran: Ran, agent: str) -> None:
+    told = ran("trace", "transcript", agent).out
+    assert "rule decides: run_linter" in told
+    assert told.rstrip().endswith("end: submitted (submitted)")
+
+
+def test_verify_tells_every_head_and_anchor(ran: Ran) -> None:
+    done = ran("trace", "verify", "--json")
+    assert done.code == 0
+    assert done.document["ok"] is True
+    run, *agents = done.document["streams"]
+    assert set(run) == {"run_id", "ok", "head", "anchored", "problems"}
+    assert run["anchored"] is None
+    for one in agents:
+        assert set(one) == {"agent_id", "ok", "head", "anchored", "problems"}
+        assert one["anchored"] is True
+        last = json.loads(stream(ran, one["agent_id"]).read_text().splitlines()[-1])
+        assert one["head"] == {"count": last["seq"] + 1, "hash": last["hash"]}
+
+
+def test_a_flipped_byte_exits_with_1_and_names_the_line(
+    ran: Ran, agent: str, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(ran.root, copy)
+    path = copy / ".agentfs" / "traces" / f"{agent}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4].replace(b"run_linter", b"run_lintes", 1)
+    path.write_bytes(b"".join(lines))
+    done = ran.remora("trace", "verify", "--all", "--json", cwd=copy)
+    assert done.code == 1
+    assert done.document["ok"] is False
+    (bad,) = [one for one in done.document["streams"] if not one["ok"]]
+    assert bad["agent_id"] == agent
+    assert {"line", "kind", "detail"} == set(bad["problems"][0])
+    assert bad["problems"][0]["line"] == 5
+    told = ran.remora("trace", "verify", agent, cwd=copy)
+    assert told.code == 1
+    assert "line 5: chain" in told.out
+
+
+def test_without_any_stream_there_is_nothing_to_verify(ran: Ran, tmp_path: Path) -> None:
+    done = ran.remora("trace", "verify", "--json", cwd=tmp_path)
+    assert done.code == 0
+    assert done.document == {"ok": True, "streams": []}
