@@ -20,6 +20,7 @@ from remora.models import Model
 from remora.models.provider import Status, open_model, status
 from remora.runs.changed import changed_nodes
 from remora.runs.execute import LocalEngine, Run, Watcher, execute
+from remora.runs.leftovers import remove_leftovers
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project, root_name
 from remora.runs.trust import install_key
@@ -165,6 +166,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     agents = _agents(project, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
+    remove_leftovers(project, utc_now())
     # the base is all of the project: `exclude` only says what agents leave alone
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)

@@ -1,0 +1,32 @@
+"""Frozen copies that killed commands left in the user's cache."""
+
+import shutil
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from remora.errors import RemoraError
+from remora.runs.project import Project
+from remora.trace import stream_status
+from remora.trace.reader import RUNNING
+
+GRACE_S = 3600
+"""A copy younger than this may belong to a command that has not begun its run yet."""
+
+
+def remove_leftovers(project: Project, now: datetime) -> list[str]:
+    """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
+    removed = []
+    with suppress(OSError):
+        for folder in sorted((project.cache / "bases").iterdir()):
+            if now.timestamp() - folder.stat().st_mtime > GRACE_S and not _is_live(project, folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed.append(folder.name)
+    return removed
+
+
+def _is_live(project: Project, folder: Path) -> bool:
+    try:
+        return stream_status(project.trace.run_stream(folder.name)) == RUNNING
+    except RemoraError:  # it never began, or its records are gone
+        return False
