@@ -1,8 +1,11 @@
 """What people say of change sets, and how an accepted one reaches the user's files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from remora.agents.verify import new_findings, parse_errors
 from remora.code import match_nodes, nearest
@@ -50,11 +53,11 @@ def accept(
     """
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
-    jobs = chosen(read_run(project, run_id), nodes, every=every, verb="accept")
     accepted: list[str] = []
     conflicts: list[dict[str, Any]] = []
     notes: list[str] = []
     with opened_run(project, run_id) as stream:
+        jobs = chosen(read_run(project, run_id), nodes, every=every, verb="accept")
         for job in jobs:
             found = _accept_one(project, stream, job, notes)
             if found:
@@ -82,8 +85,8 @@ def reject(
 ) -> Verdicts:
     """Say no to the chosen change sets. Raises as `accept` does."""
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
-    jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
     with opened_run(project, run_id) as stream:
+        jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
         for job in jobs:
             stream.append(_review(job, "rejected", feedback=feedback))
         return Verdicts(
@@ -126,9 +129,13 @@ def complete_journals(project: Project) -> Recovered:
         return _recorded(project, journal)
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
-        note = left[0].note
-        with opened_run(project, note["run_id"]) as stream:
-            stream.append(_verdict_on(project, note, _details(note["node_id"], found)))
+        journal = left[0]
+        review = _review_of(project, journal)
+        if review is None:  # only recorded reviews are carried out
+            return
+        detail = _details(journal.note["node_id"], found)
+        with opened_run(project, journal.note["run_id"]) as stream:
+            stream.append(msgspec.structs.replace(review, verdict="conflict", detail=detail))
 
     return recover(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
@@ -228,23 +235,22 @@ def _details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]
 
 
 def _recorded(project: Project, journal: Journal) -> bool:
-    """Whether the run's newest verdict on this change set is the yes that the journal is for."""
+    """Whether the review that the journal belongs to is the last word on its change set: a
+    conflict may have been recorded before the journal could be removed."""
+    review = _review_of(project, journal)
+    return review is not None and review.verdict == "accepted"
+
+
+def _review_of(project: Project, journal: Journal) -> Review | None:
+    """The last review of the journal's change set, if none came after the journal's own."""
     note = journal.note
-    newest: tuple[int, str] | None = None
-    try:
+    found: list[tuple[int, Review]] = []
+    with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
-            data = payload(event)
+            data = payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
-                newest = event.seq, data.verdict
-    except NotFound:  # the records were deleted: nothing says that it was accepted
-        return False
-    return newest == (int(note["seq"]), "accepted")
-
-
-def _verdict_on(project: Project, note: Mapping[str, str], detail: list[dict[str, Any]]) -> Review:
-    view = read_run(project, note["run_id"])
-    job = next(job for job in view.jobs if job.agent_id == note["agent_id"])
-    return _review(job, "conflict", detail=detail)
+                found.append((event.seq, data))
+    return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None
 
 
 def _patch(project: Project, change: Change) -> FilePatch:

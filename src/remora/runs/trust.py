@@ -95,18 +95,31 @@ def head_after(path: Path, count: int) -> Head:
 def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
     """Raise StreamDamaged unless an agent's stream is whole and what its run says it is."""
     path = trace.existing_agent(agent_id)
-    if head.count == 0 or head_after(path, head.count + 1) != head:
+    if head.count == 0 or _whole(path) != head:
         raise StreamDamaged(
             f"the stream of {agent_id} is not the one that its run recorded",
             hint="`remora trace verify` tells what is wrong; nothing of it was used",
         )
 
 
+def _whole(path: Path) -> Head | None:
+    """The head of a stream whose every line is what its hash says."""
+    head = Head()
+    for raw in read_lines(path):
+        digest = carries(raw, head.hash)
+        if digest is None:
+            return None
+        head = Head(count=head.count + 1, hash=digest)
+    return head
+
+
 def _known_head(state: Path, run_id: str) -> Head | None:
     try:
-        return msgspec.json.decode((state / "heads" / f"{run_id}.json").read_bytes(), type=Head)
+        text = (state / "heads" / f"{run_id}.json").read_bytes()
+        head = msgspec.json.decode(text, type=Head)
     except (OSError, msgspec.DecodeError):
         return None
+    return head if head.count else None
 
 
 def _is_signed(line: bytes, key: bytes) -> bool:

@@ -1,0 +1,231 @@
+"""A run: its base and plan are kept before anything happens, its jobs are streams, its end is told."""
+
+import asyncio
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap import Wish, carry_out, utc_now
+from remora.errors import DiskError, ModelError, StreamError
+from remora.memory.events import AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
+from remora.models import Request
+from remora.models.scripted import ScriptedModel
+from remora.trace import last_event, read_events
+from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, first, last
+
+CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    desk.write({"a.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
+    return desk
+
+
+def checked_independently(desk: Desk) -> str:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", CHECK, desk.root], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+class TestStreams:
+    def test_every_job_is_a_stream_anchored_in_the_runs(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        ends = shop.payloads(run_id, JobEnd)
+        assert len(ends) == 3
+        for end in ends:
+            path = shop.project.trace.agent_stream(end.agent_id)
+            newest = last_event(path)
+            assert newest is not None
+            assert end.head.hash == newest.hash
+            assert end.head.count == newest.seq + 1
+        assert shop.problems() == []
+        assert " 0 differences" in checked_independently(shop)
+
+    def test_the_runs_stream_tells_its_beginning_and_end(self, shop: Desk) -> None:
+        run_id = shop.analyze(wish=Wish(concurrency=1))
+        types = [event.type for event in shop.run_events(run_id)]
+        assert types == ["run_start", *["job_start", "job_end"] * 3, "run_end"]
+        (end,) = shop.payloads(run_id, RunEnd)
+        assert end.totals == {"jobs": 3, "submitted": 3}
+        assert all(
+            (e.agent_id, e.operation, e.node_id, e.turn) == ("", "", "", 0)
+            for e in shop.run_events(run_id)
+        )
+
+    def test_whoever_watches_is_told(self, shop: Desk) -> None:
+        run_id = shop.analyze(wish=Wish(concurrency=1))
+        told = shop.watching.told
+        assert told[0] == ("planned", run_id)
+        assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
+        assert sum(event.type == "agent_end" for event in shop.watching.events) == 3
+
+    def test_the_plan_and_the_settings_are_on_record(self, shop: Desk) -> None:
+        run_id = shop.analyze(wish=Wish(unsafe_fixes=True, seed=7, max_turns=9))
+        (start,) = shop.payloads(run_id, RunStart)
+        assert [job["node_id"] for job in start.plan["jobs"]] == [
+            "node:a.py:__module__", "node:a.py:load", "node:b.py:guarded",
+        ]  # fmt: skip
+        assert start.plan["operations"] == ["lint"]
+        assert start.config["unsafe_fixes"] is True
+        assert (start.config["seed"], start.config["max_turns"]) == (7, 9)
+        assert start.config["model_name"] == "scripted"
+        assert len(start.install) == 64
+
+    def test_agents_know_their_limits(self, shop: Desk) -> None:
+        run_id = shop.analyze(wish=Wish(max_turns=9))
+        for job in shop.view(run_id).jobs:
+            event = next(iter(read_events(shop.project.trace.agent_stream(job.agent_id))))
+            start = payload(event)
+            assert isinstance(start, AgentStart)
+            assert start.packet.constraints.max_turns == 9
+
+    def test_a_projects_own_limits_hold(self, shop: Desk) -> None:
+        shop.write({"remora.yaml": "operations: {lint: {max_turns: 2}}\n"})
+        run_id = shop.analyze()
+        assert {job.stop_reason for job in shop.view(run_id).jobs} == {"max_turns"}
+
+
+class TestConcurrency:
+    @pytest.mark.parametrize("wanted", [1, 2, 3])
+    def test_no_more_at_a_time_than_wished(self, desk: Desk, wanted: int) -> None:
+        desk.write({f"m{n}.py": CHOICE for n in range(5)} | {"ruff.toml": RULES})
+        running = most = 0
+
+        class Slow(ScriptedModel):
+            async def ask(self, request: Request):  # noqa: ANN202
+                nonlocal running, most
+                running += 1
+                most = max(most, running)
+                await asyncio.sleep(0.03)
+                running -= 1
+                return await super().ask(request)
+
+        desk.analyze(model=Slow(last), wish=Wish(concurrency=wanted))
+        assert most == wanted
+
+    def test_jobs_that_ran_together_are_as_sound(self, desk: Desk) -> None:
+        desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(4)} | {"ruff.toml": RULES})
+        run_id = desk.analyze(wish=Wish(concurrency=4))
+        assert {job.status for job in desk.view(run_id).jobs} == {"submitted"}
+        assert desk.problems() == []
+
+
+class TestBase:
+    def test_without_git_every_file_is_kept(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        (start,) = shop.payloads(run_id, RunStart)
+        assert start.base["commit"] is None
+        assert set(start.base["files"]) == {"a.py", "b.py", "ruff.toml"}
+        for path, told in start.base["files"].items():
+            content = shop.project.trace.objects.get(told["sha256"])
+            assert content == (shop.root / path).read_bytes()
+            assert told["mode"] == (shop.root / path).stat().st_mode & 0o777
+
+    def test_with_git_only_what_differs_is(self, shop: Desk) -> None:
+        shop.commit()
+        shop.write({"a.py": UNUSED + "\n", "new.py": UNUSED, "ruff.toml": RULES, "b.py": None})
+        run_id = shop.analyze()
+        (start,) = shop.payloads(run_id, RunStart)
+        assert start.base["commit"] == shop.git("rev-parse", "HEAD")
+        files = start.base["files"]
+        assert files["b.py"] is None, "deleted"
+        assert set(files) == {"a.py", "b.py", "new.py"}
+        assert files["new.py"]["sha256"] == hashlib.sha256(UNUSED.encode()).hexdigest()
+
+    def test_the_commit_is_kept_alive(self, shop: Desk) -> None:
+        shop.commit()
+        commit = shop.git("rev-parse", "HEAD")
+        run_id = shop.analyze()
+        assert shop.git("rev-parse", f"refs/remora/{run_id}") == commit
+        assert shop.git("status", "--porcelain") == "", "recordings are no business of git's"
+
+    def test_contents_lie_there_before_the_stream_names_them(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The stream cannot be opened: what it would have named is there already."""
+        prepared = shop.prepare()
+        shop.project.trace.create()
+        (shop.project.trace.run_stream(prepared.run_id)).mkdir()
+        with pytest.raises((DiskError, StreamError)):
+            asyncio.run(carry_out(prepared, ScriptedModel(first), Wish(), shop.watching, utc_now))
+        prepared.close()
+        kept = hashlib.sha256(UNUSED.encode()).hexdigest()
+        assert shop.project.trace.objects.get(kept) == UNUSED.encode()
+
+
+class TestFaults:
+    def test_a_model_that_breaks_breaks_its_jobs(self, shop: Desk) -> None:
+        run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))
+        by_node = {job.node_id: job for job in shop.view(run_id).jobs}
+        broken = by_node["node:b.py:guarded"]
+        assert (broken.status, broken.stop_reason) == ("error", "model_error")
+        assert broken.error == "gone; start it"
+        assert by_node["node:a.py:load"].status == "submitted", "no model was needed there"
+        assert shop.view(run_id).status == "ended"
+
+    def test_a_model_that_cannot_answer_as_configured_starts_nothing(self, shop: Desk) -> None:
+        shop.write({"remora.yaml": "model: {decoding: grammar}\n"})
+        from remora.models import Capabilities
+
+        model = ScriptedModel([], capabilities=Capabilities())
+        with pytest.raises(ModelError, match="takes no grammar"):
+            shop.analyze(model=model)
+        assert not (shop.root / ".agentfs").exists()
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_root_that_nobody_may_write(self, shop: Desk) -> None:
+        shop.root.chmod(0o500)
+        try:
+            with pytest.raises(DiskError):
+                shop.analyze()
+        finally:
+            shop.root.chmod(0o700)
+
+    def test_recordings_through_a_link_are_refused(self, shop: Desk) -> None:
+        (shop.folder / "elsewhere").mkdir()
+        (shop.root / ".agentfs").symlink_to(shop.folder / "elsewhere")
+        with pytest.raises(DiskError):
+            shop.analyze()
+        assert list((shop.folder / "elsewhere").iterdir()) == []
+
+
+class TestCancelled:
+    def test_a_run_that_is_stopped_is_interrupted_and_sound(self, desk: Desk) -> None:
+        desk.write({f"m{n}.py": CHOICE for n in range(4)} | {"ruff.toml": RULES})
+        before = desk.tree()
+        prepared = desk.prepare()
+
+        async def stopped() -> None:
+            asked = asyncio.Event()
+
+            class Waiting(ScriptedModel):
+                async def ask(self, request: Request):  # noqa: ANN202
+                    if len(self.requests) == 1:
+                        asked.set()
+                        await asyncio.sleep(60)
+                    return await super().ask(request)
+
+            run = asyncio.create_task(
+                carry_out(prepared, Waiting(last), Wish(concurrency=1), desk.watching, utc_now)
+            )
+            await asked.wait()
+            run.cancel()
+            await run
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(stopped())
+        prepared.close()
+        view = desk.view(prepared.run_id)
+        assert view.status == "interrupted"
+        assert [job.status for job in view.jobs] == ["no_change", "interrupted"]
+        assert desk.payloads(prepared.run_id, RunEnd) == []
+        assert len(desk.payloads(prepared.run_id, JobStart)) == 2
+        assert desk.problems() == []
+        assert desk.tree() == before

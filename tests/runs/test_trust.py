@@ -1,0 +1,185 @@
+"""Which runs are ours: what lies in a tree may have been put there by somebody else."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.runs.review import accept, reject
+from remora.runs.trust import install_key
+from tests.runs.conftest import RULES, UNUSED, Desk
+from tests.trace.conftest import rechained
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    desk.write({"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES})
+    return desk
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines()
+
+
+def rewrite(path: Path, old: bytes, new: bytes) -> None:
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def forge(path: Path, old: bytes, new: bytes) -> None:
+    """Rewrite, and make every hash right again."""
+    assert old in path.read_bytes()
+    path.write_bytes(rechained([line.replace(old, new) for line in lines(path)]))
+
+
+def cut(path: Path, count: int) -> None:
+    path.write_bytes(b"".join(line + b"\n" for line in lines(path)[:count]))
+
+
+class TestRun:
+    def refused(self, desk: Desk, run_id: str, words: str) -> None:
+        """By every verdict, with exit code 2, and nothing is written."""
+        before = desk.tree()
+        for act in (accept, reject):
+            with pytest.raises(UsageError, match=words) as caught:
+                act(desk.project, run_id, [], every=True)
+            assert caught.value.exit_code == 2
+            assert "--trust-run" in caught.value.hint
+        assert desk.tree() == before
+
+    def test_our_own_is_trusted(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        assert len(accept(shop.project, run_id, [], every=True).accepted) == 4
+
+    def test_it_may_have_grown(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        accept(shop.project, run_id, ["a.py:load"])
+        reject(shop.project, run_id, ["b.py:load"])
+        assert len(accept(shop.project, run_id, [], every=True).accepted) == 2
+
+    def test_a_copied_folder_is_not(self, shop: Desk, tmp_path: Path) -> None:
+        """The same user, the same key, another root: nothing was recorded for it."""
+        run_id = shop.analyze()
+        other = Desk(tmp_path, "other")
+        shutil.copytree(shop.root, other.root, dirs_exist_ok=True)
+        self.refused(other, run_id, "its record is not in the state folder")
+        assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 4
+
+    def test_somebody_elses_is_not(self, shop: Desk, tmp_path: Path) -> None:
+        run_id = shop.analyze()
+        shutil.rmtree(shop.home)
+        shop.home.mkdir()
+        self.refused(shop, run_id, "its record is not in the state folder")
+
+    def test_one_signed_elsewhere_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        (key,) = shop.home.rglob("install.key")
+        key.unlink()
+        self.refused(shop, run_id, "its run_start was not written here")
+
+    @pytest.mark.parametrize("count", [0, 1, 3, 9])
+    def test_one_that_was_cut_is_not(self, shop: Desk, count: int) -> None:
+        run_id = shop.analyze()
+        cut(shop.project.trace.run_stream(run_id), count)
+        words = "shorter than what was written" if count else "was not written here"
+        self.refused(shop, run_id, words)
+
+    def test_one_cut_in_the_middle_of_a_line_is_not(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        path = shop.project.trace.run_stream(run_id)
+        path.write_bytes(path.read_bytes()[:-40])
+        self.refused(shop, run_id, "shorter than what was written")
+
+    def test_one_that_was_rewritten_is_not(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        rewrite(
+            shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
+        )
+        self.refused(shop, run_id, "or damaged")
+
+    def test_one_that_was_rewritten_by_somebody_who_knows_how_is_not(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        forge(
+            shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
+        )
+        self.refused(shop, run_id, "its stream was rewritten")
+
+    def test_one_with_another_plan_is_not(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        forge(shop.project.trace.run_stream(run_id), b'"nodes":4', b'"nodes":5')
+        self.refused(shop, run_id, "was not written here")
+
+    @pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b'{"count": 1}', b"null"])
+    def test_a_damaged_record_of_ours_trusts_nothing(self, shop: Desk, text: bytes) -> None:
+        run_id = shop.analyze()
+        (record,) = (shop.project.state / "heads").glob("*.json")
+        record.write_bytes(text)
+        with pytest.raises(UsageError):
+            accept(shop.project, run_id, [], every=True)
+
+    def test_an_unknown_run_is_not_found(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        shop.project.trace.run_stream(run_id).unlink()
+        with pytest.raises(NotFound):
+            accept(shop.project, run_id, [], every=True)
+
+
+class TestAgent:
+    """A change set is believed only where the run's stream says how its agent's ends."""
+
+    CHANGES: tuple[tuple[str, Callable[[Path], None]], ...] = (
+        ("rewritten", lambda path: rewrite(path, b'"path":"a.py"', b'"path":"b.py"')),
+        ("forged", lambda path: forge(path, b'"path":"a.py"', b'"path":"b.py"')),
+        ("cut", lambda path: cut(path, 5)),
+        ("longer", lambda path: path.write_bytes(path.read_bytes() + lines(path)[-1] + b"\n")),
+    )
+
+    @pytest.mark.parametrize("trusted", [False, True])
+    @pytest.mark.parametrize("change", [c for _, c in CHANGES], ids=[n for n, _ in CHANGES])
+    def test_a_stream_that_is_another_is_refused(
+        self, shop: Desk, change: Callable[[Path], None], trusted: bool
+    ) -> None:
+        run_id = shop.analyze()
+        job = next(j for j in shop.view(run_id).jobs if j.node_id == "node:a.py:load")
+        change(shop.project.trace.agent_stream(job.agent_id))
+        before = shop.tree()
+        with pytest.raises((StreamDamaged, NotFound)):
+            accept(shop.project, run_id, ["a.py:load"], trusted=trusted)
+        assert shop.tree() == before
+
+    def test_contents_that_are_others_are_refused(self, shop: Desk) -> None:
+        run_id = shop.analyze()
+        (change,) = shop.view(run_id).jobs[1].change_set
+        assert change.after is not None
+        place = shop.project.trace.objects.folder / change.after[:2] / change.after
+        place.write_bytes(b"import evil\n")
+        before = shop.tree()
+        with pytest.raises(StreamDamaged):
+            accept(shop.project, run_id, ["a.py:load"])
+        assert shop.tree() == before
+
+
+class TestKey:
+    def test_it_is_made_once_and_only_ours(self, tmp_path: Path) -> None:
+        key = install_key(tmp_path / "state")
+        assert install_key(tmp_path / "state") == key
+        assert len(key) == 32
+        assert (tmp_path / "state" / "install.key").stat().st_mode & 0o777 == 0o600
+
+    def test_each_home_has_its_own(self, tmp_path: Path) -> None:
+        assert install_key(tmp_path / "one") != install_key(tmp_path / "two")
+
+
+def test_the_signature_covers_the_whole_beginning(shop: Desk) -> None:
+    import hmac
+    from hashlib import sha256
+
+    run_id = shop.analyze()
+    data = json.loads(lines(shop.project.trace.run_stream(run_id))[0])["data"]
+    claimed = data.pop("install")
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    key = shop.project.install_key
+    assert hmac.new(key, text.encode(), sha256).hexdigest() == claimed
