@@ -50,4 +50,4 @@ def _check(folder: Path, *, builtin: bool) -> Checked:
 
 
 def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
+    return path.parent if path.name == "agent.yaml" else path
