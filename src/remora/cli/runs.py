@@ -57,7 +57,7 @@ def diff(options: Options, run: str, node: str | None) -> int:
         print_json(document)
         return 0
     if not document["diffs"]:
-        click.echo("nothing to change", err=True)
+        click.echo("no verified changes in this run", err=True)
     for entry in document["diffs"]:
         _print_diff(entry)
     return 0
