@@ -1,0 +1,93 @@
+"""A process that analyzes or accepts, to be killed while it does.
+
+    python child.py HOME ROOT analyze EVENTS [embedded]   SIGKILL itself after so many events
+    python child.py HOME ROOT accept STEPS                SIGKILL itself at that step
+
+A step is an audited act of Python's: a file opened, renamed, removed, a function of C called.
+Without reaching the number it prints how many there were.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap import Caller, Wish, carry_out, connect_model, open_project, prepare
+from remora.models import Model
+from remora.models.scripted import ScriptedModel
+from remora.runs.results import list_runs
+from remora.runs.review import accept
+from remora.trace import utc_now
+
+
+class Fuse:
+    """Kills this process when it was counted down."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.seen = 0
+        self.armed = False
+
+    def step(self, *_: Any) -> None:
+        if not self.armed:
+            return
+        self.seen += 1
+        if self.seen == self.steps:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Watching:
+    """Counts events of agents."""
+
+    def __init__(self, fuse: Fuse) -> None:
+        self._fuse = fuse
+
+    def planned(self, run_id: str, plan: object) -> None:
+        sys.stdout.write(f"{run_id}\n")
+        sys.stdout.flush()
+
+    def began(self, job: object) -> None:
+        pass
+
+    def event(self, job: object, event: object) -> None:
+        self._fuse.step()
+
+    def ended(self, job: object, result: object) -> None:
+        pass
+
+
+def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
+    prepared = prepare(caller, Wish())
+    fuse.armed = True
+
+    async def run(model: Model) -> None:
+        try:
+            await carry_out(prepared, model, Wish(concurrency=2), Watching(fuse), utc_now)
+        finally:
+            await model.aclose()
+
+    scripted = ScriptedModel(lambda r: {x: float(-i) * 3 for i, x in enumerate(r.decoding.labels)})
+    asyncio.run(run(connect_model(caller, prepared.project.config) if embedded else scripted))
+    prepared.close()
+
+
+def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
+    environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
+    caller = Caller(environ=environ, folder=Path(root), root=Path(root))
+    fuse = Fuse(int(steps))
+    if what == "analyze":
+        analyze(caller, fuse, embedded="embedded" in more)
+    else:
+        project = open_project(caller)
+        run_id = list_runs(project)[-1]["run_id"]
+        sys.addaudithook(fuse.step)
+        fuse.armed = True
+        accept(project, run_id, [], every=True)
+        fuse.armed = False
+    sys.stdout.write(f"{fuse.seen}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
