@@ -164,9 +164,9 @@ def _fit(
     history: Sequence[Event],
 ) -> Fit:
     """Runs in a thread: an exact counter may ask the server."""
-    declared = tuple(tools) if asking.strategy == "tool_call" else ()
 
     def measure(shown: DecisionPacket) -> int:
+        declared = declared_tools(shown, tools) if asking.strategy == "tool_call" else ()
         rendered = render(asking.renderer, shown, tools, asking.strategy, history)
         if rendered.messages is not None:
             return model.counter.count_messages(rendered.messages, declared)
@@ -237,7 +237,13 @@ def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking
         return replace(base, grammar=tool_call_grammar(narrowed(tools, shown.candidate_actions)))
     if asking.strategy == "completion":
         return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
-    return replace(base, tools=tuple(tools))
+    return replace(base, tools=declared_tools(shown, tools))
+
+
+def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
+    """The tools that may be called now: those that the shown candidates name, else all."""
+    named = {candidate.tool for candidate in shown.candidate_actions}
+    return tuple(tool for tool in tools if not named or tool.name in named)
 
 
 def narrowed(

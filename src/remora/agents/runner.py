@@ -18,6 +18,7 @@ from remora.agents.target import located
 from remora.agents.verify import Submission, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
+from remora.ids import spell_path
 from remora.memory.canonical import canonical_sha256, storable
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, candidate, error_text
@@ -152,7 +153,8 @@ class AgentRunner:
                     self.stage.objects.put(content)
         self._snapshot = now
         return tuple(
-            Change(path=c.path, before=c.before, after=c.after, mode=c.mode) for c in found
+            Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
+            for c in found
         )
 
     def _resulted(
@@ -290,7 +292,7 @@ class AgentRunner:
         status, stop_reason, error = ending
         base = self.stage.workspace.base
         change_set = tuple(
-            Change(path=c.path, before=c.before, after=c.after, mode=c.mode)
+            Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
             for c in changes_between({}, self._snapshot, base)
         )
         self._emit(

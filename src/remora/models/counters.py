@@ -23,8 +23,10 @@ class UpperBound:
     """Never fewer than any byte-level tokenizer counts, since no token is shorter than one byte.
 
     A text costs its UTF-8 bytes (of its NFKC form where that is longer), a message 16 more for
-    what a chat template puts around it, a request 64 more, a tool its indented JSON. A template
-    that adds a long text of its own is not covered; `truncated` is the check for that.
+    what a chat template puts around it, a request 64 more. A tool costs its JSON and 2 for each
+    line that a template which indents would break it into: tokenizers have tokens for runs of
+    spaces. A template that adds a long text of its own is not covered; `truncated` is the check
+    for that.
     """
 
     name = "upper-bound/1"
@@ -35,12 +37,17 @@ class UpperBound:
     ) -> int:
         """Bound for a chat request."""
         texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
-        declared = (json.dumps(tool_declaration(t), indent=4, ensure_ascii=True) for t in tools)
-        return PER_REQUEST + texts + sum(_bytes(text) + PER_MESSAGE for text in declared)
+        return PER_REQUEST + texts + sum(_declared(tool) + PER_MESSAGE for tool in tools)
 
     def count_text(self, prompt: str) -> int:
         """Bound for a finished prompt."""
         return _bytes(prompt) + PER_MESSAGE
+
+
+def _declared(tool: ToolSchema) -> int:
+    declaration = tool_declaration(tool)
+    lines = json.dumps(declaration, indent=1).count("\n") + 1
+    return _bytes(json.dumps(declaration)) + 2 * lines
 
 
 class ServerTokenizer:
