@@ -6,7 +6,9 @@ import pytest
 
 from remora.bootstrap import Wish, too_many
 from remora.errors import ConfigError, NotFound, UsageError
+from remora.ids import spell_path
 from remora.runs.plan import MAX_JOBS, Plan
+from remora.runs.review import accept
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 
 OWN = """
@@ -216,7 +218,9 @@ class TestUnreadable:
         run_id = desk.analyze()
         jobs = desk.view(run_id).jobs
         assert [job.status for job in jobs] == ["submitted", "submitted"]
-        assert [change.path for change in jobs[0].change_set] == [name]
+        assert [change.path for change in jobs[0].change_set] == [spell_path(name)]
+        assert accept(desk.project, run_id, [], every=True).conflicts == []
+        assert b"import" not in desk.tree()[name]
         assert desk.problems() == []
 
     def test_a_name_that_no_tool_may_be_given(self, shop: Desk) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from remora.agents.verify import new_findings, parse_errors
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound, UsageError
-from remora.ids import NodeKey
+from remora.ids import NodeKey, unspell_path
 from remora.memory.events import Change, Head, Review, payload
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, read_run
@@ -145,7 +145,11 @@ def complete_journals(project: Project) -> Recovered:
 def job_diff(project: Project, job: JobView) -> str:
     """The unified diff of a job's change set, from `objects/`."""
     return "".join(
-        diff(change.path, _content(project, change.before), _content(project, change.after))
+        diff(
+            unspell_path(change.path),
+            _content(project, change.before),
+            _content(project, change.after),
+        )
         for change in job.change_set
     )
 
@@ -255,7 +259,7 @@ def _review_of(project: Project, journal: Journal) -> Review | None:
 
 def _patch(project: Project, change: Change) -> FilePatch:
     return FilePatch(
-        path=change.path,
+        path=unspell_path(change.path),
         base=_content(project, change.before),
         theirs=_content(project, change.after),
         mode=change.mode,
