@@ -177,7 +177,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
         looked_for = sorted({*base.files, *_left_out(project.root, files.paths)})
         source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
         if wish.changed is not None:
-            changed = changed_nodes(project.root, wish.changed or "HEAD", source)
+            changed = changed_nodes(project.root, base.folder, wish.changed or "HEAD", source)
             selection = Selection(
                 paths=paths, node=wish.node, max_nodes=wish.max_nodes, changed=changed
             )

@@ -3,16 +3,16 @@
 import os
 from pathlib import Path
 
-from remora.code import Module, parse_module
+from remora.code import Module, own_lines, parse_module
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.runs.plan import Source
 
 
-def changed_nodes(root: Path, revision: str, source: Source) -> frozenset[str]:
-    """Keys of nodes that are new or read otherwise than in `revision`.
+def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
+    """Keys of the nodes of `tree` that are new or whose own lines read otherwise in `revision`.
 
-    Raises UsageError for a revision that git does not know, or where there is no git.
+    A class or module is not changed by a change within a function of it. Raises UsageError for a revision that git does not know, or where there is no git.
     """
     try:
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
@@ -21,9 +21,14 @@ def changed_nodes(root: Path, revision: str, source: Source) -> frozenset[str]:
             f"git knows no revision {revision!r} here", hint="name a commit, branch or tag"
         ) from error
     rev = commit.decode().strip()
-    return frozenset(
-        key for module in source.modules for key in _changed(module, _before(root, rev, module))
-    )
+    found: set[str] = set()
+    for module in source.modules:
+        before = _before(root, rev, module)
+        old = parse_module(module.path, before) if before is not None else None
+        known = _own_texts(old, before or b"") if isinstance(old, Module) else {}
+        now = _own_texts(module, (tree / module.path).read_bytes())
+        found.update(key for key, text in now.items() if known.get(key) != text)
+    return frozenset(found)
 
 
 def _before(root: Path, revision: str, module: Module) -> bytes | None:
@@ -33,7 +38,9 @@ def _before(root: Path, revision: str, module: Module) -> bytes | None:
         return None
 
 
-def _changed(module: Module, before: bytes | None) -> list[str]:
-    old = parse_module(module.path, before) if before is not None else None
-    known = {node.key: node.source_hash for node in old.nodes} if isinstance(old, Module) else {}
-    return [node.key for node in module.nodes if known.get(node.key) != node.source_hash]
+def _own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:
+    lines = source.splitlines()
+    return {
+        node.key: [lines[number - 1] for number in sorted(own_lines(module, node.key))]
+        for node in module.nodes
+    }
