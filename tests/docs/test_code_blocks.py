@@ -1,0 +1,71 @@
+"""Every Python block of the user's pages runs, and the example agent works as its page says."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from remora.agents.definition import AgentDefinition
+from remora.agents.verify import CHECKS
+from remora.bootstrap import Caller, Wish, carry_out, prepare, utc_now
+from remora.models.scripted import ScriptedModel
+from remora.runs.results import read_run
+from remora.runs.review import job_diff
+from remora.tools import HOST_FUNCTIONS
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", _blocks("library.md", "python"))
+def test_a_block_of_the_library_page_runs(block: str) -> None:
+    exec(compile(block, "docs/library.md", "exec"), {})
+
+
+class Quiet:
+    """A watcher that does not look."""
+
+    def planned(self, run_id: str, plan: object) -> None: ...
+    def began(self, job: object) -> None: ...
+    def event(self, job: object, event: object) -> None: ...
+    def ended(self, job: object, result: object) -> None: ...
+
+
+def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    folder = root / ".remora" / "agents" / "noprint"
+    folder.mkdir(parents=True)
+    (folder / "agent.yaml").write_text(_blocks("agents.md", "yaml")[0])
+    remove, candidates = _blocks("agents.md", "python-script")
+    (folder / "remove_print.pym").write_text(remove)
+    (folder / "candidates.pym").write_text(candidates)
+    (root / "a.py").write_text(PRINTS)
+
+    caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
+    wish = Wish(operations=("noprint",))
+    prepared = prepare(caller, wish)
+    model = ScriptedModel([{"A": -3.0, "B": -0.05}])  # sure of the second print call
+    asyncio.run(carry_out(prepared, model, wish, Quiet(), utc_now))
+    prepared.close()
+
+    run = read_run(prepared.project, prepared.run_id)
+    assert [job.status for job in run.jobs] == ["submitted"]
+    assert run.jobs[0].decided_by == {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
+    diff = job_diff(prepared.project, run.jobs[0])
+    assert [line for line in diff.splitlines() if line[:1] == "-"][1:] == [
+        "-    print(a)",
+        "-    print(b)",
+    ]
+    assert (root / "a.py").read_text() == PRINTS
+
+
+def test_the_agents_page_names_every_host_function_key_and_check() -> None:
+    page = (DOCS / "agents.md").read_text(encoding="utf-8")
+    names = {*HOST_FUNCTIONS, *AgentDefinition.model_fields, *CHECKS}
+    assert {name for name in names if f"`{name}" not in page} == {"description"}
