@@ -208,13 +208,41 @@ def too_many(plan: Plan, wish: Wish) -> bool:
     return len(plan.jobs) > MAX_JOBS and wish.max_nodes is None and not wish.yes
 
 
+def connect_own_models(caller: Caller, prepared: Prepared, model: Model) -> dict[str, Model]:
+    """By operation, the models that agents name for themselves where it is not `model`.
+
+    They are asked of the configured server. Raises ModelError, ConfigError.
+    """
+    own: dict[str, Model] = {}
+    for agent in prepared.agents:
+        name = agent.definition.model
+        if name is not None and name != model.name:
+            settings = prepared.project.config.model.model_copy(update={"name": name})
+            folder = caller.folders.cache
+            own[agent.definition.operation] = open_model(
+                settings, cache=folder, api_key=_key(caller)
+            )
+    return own
+
+
 async def carry_out(
-    prepared: Prepared, model: Model, wish: Wish, watcher: Watcher, clock: Callable[[], datetime]
+    prepared: Prepared,
+    model: Model,
+    wish: Wish,
+    watcher: Watcher,
+    clock: Callable[[], datetime],
+    own: Mapping[str, Model] | None = None,
 ) -> None:
-    """Run the plan to its end. Raises ModelError if the model cannot answer as configured."""
+    """Run the plan to its end; agents of the operations in `own` ask that model instead.
+
+    Raises ModelError if a model cannot answer as configured.
+    """
     project = prepared.project
+    models = {agent.definition.operation: model for agent in prepared.agents} | dict(own or {})
     asking = {
-        agent.definition.operation: _asking(project.config, agent, model, wish)
+        agent.definition.operation: _asking(
+            project.config, agent, models[agent.definition.operation], wish
+        )
         for agent in prepared.agents
     }
     run = Run(
@@ -223,7 +251,7 @@ async def carry_out(
         plan=prepared.plan,
         base=prepared.base,
         slots=SlotDriver(prepared.base, project.cache / "slots"),
-        model=model,
+        model=lambda agent: models[agent.definition.operation],
         engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
         facts=NoHub(),
         clock=clock,

@@ -13,6 +13,7 @@ from remora.bootstrap import (
     Wish,
     carry_out,
     connect_model,
+    connect_own_models,
     open_project,
     prepare,
     too_many,
@@ -99,19 +100,25 @@ def _analyze(
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
     model = connect_model(caller, prepared.project.config)
+    own = connect_own_models(caller, prepared, model)
     _make_records(prepared)
     note(options, f"run {prepared.run_id}: {shape(plan)}, model {model.name}")
     with watching(options) as watcher:
-        in_time = _run(prepared, model, wish, watcher, asked["max_time"])
+        in_time = _run(prepared, (model, own), wish, watcher, asked["max_time"])
     if plan.findings:
         note(options, f"{watcher.fixed} of {count(plan.findings, 'finding')} fixed and verified")
     return _report(options, prepared, in_time=in_time)
 
 
 def _run(
-    prepared: Prepared, model: Model, wish: Wish, watcher: Count, max_time: float | None
+    prepared: Prepared,
+    models: tuple[Model, dict[str, Model]],
+    wish: Wish,
+    watcher: Count,
+    max_time: float | None,
 ) -> bool:
     """Whether the run came to its end: neither Ctrl-C nor the clock stopped it."""
+    model, own = models
 
     async def main() -> None:
         task = asyncio.current_task()
@@ -119,9 +126,10 @@ def _run(
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:
             async with asyncio.timeout(max_time):
-                await carry_out(prepared, model, wish, watcher, utc_now)
+                await carry_out(prepared, model, wish, watcher, utc_now, own)
         finally:
-            await model.aclose()
+            for each in (model, *own.values()):
+                await each.aclose()
 
     try:
         asyncio.run(main())

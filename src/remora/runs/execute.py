@@ -81,7 +81,7 @@ class Run:
     plan: Plan
     base: Base
     slots: SlotDriver
-    model: Model
+    model: Callable[[Agent], Model]
     engine: Engine
     facts: NodeFacts
     clock: Callable[[], datetime]
@@ -170,7 +170,7 @@ def _stage(run: Run, agent: Agent, job: Job, workspace: Workspace, emitter: Even
     mode = run.project.config.runner.memory.summarizer_mode
     return Stage(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
-        model=run.model,
+        model=run.model(agent),
         asking=run.asking(agent),
         emitter=emitter,
         workspace=workspace,

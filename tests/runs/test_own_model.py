@@ -1,0 +1,48 @@
+"""An agent that names a model asks that one, on the configured server."""
+
+import asyncio
+from pathlib import Path
+
+from remora.bootstrap import Caller, Wish, carry_out, prepare, utc_now
+from remora.models.scripted import ScriptedModel
+from remora.runs.results import read_run
+from remora.trace import read_events
+
+AGENT = """\
+name: wordy
+operation: wordy
+goal: Look at {node_name}
+node_types: [function]
+tools: []
+model: larger
+"""
+
+
+class Quiet:
+    """A watcher that does not look."""
+
+    def planned(self, run_id: str, plan: object) -> None: ...
+    def began(self, job: object) -> None: ...
+    def event(self, job: object, event: object) -> None: ...
+    def ended(self, job: object, result: object) -> None: ...
+
+
+def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    folder = root / ".remora" / "agents" / "wordy"
+    folder.mkdir(parents=True)
+    (folder / "agent.yaml").write_text(AGENT)
+    (root / "a.py").write_text("def f(a):\n    return a\n")
+    caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
+    wish = Wish(operations=("wordy",))
+    prepared = prepare(caller, wish)
+    configured = ScriptedModel([], name="small")
+    larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")
+    own = {"wordy": larger}
+    asyncio.run(carry_out(prepared, configured, wish, Quiet(), utc_now, own))
+    prepared.close()
+    assert (len(configured.requests), len(larger.requests)) == (0, 1)
+    job = read_run(prepared.project, prepared.run_id).jobs[0]
+    assert job.status == "no_change"
+    first = next(read_events(prepared.project.trace.agent_stream(job.agent_id)))
+    assert b'"name":"larger"' in bytes(first.data)
