@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap import Wish, carry_out, utc_now
+from remora.config import UserFolders
+from remora.config.schema import ModelConfig
 from remora.errors import DiskError, ModelError, StreamError
 from remora.memory.events import AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
 from remora.models import Request
+from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
+from remora.runs.review import accept
 from remora.trace import last_event, read_events
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, first, last
 
@@ -229,3 +233,47 @@ class TestCancelled:
         assert len(desk.payloads(prepared.run_id, JobStart)) == 2
         assert desk.problems() == []
         assert desk.tree() == before
+
+
+def told(desk: Desk, run_id: str) -> dict[str, list[tuple[str, object]]]:
+    """Every agent's decisions and what they came to, without times and ids."""
+    found = {}
+    for job in desk.view(run_id).jobs:
+        events = read_events(desk.project.trace.agent_stream(job.agent_id))
+        found[job.node_id] = [(event.type, event.packet_delta) for event in events]
+    return found
+
+
+def test_the_same_answers_make_the_same_run(shop: Desk) -> None:
+    one, other = shop.analyze(last), shop.analyze(last)
+    assert told(shop, one) == told(shop, other)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_run_with_the_real_model(shop: Desk) -> None:
+    """The counterpart of every run above: nobody knows what it chooses, but all of it holds."""
+    config = ModelConfig()
+    model = open_model(config, cache=UserFolders.from_environ(os.environ).cache, api_key=None)
+    before = shop.tree()
+    prepared = shop.prepare()
+
+    async def carried_out() -> None:
+        try:
+            await carry_out(prepared, model, Wish(concurrency=2), shop.watching, utc_now)
+        finally:
+            await model.aclose()
+
+    asyncio.run(carried_out())
+    prepared.close()
+    assert shop.tree() == before
+    jobs = {job.node_id: job for job in shop.view(prepared.run_id).jobs}
+    assert {job.status for job in jobs.values()} <= {"submitted", "no_change", "failed"}
+    assert jobs["node:a.py:load"].status == "submitted"
+    assert jobs["node:b.py:guarded"].asked > 0
+    assert 0 < jobs["node:b.py:guarded"].max_packet_tokens <= 600
+    assert shop.problems() == []
+    assert " 0 differences" in checked_independently(shop)
+    said = accept(shop.project, prepared.run_id, [], every=True)
+    assert said.conflicts == []
+    assert all(job.status == "submitted" for job in jobs.values() if job.node_id in said.accepted)
