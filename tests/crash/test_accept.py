@@ -33,6 +33,7 @@ def kill_at(desk: Desk, steps: Iterable[int], final: dict[str, bytes]) -> None:
         begin_again(desk)
         status, _ = run(desk, "accept", step)
         assert status == -9, f"step {step}"
+        desk.come_back()
         project = desk.project
         complete_journals(project)
         assert complete_journals(project).outcome == "none", "once is enough"

@@ -5,6 +5,7 @@ import dataclasses
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -115,9 +116,13 @@ class Desk:
             environ={"HOME": str(self.home)}, folder=self.root, root=self.root, flags=flags
         )
 
-    @property
+    @cached_property
     def project(self) -> Project:
         return open_project(self.caller())
+
+    def come_back(self) -> None:
+        """Another process of the same user: nothing is remembered but what lies on disk."""
+        self.__dict__.pop("project", None)
 
     def prepare(self, wish: Wish = Wish(), **flags: Any) -> Prepared:  # noqa: B008
         return prepare(self.caller(**flags), wish)

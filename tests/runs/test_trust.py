@@ -72,12 +72,14 @@ class TestRun:
         run_id = shop.analyze()
         shutil.rmtree(shop.home)
         shop.home.mkdir()
+        shop.come_back()
         self.refused(shop, run_id, "its record is not in the state folder")
 
     def test_one_signed_elsewhere_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
         run_id = shop.analyze()
         (key,) = shop.home.rglob("install.key")
         key.unlink()
+        shop.come_back()
         self.refused(shop, run_id, "its run_start was not written here")
 
     @pytest.mark.parametrize("count", [0, 1, 3, 9])
