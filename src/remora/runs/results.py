@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from remora.agents.outcome import DECIDERS, raw_size
+from remora.code import match_nodes, nearest
 from remora.errors import NotFound, RemoraError
+from remora.ids import NodeKey
 from remora.memory.events import (
     AgentEnd,
     Change,
@@ -23,6 +25,7 @@ from remora.memory.events import (
 )
 from remora.runs.project import Project
 from remora.trace import read_events, stream_status
+from remora.trace.folder import stream_id
 from remora.trace.reader import INTERRUPTED, RUNNING
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
@@ -86,7 +89,7 @@ def list_runs(project: Project) -> list[dict[str, Any]]:
     found = []
     for path in project.trace.run_streams():
         try:
-            view = read_run(project, path.name.removesuffix(".jsonl"))
+            view = read_run(project, stream_id(path))
         except RemoraError:
             continue
         reviews = [job.review for job in view.jobs]
@@ -101,6 +104,18 @@ def list_runs(project: Project) -> list[dict[str, Any]]:
             }
         )
     return sorted(found, key=lambda run: (run["started"], run["run_id"]))
+
+
+def jobs_named(view: RunView, name: str) -> list[JobView]:
+    """The jobs whose node `name` means, a name or a glob. Raises NotFound with the nearest."""
+    keys = [NodeKey(job.node_id) for job in view.jobs]
+    matched = set(match_nodes(keys, name))
+    if not matched:
+        near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
+        raise NotFound(
+            f"the run {view.run_id} has no node {name!r}", hint=f"nearest: {near}" if near else ""
+        )
+    return [job for job in view.jobs if job.node_id in matched]
 
 
 def run_document(project: Project, view: RunView) -> dict[str, Any]:

@@ -8,19 +8,25 @@ from typing import Any
 import msgspec
 
 from remora.agents.verify import new_findings, parse_errors
-from remora.code import match_nodes, nearest
 from remora.errors import NotFound, UsageError
-from remora.ids import NodeKey, unspell_path
+from remora.ids import unspell_path
 from remora.memory.events import Change, Head, Review, payload
 from remora.runs.project import Project
-from remora.runs.results import JobView, RunView, read_run
+from remora.runs.results import JobView, RunView, jobs_named, read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.tools.lint import lint_text
 from remora.trace import read_events
-from remora.workspaces import FilePatch, Prepared, commit, diff, prepare, recover
-from remora.workspaces.apply import FileConflict, Recovered
-from remora.workspaces.beneath import Beneath
+from remora.workspaces import (
+    FileConflict,
+    FilePatch,
+    Prepared,
+    Recovered,
+    commit,
+    diff,
+    prepare,
+    recover,
+)
 from remora.workspaces.journal import Journal
 
 UNDECIDED = ("pending", "conflict")
@@ -160,16 +166,10 @@ def _waiting(jobs: Iterable[JobView]) -> str:
 
 
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
-    keys = [NodeKey(job.node_id) for job in view.jobs]
-    matched = set(match_nodes(keys, name))
-    if not matched:
-        near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
-        raise NotFound(
-            f"the run {view.run_id} has no node {name!r}", hint=f"nearest: {near}" if near else ""
-        )
-    found = [job for job in open_jobs if job.node_id in matched]
+    meant = jobs_named(view, name)
+    found = [job for job in meant if job in open_jobs]
     if not found:
-        states = {job.review or str(job.status) for job in view.jobs if job.node_id in matched}
+        states = {job.review or str(job.status) for job in meant}
         raise NotFound(
             f"{name} has no change set that waits ({', '.join(sorted(states))})",
             hint=_waiting(open_jobs),
@@ -206,8 +206,8 @@ def _accept_one(
         stream.append(_review(job, "conflict", detail=found))
         return found
     for write in prepared.writes:  # what is replaced stays in `objects/`
-        if write.ours_sha is not None:
-            project.trace.objects.put(Beneath(project.root).read_bytes(write.path))
+        if write.ours is not None:
+            project.trace.objects.put(write.ours)
         if write.result is not None:
             project.trace.objects.put(write.result)
     project.trace.objects.sync()
@@ -281,8 +281,7 @@ def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileC
             detail = f"the merged file does not parse: {error}"
             found.append(FileConflict(path=write.path, detail=detail))
             continue
-        ours = Beneath(project.root).read_bytes(write.path)
-        before = lint_text(project.root, write.path, ours)
+        before = lint_text(project.root, write.path, write.ours or b"")
         after = lint_text(project.root, write.path, write.result)
         if len(after) > len(before):
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.ids import NodeKey
 from remora.runs.plan import Plan
 from remora.runs.project import Project
-from remora.runs.results import STATUSES, JobView, RunView, job_document
+from remora.runs.results import STATUSES, JobView, RunView, job_document, jobs_named
 from remora.runs.review import job_diff
 from remora.trace import TraceFolder, read_events
+from remora.trace.folder import stream_id
 
 LAST = "last"
 PLANNED = "planned"
@@ -21,7 +20,7 @@ def run_named(folder: TraceFolder, name: str) -> str:
 
     Raises NotFound for an unknown one, UsageError for a beginning that several have.
     """
-    known = [path.name.removesuffix(".jsonl") for path in folder.run_streams()]
+    known = [stream_id(path) for path in folder.run_streams()]
     if name == LAST:
         if not known:
             raise NotFound(f"no run in {folder.path}", hint="`remora analyze` starts one")
@@ -34,8 +33,8 @@ def stream_named(folder: TraceFolder, name: str) -> str:
     the newest run's. Raises as `run_named` does."""
     if name == LAST:
         return run_named(folder, name)
-    agents = [path.name.removesuffix(".jsonl") for path in folder.agent_streams()]
-    runs = [path.name.removesuffix(".jsonl") for path in folder.run_streams()]
+    agents = [stream_id(path) for path in folder.agent_streams()]
+    runs = [stream_id(path) for path in folder.run_streams()]
     return (
         _meant(agents, name, "agent")
         or _meant(runs, name, "run")
@@ -69,7 +68,7 @@ def diff_document(project: Project, view: RunView, node: str | None = None) -> d
     Without a node: every verified change set. With one (a name or glob): what its jobs changed,
     verified or not. Raises NotFound for a node that the run does not have.
     """
-    jobs = [job for job in view.jobs if job.review] if node is None else _of_node(view, node)
+    jobs = [job for job in view.jobs if job.review] if node is None else jobs_named(view, node)
     return {
         "run_id": view.run_id,
         "diffs": [
@@ -87,17 +86,6 @@ def diff_document(project: Project, view: RunView, node: str | None = None) -> d
     }
 
 
-def _of_node(view: RunView, name: str) -> list[JobView]:
-    keys = [NodeKey(job.node_id) for job in view.jobs]
-    matched = set(match_nodes(keys, name))
-    if matched:
-        return [job for job in view.jobs if job.node_id in matched]
-    near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
-    raise NotFound(
-        f"the run {view.run_id} has no node {name!r}", hint=f"nearest: {near}" if near else ""
-    )
-
-
 def _meant(known: Sequence[str], name: str, kind: str) -> str | None:
     if name in known:
         return name
@@ -111,7 +99,7 @@ def _meant(known: Sequence[str], name: str, kind: str) -> str | None:
 def _missing(folder: TraceFolder, name: str, *, run: bool) -> str:
     """Raises NotFound with the nearest names."""
     path = folder.existing_run(name) if run else folder.existing_agent(name)
-    return path.name.removesuffix(".jsonl")
+    return stream_id(path)
 
 
 def _began(folder: TraceFolder, run_id: str) -> str:
