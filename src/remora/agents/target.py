@@ -3,7 +3,7 @@
 from typing import Any
 
 from remora.agents.job import Job
-from remora.code import Module, own_lines, parse_module
+from remora.code import Module, find_node, own_lines, parse_module
 
 
 def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
-        node = next((node for node in module.nodes if node.key == job.node_id), None)
+        node = find_node(module, job.node_id)
         if node is not None:
             return _target(
                 job, node.line_start, node.line_end, stretches(own_lines(module, node.key))

@@ -1,19 +1,16 @@
 """The checks that a submission must pass before a person is asked to look at it."""
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from remora.agents.job import Job
-from remora.code import Module, Node, own_lines, parse_module, parses
+from remora.code import Module, Node, find_node, own_lines, parse_module, parses
+from remora.tools import new_findings
 
 Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
-
-_NUMBER = re.compile(r"\d+")
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,19 +49,6 @@ def parse_errors(files: Mapping[str, bytes | None]) -> str:
     return ""
 
 
-def new_findings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
-    """Findings of `after` that `before` does not have, as `CODE message`.
-
-    Lines move, so findings are compared by code and message, numbers in it aside.
-    """
-    extra = Counter(map(_kind, after)) - Counter(map(_kind, before))
-    return [kind for kind, count in extra.items() for _ in range(count)]
-
-
-def _kind(finding: dict[str, Any]) -> str:
-    return f"{finding.get('code')} {_NUMBER.sub('N', str(finding.get('message')))}"
-
-
 def _parses(submission: Submission) -> str:
     return parse_errors({path: after for path, (_, after) in submission.files.items()})
 
@@ -91,7 +75,7 @@ def _own(path: str, key: str, source: bytes | None) -> frozenset[int] | None:
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None
-    node = next((node for node in module.nodes if node.key == key), None)
+    node = find_node(module, key)
     return own_lines(module, node.key) if node is not None else None
 
 
@@ -100,7 +84,7 @@ def _no_new_findings(submission: Submission) -> str:
         if path.endswith((".py", ".pyi")):
             extra = new_findings(submission.findings_before(path), submission.findings_after(path))
             if extra:
-                return f"{path}: new finding {extra[0]}"
+                return f"{path}: new finding {extra[0]['code']} {extra[0]['message']}"
     return ""
 
 
@@ -127,7 +111,7 @@ def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):
         return None
-    node = next((node for node in module.nodes if node.key == key), None)
+    node = find_node(module, key)
     if node is None:
         return None
     own, exact = own_lines(module, node.key), _lines_of_others(module, node)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import Event
+from remora.memory.packet import clip
 
 _WIDTH = 100
 
@@ -16,8 +17,7 @@ def gist(event: Event) -> str:
     tell = _TELLERS.get(event.type)
     if tell is None or not isinstance(data, dict):
         return ""
-    text = tell(data)
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return clip(tell(data), _WIDTH)
 
 
 def call_text(data: dict[str, Any]) -> str:

@@ -2,13 +2,14 @@
 
 from remora.code.extract import parse_module
 from remora.code.match import match_nodes, nearest
-from remora.code.nodes import Module, Node, node_summary, own_lines, owner
+from remora.code.nodes import Module, Node, find_node, node_summary, own_lines, owner
 from remora.code.source import Unreadable, parses
 
 __all__ = [
     "Module",
     "Node",
     "Unreadable",
+    "find_node",
     "match_nodes",
     "nearest",
     "node_summary",

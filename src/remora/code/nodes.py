@@ -48,9 +48,14 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str
 
 
+def find_node(module: Module, key: str) -> Node | None:
+    """The module's node with that key."""
+    return next((node for node in module.nodes if node.key == key), None)
+
+
 def own_lines(module: Module, key: NodeKey) -> frozenset[int]:
     """Lines of the node's span that belong to no node nested in it. Raises NotFound."""
-    node = next((node for node in module.nodes if node.key == key), None)
+    node = find_node(module, key)
     if node is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.verify import new_findings, parse_errors
+from remora.agents.verify import parse_errors
 from remora.errors import NotFound, UsageError
 from remora.ids import unspell_path
 from remora.memory.events import Change, Head, Review, payload
@@ -15,7 +15,7 @@ from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, jobs_named, read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
-from remora.tools.lint import lint_text
+from remora.tools import lint_text, new_findings
 from remora.trace import read_events
 from remora.workspaces import (
     FileConflict,
@@ -287,5 +287,8 @@ def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileC
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"
             found.append(FileConflict(path=write.path, detail=detail))
         else:  # such as an import that only two changes together left unused
-            notes += [f"{write.path}: new finding {kind}" for kind in new_findings(before, after)]
+            notes += [
+                f"{write.path}:{extra['line']}: new finding {extra['code']} {extra['message']}"
+                for extra in new_findings(before, after)
+            ]
     return found

@@ -2,6 +2,7 @@
 
 from remora.tools.check import ScriptCheck, check_script
 from remora.tools.contract import ToolResult, as_result
+from remora.tools.host.added import new_findings
 from remora.tools.lint import lint_findings, lint_text
 from remora.tools.registry import HOST_FUNCTIONS, bind
 from remora.tools.toolbox import Tool, ToolRun, run_tool
@@ -17,5 +18,6 @@ __all__ = [
     "check_script",
     "lint_findings",
     "lint_text",
+    "new_findings",
     "run_tool",
 ]

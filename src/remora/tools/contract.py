@@ -4,6 +4,8 @@ from typing import Any, Literal, TypedDict
 
 import msgspec
 
+from remora.tools.host.text import clip
+
 SUMMARY_LIMIT = 200
 _CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
 
@@ -95,6 +97,4 @@ def _implied(value: Any) -> Outcome:
 
 
 def _cut(text: str | None) -> str | None:
-    if text is None or len(text) <= SUMMARY_LIMIT:
-        return text
-    return text[: SUMMARY_LIMIT - 1] + "…"
+    return None if text is None else clip(text, SUMMARY_LIMIT)

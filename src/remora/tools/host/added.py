@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from remora.code import Module, own_lines, parse_module
+from remora.code import Module, find_node, own_lines, parse_module
 from remora.ids import node_key, spell_path
 from remora.tools.host.nodes import fix_within
 from remora.tools.host.place import Place
@@ -43,7 +43,7 @@ def lasting_harm(
     if not isinstance(module, Module):
         return module.detail
     key = node_key(spell_path(path), node)
-    own = own_lines(module, key) if any(n.key == key for n in module.nodes) else frozenset()
+    own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
     for finding in extra:
         if not (_is_safe(finding["fix"]) and fix_within(finding["fix"], own)):
             return f"it would add {finding['code']} in line {finding['line']}"

@@ -4,7 +4,7 @@ from typing import Any
 
 from remora.errors import HostError
 from remora.tools.host.place import Place
-from remora.tools.host.text import Line, decode, lines_of, newline_of, with_newline
+from remora.tools.host.text import Line, clip, decode, lines_of, newline_of, with_newline
 
 LIST_LIMIT = 10_000
 _PATTERN_LIMIT = 200
@@ -46,8 +46,7 @@ def edit_text(
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
-    place_of = _expected(path, text.body, lines, line, expect)
-    start, stop, after = place_of
+    start, stop, after = _expected(path, text.body, lines, line, expect)
     if replace is None:
         made, count = "", 0
         start, stop = _whole(lines, line)
@@ -66,8 +65,9 @@ def _expected(path: str, body: str, lines: list[Line], line: int, expect: str) -
     found = lines[line - 1]
     stands = body[found.start : found.stop]
     if stands != expect:
-        shown = stands if len(stands) <= _SHOWN else stands[: _SHOWN - 1] + "…"
-        raise HostError(f"{path}:{line}: the line is not as expected; there stands {shown!r}")
+        raise HostError(
+            f"{path}:{line}: the line is not as expected; there stands {clip(stands, _SHOWN)!r}"
+        )
     return found
 
 

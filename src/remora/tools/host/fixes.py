@@ -12,7 +12,7 @@ from remora.tools.host.ruff import Finding, ruff_check
 from remora.tools.host.text import Text, decode, lines_of
 
 _SOURCES = (".py", ".pyi")
-_Place = tuple[str, int, int | None]
+_Spot = tuple[str, int, int | None]
 
 
 def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
@@ -138,15 +138,15 @@ def _source(place: Place, path: str) -> Text:
     return decode(path, place.read(path))
 
 
-def _spot(given: list[Any]) -> _Place:
+def _spot(given: list[Any]) -> _Spot:
     code, line, column = (*given, None, None, None)[:3]
     shaped = isinstance(code, str) and isinstance(line, int) and isinstance(column, int | None)
-    if not shaped or not 1 < len(given) <= len(_Place.__args__):  # type: ignore[attr-defined]
+    if not shaped or not 1 < len(given) <= len(_Spot.__args__):  # type: ignore[attr-defined]
         raise HostError(f"{given!r} is no finding; it is given as [code, line, column or null]")
     return code, line, column
 
 
-def _pick(findings: list[Finding], path: str, spot: _Place) -> Finding:
+def _pick(findings: list[Finding], path: str, spot: _Spot) -> Finding:
     code, line, column = spot
     here = [finding for finding in findings if finding["line"] == line]
     for finding in here:

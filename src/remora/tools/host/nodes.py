@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code import Module, own_lines, parse_module
+from remora.code import Module, find_node, own_lines, parse_module
 from remora.errors import HostError
 from remora.ids import MODULE, node_key, spell_path
 from remora.tools.host.edits import Edit, edits_of, overlap
 from remora.tools.host.place import Place
 from remora.tools.host.ruff import Finding, ruff_check
-from remora.tools.host.text import decode, lines_of
+from remora.tools.host.text import clip, decode, lines_of
 
 _MESSAGE_LIMIT = 90
 _SHOWN = 8
@@ -45,7 +45,7 @@ def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
     if not isinstance(module, Module):
         return None if node == MODULE else frozenset()
     key = node_key(spell_path(path), node)
-    if all(each.key != key for each in module.nodes):
+    if find_node(module, key) is None:
         raise HostError(f"{path}: there is no {node}")
     return own_lines(module, key)
 
@@ -88,9 +88,7 @@ def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
 
 
 def _told(finding: Finding, kind: str) -> dict[str, Any]:
-    message = finding["message"]
-    if len(message) > _MESSAGE_LIMIT:
-        message = message[: _MESSAGE_LIMIT - 1] + "…"
+    message = clip(finding["message"], _MESSAGE_LIMIT)
     rest = {key: value for key, value in finding.items() if key != "fix"}
     return {
         **rest,

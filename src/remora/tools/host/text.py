@@ -9,6 +9,11 @@ from remora.errors import HostError
 _ENDING = re.compile(r"\r\n|\n|\r")
 
 
+def clip(text: str, limit: int) -> str:
+    """`text`, or its first `limit - 1` characters and `…` where it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 class Text(NamedTuple):
     """A file's text without the byte order mark it may have begun with."""
 
