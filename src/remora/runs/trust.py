@@ -3,6 +3,7 @@
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,39 @@ _KEY_BYTES = 32
 
 
 def install_key(state: Path) -> bytes:
-    """This installation's secret, made on first use in the user's state folder."""
+    """This installation's secret, made on first use in the user's state folder.
+
+    Raises DiskError if it cannot be made or read, or is not a whole one.
+    """
     path = state / "install.key"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        except FileExistsError:
-            return path.read_bytes()
-        with os.fdopen(file, "wb") as stream:
-            stream.write(secrets.token_bytes(_KEY_BYTES))
-        return path.read_bytes()
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
+    if len(key) != _KEY_BYTES:  # with an empty key anybody could sign
+        raise DiskError(
+            f"{path} is no key of {_KEY_BYTES} bytes",
+            hint="remove it: a new one is made, and earlier runs then need --trust-run",
+        )
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Whole or not at all, and only one where two commands make it at once."""
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(secrets.token_bytes(_KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
 
 
 def signed(start: RunStart, key: bytes) -> RunStart:
