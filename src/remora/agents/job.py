@@ -39,8 +39,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     """How an attempt ended. `decided_by` counts tool calls by who decided; `asked` of them had
     a choice that a model was asked about, `differed` took another than the first candidate.
 
-    `raw_bytes` is the size of all raw outputs, `max_packet_tokens` the largest request sent;
-    `findings` are the lint findings on the node before and after, where it was measured.
+    `raw_bytes` is the size of all raw outputs, `max_packet_tokens` the largest request sent.
     """
 
     status: Status

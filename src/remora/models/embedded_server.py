@@ -1,6 +1,6 @@
-"""The child process that serves the embedded model: `python -m remora.models.embedded_server`.
+"""The child process that serves the embedded model.
 
-Its key is the first line of standard input, its address the only line of standard output. It
+Run by path, so it imports nothing of Remora. Its key is the first line of standard input, its address the only line of standard output. It
 ends when standard input does, so also when its parent is killed.
 """
 

@@ -12,7 +12,8 @@ from remora.runs.plan import Source
 def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
     """Keys of the nodes of `tree` that are new or whose own lines read otherwise in `revision`.
 
-    A class or module is not changed by a change within a function of it. Raises UsageError for a revision that git does not know, or where there is no git.
+    A class or module is not changed by a change within a function of it. Raises UsageError for a
+    revision that git does not know, or where there is no git.
     """
     try:
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")

@@ -1,4 +1,4 @@
-"""Linux calls that the standard library lacks: openat2, renameat2, prctl."""
+"""Linux calls that the standard library lacks: openat2 and renameat2."""
 
 import ctypes
 import errno
