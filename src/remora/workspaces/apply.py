@@ -83,9 +83,11 @@ def recover(
     recorded: Callable[[Journal], bool],
     on_conflict: OnConflict = lambda _: None,
 ) -> Recovered:
-    """Complete the journal that a killed process left, or undo it if `recorded` says that its
-    review (the latest verdict on that change set) is not in the stream. May itself be killed and repeated. Raises Conflict for a journal
-    of another root or one in use, DiskError for a damaged one.
+    """Complete the journal that a killed process left, or undo it.
+
+    It is undone if `recorded` says that its review is not the latest verdict on that change set
+    in the stream. May itself be killed and repeated. Raises Conflict for a journal of another
+    root or one in use, DiskError for a damaged one.
     """
     store = JournalFolder(journal_folder)
     with store.held():

@@ -10,10 +10,9 @@ import msgspec
 
 from remora.errors import DiskError, HostError
 from remora.files import ProjectFiles, is_private
-from remora.workspaces.beneath import Beneath
+from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.blobs import Committed, committed_files, read_blobs
 
-_FILE_LIMIT = 1024 * 1024 * 1024
 _SMALL = 64 * 1024
 
 
@@ -42,7 +41,7 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
         """The content of a file of the base, None if it has no such file."""
         if path not in self.files:
             return None
-        return Beneath(self.folder).read_bytes(path, limit=_FILE_LIMIT)
+        return Beneath(self.folder).read_bytes(path, limit=FILE_LIMIT)
 
 
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
@@ -58,7 +57,7 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
     differing: dict[str, BaseFile | None] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
         try:
-            content = source.read_bytes(path, limit=_FILE_LIMIT)
+            content = source.read_bytes(path, limit=FILE_LIMIT)
             mode = st.S_IMODE(source.stat(path).st_mode) & 0o777
         except HostError:
             continue

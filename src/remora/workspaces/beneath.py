@@ -14,6 +14,8 @@ from remora.files import glob_regex
 from remora.workspaces.syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
+FILE_LIMIT = 1024 * 1024 * 1024
+"""Bytes of a file of the user's that is copied or merged; a larger one is refused."""
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY

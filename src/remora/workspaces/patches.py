@@ -9,10 +9,8 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
-from remora.workspaces.beneath import Beneath
+from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.merge import Merged, merge3
-
-_LIMIT = 1024 * 1024 * 1024
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +96,7 @@ def _prepared(tree: Beneath, patch: FilePatch) -> Write | None:
 def _ours(tree: Beneath, path: str) -> tuple[bytes | None, int]:
     """The user's content and mode; None for a name that is free. Raises HostError."""
     if tree.exists(path):
-        return tree.read_bytes(path, limit=_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
+        return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:
         with tree.parent(path) as (folder, name):
             os.stat(name, dir_fd=folder, follow_symlinks=False)

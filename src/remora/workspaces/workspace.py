@@ -8,11 +8,9 @@ from pathlib import Path
 from remora.errors import DiskError, HostError
 from remora.files import IgnoreRules
 from remora.workspaces.base import Base, BaseFile
-from remora.workspaces.beneath import Beneath
+from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.changes import FileState
 from remora.workspaces.scan import Scan, Seen, scan
-
-_LIMIT = 1024 * 1024 * 1024
 
 
 class Workspace:
@@ -56,7 +54,7 @@ class Workspace:
         """The content of a file now, None if it is absent. Raises HostError as `Beneath` does."""
         if not self._files.exists(path):
             return None
-        return self._files.read_bytes(path, limit=_LIMIT)
+        return self._files.read_bytes(path, limit=FILE_LIMIT)
 
     def base_bytes(self, path: str) -> bytes | None:
         """The content of a file in the base, None if it has no such file."""
