@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt import LABELS, Rendered, render
-from remora.models import Answer, Decoding, Model, Request, truncated
+from remora.models import Answer, Decoding, Model, Request, Strategy, truncated
 from remora.models.arguments import BadCall, checked, find_tool
 from remora.models.functiongemma import parse_functiongemma
 from remora.models.grammar import tool_call_grammar
@@ -34,7 +34,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     renderer: str
-    strategy: str
+    strategy: Strategy
     limit: int
     margin: float = 1.0
     seed: int | None = None
@@ -62,7 +62,13 @@ class NoDecision(msgspec.Struct, frozen=True, kw_only=True):
     trim: int
 
 
-def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> str:
+def strategy_for(
+    model: Model,
+    renderer: str,
+    decoding: Literal["auto", "rank", "grammar", "tool_call"],
+    *,
+    has_candidates: bool,
+) -> Strategy:
     """How this model will be asked. Raises `ModelError` if it cannot answer as configured."""
     able = model.capabilities
     if renderer.startswith("functiongemma"):
@@ -225,7 +231,7 @@ def _plain(messages: tuple[Message, ...] | None) -> list[dict[str, Any]] | None:
 
 def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking) -> Decoding:
     base = Decoding(
-        strategy=asking.strategy,  # type: ignore[arg-type]
+        strategy=asking.strategy,
         max_tokens=ANSWER_TOKENS,
         seed=asking.seed,
         cache_prompt=not asking.exact,

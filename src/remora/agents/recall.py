@@ -57,11 +57,12 @@ def recall(ref: str, lines: list[int], outputs: Mapping[int, str]) -> dict[str, 
         raise HostError(f"no raw output {ref!r}; there is {known}")
     text = outputs[int(turn)].split("\n")
     first = max(1, min(lines[0] if lines else 1, len(text)))
-    last = max(first, min(lines[1] if len(lines) > 1 else len(text), first + MAX_LINES - 1))
+    wanted = lines[1] if len(lines) > 1 else len(text)
+    last = max(first, min(wanted, first + MAX_LINES - 1, len(text)))
     shown = "\n".join(text[first - 1 : last])
     return {
-        "result": {"ref": ref, "lines": [first, min(last, len(text))], "total": len(text)},
-        "summary": f"Lines {first}-{min(last, len(text))} of {len(text)} of {ref}",
+        "result": {"ref": ref, "lines": [first, last], "total": len(text)},
+        "summary": f"Lines {first}-{last} of {len(text)} of {ref}",
         "knowledge_delta": {},
         "outcome": "success",
         "excerpt": {"ref": ref, "path": "", "lines": [first, last], "text": shown},

@@ -1,6 +1,7 @@
 """The turn loop of one agent: append, then apply, then act."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -39,6 +40,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.prompt import HISTORY, HISTORY_TYPES
+from remora.workspaces import Change as FileChange
 from remora.workspaces import changes_between
 
 
@@ -114,10 +116,10 @@ class AgentRunner:
             return "failed", "model_error", f"two bad calls in a row: {why.message}"
         return None
 
-    def _broken(self, kind: str, error: RemoraError) -> Ending:
+    def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
         self._emit(AgentError(kind=kind, message=error.message), self.context.packet.turn)
         reason = f"{error.message}; {error.hint}" if error.hint else error.message
-        return "error", "model_error" if kind == "model_error" else "tool_error", reason
+        return "error", kind, reason
 
     # --- acting ----------------------------------------------------------------------------
 
@@ -152,10 +154,7 @@ class AgentRunner:
                 if content is not None:
                     self.stage.objects.put(content)
         self._snapshot = now
-        return tuple(
-            Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
-            for c in found
-        )
+        return _recorded(found)
 
     def _resulted(
         self, call: ToolCall, acted: Acted, changes: tuple[Change, ...], turn: int
@@ -290,11 +289,7 @@ class AgentRunner:
 
     def _end(self, ending: Ending) -> AgentResult:
         status, stop_reason, error = ending
-        base = self.stage.workspace.base
-        change_set = tuple(
-            Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
-            for c in changes_between({}, self._snapshot, base)
-        )
+        change_set = _recorded(changes_between({}, self._snapshot, self.stage.workspace.base))
         self._emit(
             AgentEnd(
                 status=status,
@@ -351,6 +346,14 @@ def _context(job: Job, stage: Stage) -> ContextManager:
     for tool, summarizer in stage.agent.summarizers.items():
         context.register_summarizer(tool, summarizer)
     return context
+
+
+def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
+    """Changes of a workspace in the words of the Long Track, paths spelled as in node keys."""
+    return tuple(
+        Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
+        for c in changes
+    )
 
 
 def _update(source: str, acted: Acted) -> ContextUpdate:

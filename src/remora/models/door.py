@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from remora.errors import ModelError
 from remora.models.address import Address
 from remora.models.refusal import failed, unusable
 from remora.models.retry import Failure, Limits, Reply, next_pause
@@ -80,7 +81,7 @@ class Door:
         except Unusable as error:
             raise unusable(self.address.shown, str(error)) from error
 
-    def _failed(self, failure: Failure) -> Exception:
+    def _failed(self, failure: Failure) -> ModelError:
         shown, limit = self.address.shown, self._limits.timeout_s
         return failed(failure, shown=shown, key=self._key, timeout_s=limit)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.events import Event
+from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
 from remora.trace import ObjectStore, TraceFolder, packet_at, read_events
 from remora.trace.blobs import resolve
@@ -29,8 +29,8 @@ def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, An
     events = list(read_events(folder.existing_agent(agent_id)))
     packet = packet_at(events, turn)
     ours = [event_document(event, folder.blobs) for event in events if event.turn == turn]
-    results = [event["data"].get("raw_output") for event in ours if event["type"] == "tool_result"]
-    asked = [event["data"].get("prompt_tokens") for event in ours if _is_request(event)]
+    results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
+    asked = [e["data"].get("prompt_tokens") for e in ours if e["type"] == ModelRequest.type]
     return {
         "agent_id": agent_id,
         "turn": turn,
@@ -39,7 +39,3 @@ def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, An
         "raw_output": results[-1] if results else None,
         "events": ours,
     }
-
-
-def _is_request(event: dict[str, Any]) -> bool:
-    return bool(event["type"] == "model_request")
