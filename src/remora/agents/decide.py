@@ -7,10 +7,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from remora.agents.candidates import declared_tools, is_complete, matches, narrowed
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.errors import ModelError
 from remora.memory.budget import Fit, fit
-from remora.memory.canonical import canonical, canonical_sha256
+from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt import LABELS, Rendered, render
@@ -24,7 +25,6 @@ Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
 ANSWER_TOKENS = 200
 """Room for a written call; a ranked answer takes one token."""
-_MOST_LOOKED_AT = 200
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,34 +92,6 @@ def strategy_for(
     return decoding
 
 
-def offered(
-    candidates: Sequence[Candidate], tools: Sequence[ToolSchema], strategy: str
-) -> tuple[tuple[Candidate, ...], str]:
-    """The candidates that can be chosen, and what is wrong with the first that cannot.
-
-    They name a granted tool and arguments that it takes; for ranking they leave none open.
-    """
-    valid: list[Candidate] = []
-    problem = ""
-    for one in candidates[:_MOST_LOOKED_AT]:
-        wrong = _wrong(one, tools, whole=strategy == "rank")
-        problem = problem or wrong
-        if not wrong:
-            valid.append(one)
-    return tuple(valid[: len(LABELS)]), problem
-
-
-def _wrong(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
-    try:
-        tool = find_tool(one.tool, tools)
-        if not whole:
-            tool = replace(tool, parameters={**tool.parameters, "required": []})
-        checked(ToolCall(tool=one.tool, args=one.args), tool)
-    except BadCall as bad:
-        return f"not a valid candidate: {bad.message}"
-    return ""
-
-
 async def decide(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
@@ -134,7 +106,7 @@ async def decide(
     model cannot be asked at all.
     """
     only = packet.candidate_actions
-    if len(only) == 1 and _complete(only[0], tools):
+    if len(only) == 1 and is_complete(only[0], tools):
         return Decision(
             call=ToolCall(tool=only[0].tool, args=only[0].args),
             decided_by="rule",
@@ -153,13 +125,6 @@ async def decide(
         )
     rendered = render(asking.renderer, fitted.packet, tools, asking.strategy, history)
     return await _ask(fitted, rendered, tools, asking, model, emit)
-
-
-def _complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
-    schema = next((tool for tool in tools if tool.name == candidate.tool), None)
-    return schema is not None and all(
-        name in candidate.args for name in schema.parameters.get("required", [])
-    )
 
 
 def _fit(
@@ -246,34 +211,6 @@ def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking
     return replace(base, tools=declared_tools(shown, tools))
 
 
-def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
-    """The tools that may be called now: those that the shown candidates name, else all."""
-    named = {candidate.tool for candidate in shown.candidate_actions}
-    return tuple(tool for tool in tools if not named or tool.name in named)
-
-
-def narrowed(
-    tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
-) -> tuple[ToolSchema, ...]:
-    """The tools that candidates name, arguments that they give limited to what they give."""
-    if not candidates:
-        return tuple(tools)
-    return tuple(
-        _narrowed(tool, [c.args for c in candidates if c.tool == tool.name])
-        for tool in tools
-        if any(c.tool == tool.name for c in candidates)
-    )
-
-
-def _narrowed(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
-    properties = {}
-    for name, schema in tool.parameters.get("properties", {}).items():
-        values = {canonical(args[name]): args[name] for args in given if name in args}
-        everywhere = all(name in args for args in given)
-        properties[name] = {**schema, "enum": list(values.values())} if everywhere else schema
-    return replace(tool, parameters={**tool.parameters, "properties": properties})
-
-
 def _response(answer: Answer) -> ModelResponse:
     return ModelResponse(
         text=answer.text,
@@ -325,7 +262,7 @@ def _ranked(answer: Answer, candidates: Sequence[Candidate], margin: float) -> D
 
 def _called(call: ToolCall, candidates: Sequence[Candidate]) -> Decision:
     """A written call: it must be one of the candidates, which may leave arguments open."""
-    choice = next((i for i, c in enumerate(candidates) if _matches(call, c)), None)
+    choice = next((i for i, c in enumerate(candidates) if matches(call, c)), None)
     if candidates and choice is None:
         raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
     return Decision(
@@ -336,11 +273,4 @@ def _called(call: ToolCall, candidates: Sequence[Candidate]) -> Decision:
         packet_sha256="",
         trim=0,
         asked=True,
-    )
-
-
-def _matches(call: ToolCall, candidate: Candidate) -> bool:
-    return call.tool == candidate.tool and all(
-        name in call.args and canonical(call.args[name]) == canonical(value)
-        for name, value in candidate.args.items()
     )

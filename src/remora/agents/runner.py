@@ -8,7 +8,8 @@ import msgspec
 from remora.agents.act import Acted, Scene, act, run_part
 from remora.agents.agent import definition_record
 from remora.agents.aside import aside
-from remora.agents.decide import Decision, NoDecision, decide, offered
+from remora.agents.candidates import offered
+from remora.agents.decide import Decision, NoDecision, decide
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
 from remora.agents.outcome import Ending, Tally, Watch, raw_size
