@@ -101,13 +101,17 @@ class TestConcurrency:
     def test_no_more_at_a_time_than_wished(self, desk: Desk, wanted: int) -> None:
         desk.write({f"m{n}.py": CHOICE for n in range(5)} | {"ruff.toml": RULES})
         running = most = 0
+        met = asyncio.Event()
 
         class Slow(ScriptedModel):
             async def ask(self, request: Request):  # noqa: ANN202
                 nonlocal running, most
                 running += 1
                 most = max(most, running)
-                await asyncio.sleep(0.03)
+                if running == wanted:
+                    met.set()
+                await asyncio.wait_for(met.wait(), 20)  # a loaded machine is in no hurry
+                await asyncio.sleep(0.01)
                 running -= 1
                 return await super().ask(request)
 
