@@ -11,7 +11,7 @@ from typing import Any
 
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named
-from remora.agents.decide import Asking, strategy_for
+from remora.agents.decide import ANSWER_TOKENS, Asking, strategy_for
 from remora.agents.pull import NoHub
 from remora.config import Config, UserFolders, api_key, load_config
 from remora.errors import ConfigError, NotFound, UsageError
@@ -30,7 +30,6 @@ from remora.workspaces import Base, SlotDriver, take_base
 EMBEDDED_LIMIT = 600
 """Tokens of a whole request to the embedded model: what it reads in about two seconds."""
 DEFAULT_OPERATIONS = ("lint",)
-_ANSWER_ROOM = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +173,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
         paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
         selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
         # a file that could not be copied is looked for all the same, so that it is told of
-        looked_for = sorted({*base.files, *_left_out(project.root, files.paths)})
+        looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
         if wish.changed is not None:
             changed = changed_nodes(project.root, base.folder, wish.changed or "HEAD", source)
@@ -281,7 +280,7 @@ def _asking(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:
     if not memory.enabled:  # for comparisons: as much raw history as the server takes
         renderer, limit = "history", model.context or limit
     if model.context is not None:
-        limit = min(limit, model.context - _ANSWER_ROOM)
+        limit = min(limit, model.context - ANSWER_TOKENS)
     has_candidates = agent.candidates is not None
     return Asking(
         renderer=f"{renderer}/1",
@@ -322,7 +321,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     return absolute.relative_to(root).as_posix()
 
 
-def _left_out(root: Path, paths: Iterable[str]) -> list[str]:
+def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
     """Files that are there; links have no place in a base."""
     return [path for path in paths if (root / path).is_file() and not (root / path).is_symlink()]
 
@@ -336,6 +335,3 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
 def _remove(folder: Path) -> None:
     with suppress(OSError):
         shutil.rmtree(folder)
-
-
-__all__ = ["Caller", "Prepared", "Wish", "carry_out", "prepare", "utc_now"]
