@@ -1,0 +1,111 @@
+"""What configuration, flags and the model's own limits come to for an agent."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.agents import load_agents
+from remora.agents.decide import ANSWER_TOKENS, Asking
+from remora.bootstrap import EMBEDDED_LIMIT, Caller, Wish, _asking, _max_turns, open_project
+from remora.config import load_config
+from remora.errors import ConfigError, DiskError, UsageError
+from remora.models.scripted import ScriptedModel
+
+
+class Small(ScriptedModel):
+    """A model that says of itself what the embedded one does."""
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "provider": "embedded"}
+
+
+def configured(**flags: Any) -> Any:
+    dotted = {key.replace("__", "."): value for key, value in flags.items()}
+    return load_config(user_file=None, project_file=None, environ={}, flags=dotted)
+
+
+def asked(model: ScriptedModel, wish: Wish | None = None, **flags: Any) -> Asking:
+    lint = load_agents(Path("/nowhere"))["lint"]
+    return _asking(configured(**flags), lint, model, wish or Wish())
+
+
+class TestTheLimitOfARequest:
+    def test_it_is_the_configured_one(self) -> None:
+        assert asked(ScriptedModel([])).limit == 3000
+        assert asked(ScriptedModel([]), runner__memory__packet_size_limit=700).limit == 700
+
+    def test_the_embedded_model_takes_less(self) -> None:
+        assert asked(Small([])).limit == EMBEDDED_LIMIT == 600
+        assert asked(Small([]), runner__memory__packet_size_limit=500).limit == 500
+
+    def test_the_answer_must_fit_into_the_models_context_too(self) -> None:
+        model = ScriptedModel([])
+        model.context = 1024
+        assert asked(model).limit == 1024 - ANSWER_TOKENS
+
+    def test_the_raw_history_has_all_of_the_context(self) -> None:
+        model = Small([])
+        model.context = 8192
+        asking = asked(model, runner__memory__enabled=False)
+        assert (asking.renderer, asking.limit) == ("history/1", 8192 - ANSWER_TOKENS)
+
+
+def test_a_model_is_asked_as_it_can_answer() -> None:
+    assert asked(ScriptedModel([])).strategy == "rank"
+    assert asked(ScriptedModel([]), model__decoding="grammar").strategy == "grammar"
+    gemma = asked(ScriptedModel([]), model__renderer="functiongemma")
+    assert (gemma.renderer, gemma.strategy) == ("functiongemma/1", "completion")
+
+
+def test_the_seed_is_always_recorded() -> None:
+    assert asked(ScriptedModel([])).seed == 0
+    assert asked(ScriptedModel([]), Wish(seed=7)).seed == 7
+
+
+@pytest.mark.parametrize(
+    ("wish", "flags", "turns"),
+    [
+        (Wish(max_turns=3), {"operations.lint.max_turns": 5}, 3),
+        (Wish(), {"operations.lint.max_turns": 5, "runner.max_turns": 7}, 5),
+        (Wish(), {"runner.max_turns": 7}, 12),  # the definition's own
+    ],
+)
+def test_the_nearest_word_on_turns_counts(wish: Wish, flags: Mapping[str, Any], turns: int) -> None:
+    config = load_config(user_file=None, project_file=None, environ={}, flags=flags)
+    assert _max_turns(config, load_agents(Path("/nowhere"))["lint"], wish) == turns
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("escalation.enabled", True),
+        ("hub.enabled", True),
+        ("runner.memory.trace_store", "postgres"),
+        ("workspace.driver", "overlay"),
+        ("workspace.require_isolation", 1),
+    ],
+)
+def test_a_setting_that_cannot_be_kept_is_refused(tmp_path: Path, key: str, value: object) -> None:
+    caller = Caller(environ={"HOME": str(tmp_path)}, folder=tmp_path, flags={key: value})
+    with pytest.raises(ConfigError, match=key):
+        open_project(caller)
+
+
+def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
+    caller = Caller(environ={}, folder=tmp_path, root=tmp_path / "gone")
+    with pytest.raises(UsageError, match="gone is not a folder"):
+        caller.find_root()
+
+
+def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: Path) -> None:
+    caller = Caller(environ={"HOME": str(tmp_path)}, folder=tmp_path)
+    made = open_project(caller).install_key
+    assert open_project(caller).install_key == made
+    (path,) = tmp_path.rglob("*install.key*")
+    assert (len(made), path.stat().st_mode & 0o777) == (32, 0o600)
+    path.write_bytes(b"")
+    with pytest.raises(DiskError, match=r"install\.key") as caught:
+        open_project(caller)
+    assert "--trust-run" in caught.value.hint
