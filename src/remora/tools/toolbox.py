@@ -17,14 +17,12 @@ _DEFAULT_LIMITS = Limits()
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A script under the name a model calls it by; `grants` are the host functions it may call,
-    `summarizer` names who speaks for it where it gives no summary."""
+    """A script under the name a model calls it by; `grants` are the host functions it may call."""
 
     name: str
     description: str
     script: Script
     grants: tuple[str, ...] = ()
-    summarizer: str | None = None
 
     @property
     def schema(self) -> ToolSchema:
@@ -33,10 +31,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         return ToolSchema(
             name=self.name, description=description, parameters=self.script.parameters
         )
-
-    def problem(self, args: Mapping[str, Any]) -> str | None:
-        """What is wrong with these arguments, on one line, or null."""
-        return self.script.arguments.problem(args)
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):

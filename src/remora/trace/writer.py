@@ -80,11 +80,6 @@ class StreamWriter:
         """Number of lines, and the hash of the last one."""
         return self._chain.head
 
-    @property
-    def identity(self) -> Identity:
-        """Whose stream it is."""
-        return self._chain.identity
-
     def append(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
         """Write one event; what is returned is what a reader will get.
 
