@@ -48,7 +48,11 @@ def test_agents(ran: Ran) -> None:
 
 @pytest.mark.parametrize("name", ["packet", "event", "agent", "config"])
 def test_a_schema_is_a_schema(ran: Ran, name: str) -> None:
-    Draft202012Validator.check_schema(ran("schema", name).document)
+    schema = ran("schema", name).document
+    assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    Draft202012Validator.check_schema(schema)
+    # of something: an empty schema is a schema too
+    assert not Draft202012Validator(schema).is_valid(["no object"])
 
 
 def test_recorded_events_and_packets_fit_their_schemas(ran: Ran) -> None:

@@ -228,5 +228,8 @@ def _check_grants(reference: ScriptReference, where: Where, marked: Marked) -> N
 
 
 def definition_schema() -> dict[str, Any]:
-    """JSON Schema of `agent.yaml`."""
-    return AgentDefinition.model_json_schema()
+    """JSON Schema (2020-12) of `agent.yaml`."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **AgentDefinition.model_json_schema(),
+    }
