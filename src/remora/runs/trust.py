@@ -3,8 +3,11 @@
 import hmac
 import os
 import secrets
+from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -105,33 +108,32 @@ def head_after(path: Path, count: int) -> Head:
     """The head of the first `count` lines, every hash made again; fewer lines where one is not
     what its hash says. Raises NotFound."""
     head = Head()
-    for raw in read_lines(path):
-        digest = carries(raw, head.hash) if head.count < count else None
-        if digest is None:
-            break
-        head = Head(count=head.count + 1, hash=digest)
+    for found in islice(_heads(path), count):
+        head = found or head
     return head
 
 
 def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
     """Raise StreamDamaged unless an agent's stream is whole and what its run says it is."""
     path = trace.existing_agent(agent_id)
-    if head.count == 0 or _whole(path) != head:
+    (last,) = deque(_heads(path), maxlen=1) or [None]
+    if head.count == 0 or last != head:
         raise StreamDamaged(
             f"the stream of {agent_id} is not the one that its run recorded",
             hint="`remora trace verify` tells what is wrong; nothing of it was used",
         )
 
 
-def _whole(path: Path) -> Head | None:
-    """The head of a stream whose every line is what its hash says."""
+def _heads(path: Path) -> Iterator[Head | None]:
+    """The head after each line; None, and nothing more, for one that is not what its hash says."""
     head = Head()
     for raw in read_lines(path):
         digest = carries(raw, head.hash)
         if digest is None:
-            return None
+            yield None
+            return
         head = Head(count=head.count + 1, hash=digest)
-    return head
+        yield head
 
 
 def _known_head(state: Path, run_id: str) -> Head | None:
