@@ -5,7 +5,6 @@ import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from remora.tools.lint import lint_findings
 from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
 from remora.trace.verify import verify_all
 from remora.workspaces import SlotDriver, take_base
+from tests.clock import ticking
 
 RUN = "run-1"
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
@@ -38,18 +38,6 @@ Answers = (
     Sequence[str | ToolCall | Mapping[str, float] | ModelError]
     | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]
 )
-
-
-def ticking() -> Callable[[], datetime]:
-    """A clock that goes on by one second each time it is read."""
-    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
-
-    def clock() -> datetime:
-        nonlocal now
-        now += timedelta(seconds=1)
-        return now
-
-    return clock
 
 
 def choose(letter: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:

@@ -1,7 +1,5 @@
 """Streams as a runner writes them, for the tests of everything that reads them."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -37,24 +35,13 @@ from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt import render
 from remora.trace import Identity, StreamWriter, TraceFolder
+from tests.clock import ticking
 
 RUN = "run-1"
 NODE = "node:src/a.py:f"
 AGENT = agent_id("lint", RUN, NODE, 1)
 TOOLS = (ToolSchema(name="apply_fix", parameters={"properties": {"line": {"type": "integer"}}}),)
 BASE = {"src/a.py": b"import os\nimport re\n", "src/gone.py": None}
-
-
-def ticking() -> Callable[[], datetime]:
-    """A clock that goes on by one second each time it is read."""
-    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
-
-    def clock() -> datetime:
-        nonlocal now
-        now += timedelta(seconds=1)
-        return now
-
-    return clock
 
 
 def agent_identity(name: str = AGENT) -> Identity:
