@@ -91,6 +91,18 @@ class Answers(BaseHTTPRequestHandler):
         """Nothing on our stderr."""
 
 
+def answer(
+    content: str, *, prompt_tokens: int = 1000, finish_reason: str = "stop"
+) -> dict[str, Any]:
+    """A chat completion that holds no call."""
+    message = {"role": "assistant", "content": content}
+    return {
+        "model": "odd",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 5},
+    }
+
+
 @pytest.fixture
 def server() -> Iterator[tuple[str, type[Answers]]]:
     answers = type("OwnAnswers", (Answers,), {})
@@ -114,12 +126,7 @@ def test_an_answer_that_is_no_call_fails_the_job(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server
-    message = {"role": "assistant", "content": "I would rather not."}
-    answers.body = {
-        "model": "odd",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1000, "completion_tokens": 5},
-    }
+    answers.body = answer("I would rather not.")
     before = tree(project)
     done = read_with(poor, project, address)
     assert done.code == 1, done.err
@@ -127,6 +134,29 @@ def test_an_answer_that_is_no_call_fails_the_job(
     assert (job["status"], job["stop_reason"]) == ("failed", "model_error")
     assert done.document["model"] == "odd"
     assert tree(project) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(answer("x" * 100_000), id="larger than a line of a stream holds"),
+        pytest.param(answer("\ud800"), id="not UTF-8"),
+        pytest.param(answer("no", prompt_tokens=10**30), id="a count that nobody counted"),
+        pytest.param(answer("no", finish_reason="x" * 100_000), id="an endless word"),
+    ],
+)
+def test_whatever_a_server_says_is_recorded_and_can_be_read_again(
+    poor: Remora, project: Path, server: tuple[str, type[Answers]], body: Any
+) -> None:
+    address, answers = server
+    answers.body = body
+    done = read_with(poor, project, address)
+    assert done.code == 1, done.err
+    (job,) = done.document["jobs"]
+    assert (job["status"], job["stop_reason"]) == ("failed", "model_error")
+    assert poor("show", "last", "--json", cwd=project).document == done.document
+    assert poor("trace", "verify", cwd=project).code == 0
+    assert poor("trace", "transcript", job["agent_id"], cwd=project).code == 0
 
 
 def test_a_server_that_fails_every_time_exits_with_3(

@@ -1,12 +1,17 @@
 """The synchronous connection: it repeats what the asynchronous client repeats."""
 
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from remora.errors import ModelError
 from remora.models.address import parse_address
-from remora.models.door import Door
+from remora.models.door import LARGEST_BODY, Door
 from remora.models.retry import Limits
 
 KEY = "sk-very-secret"
@@ -18,6 +23,26 @@ def door(misbehaving: Any) -> Any:
     door = Door(parse_address(misbehaving.address), key=KEY, limits=limits)
     yield door
     door.close()
+
+
+@pytest.fixture
+def dripping() -> Iterator[str]:
+    """A server that sends a byte of a long answer every 50 ms."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=_drip, args=(listening,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        thread.join()
+
+
+def _drip(listening: socket.socket) -> None:
+    connection, _ = listening.accept()
+    with connection, contextlib.suppress(OSError):
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(100):
+            connection.sendall(b" ")
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("status", [503, 0])
@@ -53,6 +78,20 @@ def test_a_look_gives_the_object_or_the_status(door: Door, misbehaving: Any, can
     misbehaving.routes |= {"/a": canned(body={}), "/b": canned(body=b"x"), "/c": canned(status=500)}
     root = door.address.root
     assert [door.look("GET", f"{root}/{path}") for path in "abcd"] == [{}, 200, 500, 404]
+
+
+def test_an_endless_answer_is_cut_off(door: Door, misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes["/a"] = canned(body=b"x" * (LARGEST_BODY + 1))
+    with pytest.raises(ModelError, match="more than"):
+        door.look("GET", f"{door.address.root}/a")
+
+
+def test_a_server_that_drips_is_not_waited_for(dripping: str) -> None:
+    limits = Limits(timeout_s=0.3, retries=0)
+    door = Door(parse_address(dripping), key=None, limits=limits)
+    with pytest.raises(ModelError, match=r"within 0\.3 s"):
+        door.look("GET", f"{door.address.root}/a")
+    door.close()
 
 
 def test_a_silent_server_is_not_waited_for_twice(door: Door, misbehaving: Any, canned: Any) -> None:

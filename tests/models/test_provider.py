@@ -135,7 +135,12 @@ def test_a_server_that_says_yes_to_everything_is_not_believed(
 
 
 @pytest.mark.parametrize(
-    ("models", "said"), [([{"id": "b"}, {"id": "a"}], "it has a, b"), ([], "does not list")]
+    ("models", "said"),
+    [
+        ([{"id": "b"}, {"id": "a"}], "it has a, b"),
+        ([], "lists no model"),
+        ([{"id": "a\x1b[31m"}], "lists no model"),
+    ],
 )
 def test_which_model_must_be_clear(
     misbehaving: Any, canned: Any, tmp_path: Path, models: list[dict[str, Any]], said: str

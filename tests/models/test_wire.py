@@ -110,6 +110,7 @@ def test_each_strategy_asks_in_its_own_way() -> None:
         ),
         ({"usage": "many", "timings": []}, Usage()),
         ({"usage": {"prompt_tokens": True}}, Usage()),
+        ({"usage": {"prompt_tokens": 10**30, "completion_tokens": -1}}, Usage()),
     ],
 )
 def test_usage_is_what_the_server_says_and_null_where_it_does_not(

@@ -73,6 +73,15 @@ class _Raw(msgspec.Struct):
     raw_output: msgspec.Raw = msgspec.Raw(b"")
 
 
+class _Sent(msgspec.Struct):
+    prompt_tokens: int = 0
+
+
+def sent_tokens(event: Event) -> int:
+    """The tokens of a request, also of one whose text was moved to a blob."""
+    return msgspec.json.decode(event.data, type=_Sent).prompt_tokens
+
+
 def raw_size(event: Event) -> int:
     """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
     raw = bytes(msgspec.json.decode(event.data, type=_Raw).raw_output)

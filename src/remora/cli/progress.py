@@ -13,9 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from remora.agents import AgentResult, Job
+from remora.agents.outcome import sent_tokens
 from remora.cli.options import Options
 from remora.cli.output import count, plain
-from remora.memory.events import Event, ModelRequest, ToolResulted, payload
+from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.runs.plan import Plan
 
 
@@ -44,8 +45,7 @@ class Count:
         if event.type == "turn_start":
             self.turns += 1
         elif event.type == ModelRequest.type:
-            data = payload(event)
-            self.tokens += data.prompt_tokens if isinstance(data, ModelRequest) else 0
+            self.tokens += sent_tokens(event)
         elif event.type == ToolResulted.type:
             left = findings_left(event)
             if left is not None:

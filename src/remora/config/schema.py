@@ -29,6 +29,8 @@ def _address(value: str) -> str:
 def _model_name(value: str) -> str:
     if "://" in value:
         raise ValueError("a model's name (an address belongs in base_url)")
+    if not value.isprintable():
+        raise ValueError("a model's name in printable characters")
     return value
 
 

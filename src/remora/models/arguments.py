@@ -1,5 +1,6 @@
 """Whether a call is one of the granted tools with arguments as its schema says."""
 
+import json
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -27,9 +28,12 @@ def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
     """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
     try:
+        json.dumps(call.args, ensure_ascii=False).encode()
         error = _first_error(closed(tool.parameters), call.args)
     except RecursionError as too_deep:
         raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
+    except UnicodeEncodeError as error:
+        raise BadCall(f"{tool.name}: half a surrogate pair in the arguments") from error
     if error is not None:
         raise BadCall(f"{tool.name}: {_reason(error)}")
     return call

@@ -12,12 +12,10 @@ import msgspec
 from remora.errors import ContextTooLarge, ModelError
 from remora.models import wire
 from remora.models.address import Address
-from remora.models.door import authorization
+from remora.models.door import LARGEST_BODY, authorization
 from remora.models.model import Answer, Capabilities, Request, TokenCounter
 from remora.models.refusal import failed, unusable
 from remora.models.retry import Failure, Limits, Reply, next_pause
-
-LARGEST_BODY = 16 * 1024 * 1024
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):

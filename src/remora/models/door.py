@@ -14,6 +14,7 @@ from remora.models.refusal import failed, unusable
 from remora.models.retry import Failure, Limits, Reply, next_pause
 from remora.models.wire import Unusable, decoded
 
+LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)
 
 
@@ -70,10 +71,23 @@ class Door:
     def _send(self, method: str, url: str, content: str | None) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
-            answer = self._http.request(method, url, content=content, headers=headers)
+            with self._http.stream(method, url, content=content, headers=headers) as answer:
+                body = self._body(answer)
         except httpx.DecodingError as error:
             raise unusable(self.address.shown, "a body that cannot be decompressed") from error
-        return Reply(answer.status_code, answer.headers.get("Retry-After"), answer.content)
+        return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
+
+    def _body(self, answer: httpx.Response) -> bytes:
+        # httpx limits each read; a server that drips bytes, or never stops, is stopped by this
+        end = time.monotonic() + self._limits.timeout_s
+        body = bytearray()
+        for part in answer.iter_bytes():
+            body += part
+            if len(body) > LARGEST_BODY:
+                raise unusable(self.address.shown, f"more than {LARGEST_BODY} bytes")
+            if time.monotonic() > end:
+                raise httpx.ReadTimeout("no answer in time")
+        return bytes(body)
 
     def _decoded(self, body: bytes) -> dict[str, Any]:
         try:

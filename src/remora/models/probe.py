@@ -10,6 +10,7 @@ from remora.models.model import Capabilities, Decoding, TokenCounter
 from remora.models.wire import Unusable, rank_body, read_rank
 
 _ABSENT = (404, 405, 501)
+_LONGEST_NAME = 200
 
 
 def probe(door: Door, *, name: str | None) -> ServerFacts:
@@ -18,8 +19,9 @@ def probe(door: Door, *, name: str | None) -> ServerFacts:
     Nothing is concluded from a name or a version: each ability is asked for and seen.
     """
     address = door.address
-    listed = _models(door.look("GET", f"{address.api}/models"))
-    chosen = name or _only_model(listed, address.shown)
+    found = door.look("GET", f"{address.api}/models")
+    listed = _models(found)
+    chosen = name or _only_model(listed, address.shown, found)
     context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
     abilities = Capabilities(completions=_has_completions(door))
     props = None if address.root is None else door.look("GET", f"{address.root}/props")
@@ -47,14 +49,20 @@ def _models(found: Any) -> list[dict[str, Any]]:
     listed = found.get("data") if isinstance(found, dict) else None
     if not isinstance(listed, list):
         return []
-    return [m for m in listed if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    return [m for m in listed if isinstance(m, dict) and _is_name(m.get("id"))]
 
 
-def _only_model(listed: list[dict[str, Any]], shown: str) -> str:
+def _is_name(value: Any) -> bool:
+    """What can be recorded and shown: a server may claim any name."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
+
+
+def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
     names = [str(m["id"]) for m in listed]
     if len(names) == 1:
         return names[0]
-    has = f"it has {', '.join(sorted(names)[:10])}" if names else "it does not list its models"
+    status = f" (/models answered {found})" if isinstance(found, int) else ""
+    has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no model{status}"
     raise ModelError(
         f"which model of the server at {shown}? {has}",
         hint="set model.name (or --model NAME)",

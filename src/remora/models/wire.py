@@ -13,6 +13,8 @@ from remora.models.model import Answer, Decoding, Request
 _SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
 _BOOST = 100.0
 _SMALLEST = 1e-12
+_LONGEST_WORD = 200
+_MOST_TOKENS = 2**53
 _RANK_FIELDS = (
     "content",
     "model",
@@ -105,8 +107,8 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
         text=max(labels, key=scores.__getitem__),
         scores=scores,
         usage=read_usage(body),
-        finish_reason=_text(body.get("stop_type")),
-        model=_text(body.get("model")) or "",
+        finish_reason=_word(body.get("stop_type")),
+        model=_word(body.get("model")) or "",
         raw=body,
     )
 
@@ -123,8 +125,8 @@ def read_choice(body: dict[str, Any]) -> Answer:
         text=text,
         call=call,
         usage=read_usage(body),
-        finish_reason=_text(choice.get("finish_reason")),
-        model=_text(body.get("model")) or "",
+        finish_reason=_word(choice.get("finish_reason")),
+        model=_word(body.get("model")) or "",
         raw=body,
     )
 
@@ -137,6 +139,17 @@ def decoded(body: bytes) -> dict[str, Any]:
         raise Unusable("not JSON") from error
     if not isinstance(value, dict):
         raise Unusable("not a JSON object")
+    return _recordable(value) if b"\\ud" in body.lower() else value
+
+
+def _recordable(value: Any) -> Any:
+    """With each lone surrogate spelled out: UTF-8, and so the record, has no place for one."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_recordable(item) for item in value]
+    if isinstance(value, dict):
+        return {_recordable(key): _recordable(item) for key, item in value.items()}
     return value
 
 
@@ -206,5 +219,11 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _word(value: Any) -> str | None:
+    return value[:_LONGEST_WORD] if isinstance(value, str) else None
+
+
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None

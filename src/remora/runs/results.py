@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.outcome import DECIDERS, raw_size
+from remora.agents.outcome import DECIDERS, raw_size, sent_tokens
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound, RemoraError
 from remora.ids import NodeKey
@@ -201,7 +201,12 @@ def read_job(project: Project, start: JobStart, end: JobEnd | None) -> JobView:
 def _counted(view: JobView, event: Event) -> JobView:
     replace = msgspec.structs.replace
     view = replace(view, turns=max(view.turns, event.turn))
-    data = payload(event)
+    if event.type == ModelRequest.type:
+        return replace(view, max_packet_tokens=max(view.max_packet_tokens, sent_tokens(event)))
+    if event.type == ToolResulted.type:
+        return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
+    # of what a model or a tool said any text may have been moved to a blob: it is not read here
+    data = payload(event) if event.type in (ToolCalled.type, AgentEnd.type) else None
     if isinstance(data, ToolCalled):
         asked = data.decided_by != "rule"
         counts = {**view.decided_by}
@@ -212,10 +217,6 @@ def _counted(view: JobView, event: Event) -> JobView:
             asked=view.asked + asked,
             differed=view.differed + (asked and data.choice not in (None, 0)),
         )
-    if isinstance(data, ModelRequest):
-        return replace(view, max_packet_tokens=max(view.max_packet_tokens, data.prompt_tokens))
-    if isinstance(data, ToolResulted):
-        return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
     if isinstance(data, AgentEnd):
         return replace(
             view,
