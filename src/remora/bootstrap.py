@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from os.path import lexists, realpath
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,12 @@ def open_config(caller: Caller, root: Path) -> Config:
     project = caller.config_file or root / "remora.yaml"
     if caller.config_file is not None and not project.is_file():
         raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
+    if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
+        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
     return load_config(
-        user_file=user if user.is_file() else None,
-        project_file=project if project.is_file() else None,
+        user_file=user if lexists(user) else None,
+        project_file=project if lexists(project) else None,
         environ=caller.environ,
         flags=caller.flags,
     )
@@ -121,7 +125,7 @@ def model_status(caller: Caller, config: Config) -> Status:
 
 def _key(caller: Caller) -> str | None:
     user = caller.folders.config_file
-    return api_key(caller.environ, user if user.is_file() else None)
+    return api_key(caller.environ, user if lexists(user) else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,7 +315,7 @@ def _settings(model: Model, wish: Wish) -> dict[str, Any]:
 
 
 def _relative(root: Path, path: Path, folder: Path) -> str:
-    absolute = (folder / path).resolve()
+    absolute = Path(realpath(folder / path))
     if not absolute.is_relative_to(root):
         raise UsageError(
             f"{path} lies outside the project {root}", hint="--root names another project"

@@ -25,6 +25,42 @@ def test_a_broken_configuration_names_line_and_column(poor: Remora, project: Pat
     assert f"{project}/remora.yaml:3:1: " in done.error["message"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"- a\n",
+        b"python: caf\xe9\n",
+        b"a: \x00\n",
+        b"exclude: *x\n",
+        b"a: 1\na: 2\n",
+        b"a: !!set {}\n",
+    ],
+)
+def test_a_broken_configuration_says_what_to_do(
+    poor: Remora, project: Path, content: bytes
+) -> None:
+    write(project, {"remora.yaml": content})
+    done = poor("runs", "--json", cwd=project)
+    assert done.code == 2
+    assert done.error["hint"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to itself", "link to nothing", "link outside"])
+def test_a_configuration_that_is_no_file_of_the_project_is_refused(
+    poor: Remora, project: Path, kind: str
+) -> None:
+    path = project / "remora.yaml"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        targets = {"link to itself": path.name, "link to nothing": "nothing"}
+        path.symlink_to(targets.get(kind, "/etc/passwd"))
+    done = poor("runs", "--json", cwd=project)
+    assert done.code == 2
+    assert str(path) in done.error["message"]
+    assert "root:" not in done.err  # an error quotes what it is about: only the project's own text
+
+
 def test_an_unknown_key_names_the_nearest(poor: Remora, project: Path) -> None:
     write(project, {"remora.yaml": "runner:\n  max_turn: 3\n"})
     done = poor("analyze", "--json", cwd=project)

@@ -59,7 +59,8 @@ def load_agent(folder: Path, *, builtin: bool = False) -> Agent:
     try:
         return _loaded(folder, definition, builtin=builtin)
     except ScriptError as error:
-        raise ConfigError(f"{folder}: {error.message}", hint=error.hint) from error
+        hint = error.hint or "correct it; `remora agents validate` checks every script"
+        raise ConfigError(f"{folder}: {error.message}", hint=hint) from error
 
 
 def _loaded(folder: Path, definition: AgentDefinition, *, builtin: bool) -> Agent:

@@ -3,6 +3,7 @@
 import string
 from collections.abc import Iterator
 from difflib import get_close_matches
+from os.path import realpath
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -171,7 +172,8 @@ def read_definition(path: Path) -> AgentDefinition:
     try:
         definition = AgentDefinition.model_validate(marked.value)
     except ValidationError as error:
-        raise ConfigError("\n".join(explain(error, AgentDefinition, marked))) from error
+        message = "\n".join(explain(error, AgentDefinition, marked))
+        raise ConfigError(message, hint="`remora schema agent` lists every key") from error
     seen: set[str] = set()
     for index, tool in enumerate(definition.tools):
         if tool.name in seen or tool.name in (RECALL, SUBMIT):
@@ -207,13 +209,15 @@ def _scripts(definition: AgentDefinition) -> Iterator[tuple[Where, str]]:
 
 def _check_script(folder: Path, script: str, place: str) -> None:
     path = folder / script
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not Path(realpath(path)).is_relative_to(realpath(folder)):
         raise ConfigError(
             f"{place}: {script} leads out of the agent's folder",
             hint="scripts live beside agent.yaml",
         )
     if not path.is_file():
-        raise ConfigError(f"{place}: there is no file {script} beside agent.yaml")
+        raise ConfigError(
+            f"{place}: there is no file {script} beside agent.yaml", hint="correct its name"
+        )
 
 
 def _check_grants(reference: ScriptReference, where: Where, marked: Marked) -> None:

@@ -72,14 +72,16 @@ def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
         return None
     found = marked.value["model"]["api_key"]
     if found is not None and not isinstance(found, str):
-        raise ConfigError(f"{marked.places[_API_KEY]}: model.api_key: expected text")
+        message = f"{marked.places[_API_KEY]}: model.api_key: expected text"
+        raise ConfigError(message, hint="put it in quotes")
     return found
 
 
 def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
-        raise ConfigError(f"{layer.places[()]}: expected a mapping of keys, such as `runner:`")
+        message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
+        raise ConfigError(message, hint=_SEE)
     values = _overlay(layers.values, above)
     try:
         config = Config.model_validate(values)

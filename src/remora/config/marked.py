@@ -9,6 +9,7 @@ import yaml
 from remora.errors import ConfigError, DiskError
 
 SIZE_LIMIT = 1 << 20
+_HINT = "correct it there: UTF-8 text, plain YAML without aliases and tags"
 Where = tuple[str | int, ...]
 
 
@@ -29,7 +30,7 @@ def read_yaml_file(path: Path) -> Marked:
     name = shown(path)
     try:
         if not path.is_file():
-            raise ConfigError(f"{name}: no such file", hint="name an existing YAML file")
+            raise ConfigError(f"{name}: no such file", hint="it must be a YAML file, or not there")
         with path.open("rb") as stream:
             source = stream.read(SIZE_LIMIT + 1)
     except OSError as error:
@@ -53,18 +54,19 @@ def read_yaml(source: bytes, name: str) -> Marked:
         text = source.decode()
     except UnicodeDecodeError as error:
         place = _place_after(source[: error.start].decode(), name)
-        raise ConfigError(f"{place}: not UTF-8 text") from error
+        raise ConfigError(f"{place}: not UTF-8 text", hint=_HINT) from error
     try:
         return _Reader(_Loader(text), name).read()
     except yaml.reader.ReaderError as error:
         place = _place_after(text[: error.position], name)
-        raise ConfigError(f"{place}: a character that YAML does not allow") from error
+        message = f"{place}: a character that YAML does not allow"
+        raise ConfigError(message, hint=_HINT) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-        raise ConfigError(f"{place}: {error.problem or error.context}") from error
+        raise ConfigError(f"{place}: {error.problem or error.context}", hint=_HINT) from error
     except RecursionError as error:
-        raise ConfigError(f"{name}: nested too deeply") from error
+        raise ConfigError(f"{name}: nested too deeply", hint=_HINT) from error
 
 
 def _place_after(text: str, name: str) -> str:
@@ -105,7 +107,8 @@ class _Reader:
                 return [self._value(item, (*where, at)) for at, item in enumerate(node.value)]
             case yaml.ScalarNode():
                 return self._scalar(node)
-        raise ConfigError(f"{self._place(node)}: the tag {node.tag} is not supported")
+        message = f"{self._place(node)}: the tag {node.tag} is not supported"
+        raise ConfigError(message, hint=_HINT)
 
     def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -113,7 +116,8 @@ class _Reader:
             key, place = self._key(key_node), self._place(key_node)
             inner = (*where, key)
             if key in found:
-                raise ConfigError(f"{place}: the key {key} is here twice, first {self.keys[inner]}")
+                message = f"{place}: the key {key} is here twice, first {self.keys[inner]}"
+                raise ConfigError(message, hint="remove one of them")
             self.keys[inner] = place
             found[key] = self._value(value_node, inner)
         return found
@@ -130,7 +134,8 @@ class _Reader:
         try:
             value: Hashable = self.loader.construct_object(node)
         except ValueError as error:
-            raise ConfigError(f"{self._place(node)}: {node.value[:40]!r} is no value") from error
+            message = f"{self._place(node)}: {node.value[:40]!r} is no value"
+            raise ConfigError(message, hint="put it in quotes") from error
         return value
 
     def _place(self, node: yaml.Node) -> str:

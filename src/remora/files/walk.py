@@ -54,7 +54,10 @@ def included(root: Path, include: Sequence[str]) -> Iterator[str]:
     for pattern in include:
         *above, _ = parts = pattern.split("/")
         if pattern.startswith("/") or ".." in parts:
-            raise ConfigError(f"workspace.include: {pattern!r} leaves the project's root")
+            raise ConfigError(
+                f"workspace.include: {pattern!r} leaves the project's root",
+                hint="name files by their paths relative to it",
+            )
         fixed = 0
         while fixed < len(above) and not re.search(r"[*?\[\\]", above[fixed]):
             fixed += 1
