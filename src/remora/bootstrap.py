@@ -26,7 +26,7 @@ from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project, root_name
 from remora.runs.trust import install_key
 from remora.trace import GlobalLog, TraceFolder, utc_now
-from remora.workspaces import Base, SlotDriver, take_base
+from remora.workspaces import Base, SlotDriver, is_junk, take_base
 
 EMBEDDED_LIMIT = 600
 """Tokens of a whole request to the embedded model: what it reads in about two seconds."""
@@ -326,8 +326,12 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
 
 
 def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
-    """Files that are there; links have no place in a base."""
-    return [path for path in paths if (root / path).is_file() and not (root / path).is_symlink()]
+    """Files that are there; links and what tools leave behind have no place in a base."""
+    return [
+        path
+        for path in paths
+        if (root / path).is_file() and not (root / path).is_symlink() and not is_junk(path)
+    ]
 
 
 def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:

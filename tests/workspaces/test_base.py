@@ -12,6 +12,7 @@ from remora.errors import DiskError, OutsideError, UsageError
 from remora.files import project_files
 from remora.workspaces.base import Base, BaseFile, restore_base, take_base
 from remora.workspaces.blobs import pin_commit, unpin_commit
+from remora.workspaces.slot import SlotDriver
 
 
 def git(root: Path, *words: str) -> str:
@@ -221,3 +222,59 @@ def test_a_pinned_commit_survives_its_branch(repository: Path, tmp_path: Path) -
 def test_a_pin_has_the_name_of_a_run(repository: Path) -> None:
     with pytest.raises(UsageError):
         pin_commit(repository, "../heads/main", "HEAD")
+
+
+def test_what_tools_leave_behind_is_no_part_of_a_base(repository: Path, tmp_path: Path) -> None:
+    """Committed or not: a workspace does not look there, and must not take it for deleted."""
+    for name in ("pkg/__pycache__/a.pyc", ".mypy_cache/kept.txt", "__pycache__/mine.py"):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_bytes(b"precious")
+    git(repository, "add", "-f", "pkg/__pycache__/a.pyc")
+    git(repository, "commit", "-qm", "with a cache")
+    base = take(repository, tmp_path / "base")
+    assert set(base.files) == {".gitignore", "pkg/__init__.py", "pkg/a.py", "run.sh"}
+    assert base.differing == {"pkg/__pycache__/a.pyc": None}
+    with SlotDriver(base, tmp_path / "slots").open() as workspace:
+        assert workspace.snapshot() == {}
+    restored = restore_base(
+        repository, base.commit, base.differing, lambda _: b"", tmp_path / "restored"
+    )
+    assert restored.files == base.files
+
+
+NAMES = some.sampled_from(
+    [
+        "a.py",
+        "b.pyc",
+        ".hidden",
+        "__pycache__",
+        ".gitignore",
+        "data",
+        ".venv",
+        "build",
+        ".env",
+        "x~",
+    ]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(paths=some.sets(some.lists(NAMES, min_size=1, max_size=3).map(tuple), max_size=12))
+def test_a_fresh_workspace_differs_in_nothing(
+    paths: set[tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("any")
+    for parts in sorted(paths):
+        path = root.joinpath("project", *parts)
+        if not any(above.is_file() for above in path.parents) and not path.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"*.py\n" if parts[-1] == ".gitignore" else b"x = 1\n")
+    (root / "project").mkdir(exist_ok=True)
+    git(root / "project", "init", "-q")
+    for committed in (False, True):
+        if committed:
+            git(root / "project", "add", "-f", ".")
+            git(root / "project", "commit", "-qm", "all", "--allow-empty")
+        base = take(root / "project", root / f"base-{committed}")
+        with SlotDriver(base, root / "slots").open() as workspace:
+            assert workspace.snapshot() == {}

@@ -215,6 +215,7 @@ def _accept_one(
     def on_conflict(found: Sequence[FileConflict]) -> None:
         stream.append(_review(job, "conflict", detail=_details(job.node_id, found)))
 
+    notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     failed = commit(
         prepared,
         project.state / "journal",

@@ -16,6 +16,7 @@ from remora.workspaces.blobs import pin_commit, unpin_commit
 from remora.workspaces.changes import Change, FileState, changes_between, diff
 from remora.workspaces.merge import Clash, Merged, Overlap, merge3
 from remora.workspaces.process import Finished, run
+from remora.workspaces.scan import is_junk
 from remora.workspaces.slot import SlotDriver
 from remora.workspaces.workspace import Workspace
 
@@ -39,6 +40,7 @@ __all__ = [
     "changes_between",
     "commit",
     "diff",
+    "is_junk",
     "merge3",
     "pin_commit",
     "prepare",

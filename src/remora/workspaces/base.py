@@ -12,6 +12,7 @@ from remora.errors import DiskError, HostError
 from remora.files import ProjectFiles, is_private
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.blobs import Committed, committed_files, read_blobs
+from remora.workspaces.scan import is_junk
 
 _SMALL = 64 * 1024
 
@@ -47,8 +48,9 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
     """Copy the project's files, and small ignored ones that packages need, into `folder`.
 
-    A file that vanishes meanwhile or cannot be read is left out, as if deleted. Raises DiskError
-    if the copy cannot be written.
+    A file that vanishes meanwhile or cannot be read is left out, as if deleted; so is what lies
+    in a folder that tools fill for themselves, such as `__pycache__`: a workspace does not look
+    there, and would take it for deleted. Raises DiskError if the copy cannot be written.
     """
     committed = committed_files(root, files.commit) if files.commit else {}
     _fresh(folder)
@@ -56,6 +58,8 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
     taken: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
+        if is_junk(path):
+            continue
         try:
             content = source.read_bytes(path, limit=FILE_LIMIT)
             mode = st.S_IMODE(source.stat(path).st_mode) & 0o777
@@ -66,7 +70,7 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
         taken[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
         if not same:
             differing[path] = taken[path]
-        _freeze(folder, path, content)
+        _freeze(folder, path, content, mode)
     differing.update({path: None for path in committed if path not in taken})
     return Base(root=root, folder=folder, files=taken, commit=files.commit, differing=differing)
 
@@ -89,7 +93,7 @@ def restore_base(
     files: dict[str, BaseFile] = {}
     for path, content, known in _committed(root, committed, differing):
         files[path] = BaseFile(_sha256(content), known.mode)
-        _freeze(folder, path, content)
+        _freeze(folder, path, content, known.mode)
     for path, file in differing.items():
         if file is None:
             continue
@@ -97,7 +101,7 @@ def restore_base(
         if _sha256(content) != file.sha256:
             raise DiskError(f"the stored content of {path} is damaged ({file.sha256})")
         files[path] = file
-        _freeze(folder, path, content)
+        _freeze(folder, path, content, file.mode)
     ordered = {path: files[path] for path in sorted(files)}
     return Base(root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing))
 
@@ -151,9 +155,10 @@ def _fresh(folder: Path) -> None:
         raise DiskError(f"cannot make the folder for a base, {folder}: {error.strerror}") from error
 
 
-def _freeze(folder: Path, path: str, content: bytes) -> None:
+def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
+    """Read-only, and executable where the file is: linters look at that too."""
     try:
-        Beneath(folder).create(path, content, mode=0o400)
+        Beneath(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
     except HostError as error:
         raise DiskError(f"cannot write the base: {error.message}") from error
 

@@ -9,8 +9,14 @@ from pathlib import Path
 import msgspec
 
 JUNK = frozenset({"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"})
+"""Folders of what tools leave behind: no part of a base, never a change, removed by a reset."""
 # a change within one tick of the file system's clock may leave no trace in the status
 _TICK_NS = 20_000_000
+
+
+def is_junk(path: str) -> bool:
+    """Whether a path lies in a folder that tools fill for themselves."""
+    return not JUNK.isdisjoint(path.split("/")[:-1])
 
 
 class Seen(msgspec.Struct, frozen=True, array_like=True):
