@@ -41,7 +41,7 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
     (folder / "agent.yaml").write_text(GOOD)
     agent = load_agent(folder)
     assert agent.definition.needs == "always"
-    assert agent.definition.verify == ["parses"]
+    assert agent.definition.verify == ["parses", "own_lines_only"]
     assert agent.definition.node_types == ["function", "class", "module"]
     assert [schema.name for schema in agent.schemas] == ["act", "recall", "submit_result"]
 

@@ -84,7 +84,7 @@ class TestAgentStart:
         assert start.packet.knowledge["feedback"].value == "again"
         assert start.packet.goal == "Look at f"
         assert start.packet.constraints.max_turns == 12
-        assert start.packet.constraints.safety == ("parses",)
+        assert start.packet.constraints.safety == ("parses", "own_lines_only")
         assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
         assert start.model["provider"] == "scripted"
         assert (start.model["strategy"], start.model["margin"]) == ("grammar", 1.0)

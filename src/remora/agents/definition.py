@@ -162,7 +162,7 @@ class AgentDefinition(_Part):
     """A script from the packet to the next actions that are valid."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
-    verify: list[Annotated[str, AfterValidator(_check)]] = ["parses"]
+    verify: list[Annotated[str, AfterValidator(_check)]] = ["parses", "own_lines_only"]
     """Checks that a submission must pass."""
 
 

@@ -181,7 +181,8 @@ class AgentRunner:
         summary = str(call.args.get("summary") or "")
         if not self._snapshot:
             self._emit(SubmitResult(summary=summary, verified=True), turn)
-            return "no_change", "no_change", None
+            # a tool that failed may be why nothing changed
+            return "no_change", "no_change", self.context.packet.last_error
         names = self.stage.agent.definition.verify
         checks = await aside(verify, names, self._submission())
         failed = next((check for check in checks if not check.ok), None)

@@ -33,7 +33,11 @@ STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
-    change set waits, else the last verdict, else empty."""
+    change set waits, else the last verdict, else empty.
+
+    `before` and `after` count lint findings by code as the agent's tools first and last knew
+    them (null: no tool said so); `conflicts` are the last verdict's, `{node_id, path, detail}`.
+    """
 
     agent_id: str
     operation: str
@@ -52,6 +56,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     head: Head = Head()
     review: str = ""
+    conflicts: tuple[dict[str, Any], ...] = ()
+    before: dict[str, int] | None = None
+    after: dict[str, int] | None = None
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +160,8 @@ def job_document(job: JobView) -> dict[str, Any]:
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
         "files_changed": [change.path for change in job.change_set],
+        "findings": None if job.before is None else {"before": job.before, "after": job.after},
+        "conflicts": list(job.conflicts),
         "error": job.error,
     }
 
@@ -161,7 +170,7 @@ def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
     """The newest attempt of each job, in the order in which they first began."""
     started: dict[tuple[str, str], JobStart] = {}
     ended: dict[str, JobEnd] = {}
-    verdicts: dict[str, str] = {}
+    verdicts: dict[str, Review] = {}
     for event in events:
         data = payload(event)
         if isinstance(data, JobStart):
@@ -169,12 +178,15 @@ def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
         elif isinstance(data, JobEnd):
             ended[data.agent_id] = data
         elif isinstance(data, Review):
-            verdicts[data.agent_id] = data.verdict
+            verdicts[data.agent_id] = data
     for start in started.values():
         job = read_job(project, start, ended.get(start.agent_id))
-        verdict = verdicts.get(start.agent_id)
-        waiting = "pending" if job.status == "submitted" else ""
-        yield msgspec.structs.replace(job, review=verdict or waiting)
+        last = verdicts.get(start.agent_id)
+        if last is not None:
+            job = msgspec.structs.replace(job, review=last.verdict, conflicts=tuple(last.detail))
+        elif job.status == "submitted":
+            job = msgspec.structs.replace(job, review="pending")
+        yield job
 
 
 def read_job(project: Project, start: JobStart, end: JobEnd | None) -> JobView:
@@ -204,6 +216,7 @@ def _counted(view: JobView, event: Event) -> JobView:
     if event.type == ModelRequest.type:
         return replace(view, max_packet_tokens=max(view.max_packet_tokens, sent_tokens(event)))
     if event.type == ToolResulted.type:
+        view = _with_findings(view, event)
         return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
     # of what a model or a tool said any text may have been moved to a blob: it is not read here
     data = payload(event) if event.type in (ToolCalled.type, AgentEnd.type) else None
@@ -226,3 +239,13 @@ def _counted(view: JobView, event: Event) -> JobView:
             error=data.error,
         )
     return view
+
+
+def _with_findings(view: JobView, event: Event) -> JobView:
+    """What a tool let the packet know of findings, as the lint agent's do."""
+    known = event.packet_delta.update_knowledge if event.packet_delta is not None else None
+    counts = known.get("findings") if isinstance(known, dict) else None
+    if not isinstance(counts, dict) or not all(isinstance(n, int) for n in counts.values()):
+        return view
+    before = counts if view.before is None else view.before
+    return msgspec.structs.replace(view, before=before, after=counts)
