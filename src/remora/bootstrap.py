@@ -81,16 +81,18 @@ def open_config(caller: Caller, root: Path) -> Config:
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
-    """The project around the given targets. Raises UsageError, ConfigError, ScriptError."""
+    """The project around the given targets. Raises UsageError, ConfigError, DiskError."""
     root = caller.find_root(paths)
     config = open_config(caller, root)
     _refuse_missing(config)
+    trace = TraceFolder(root)
+    trace.check()
     name = root_name(root)
     return Project(
         root=root,
         config=config,
         agents=load_agents(root),
-        trace=TraceFolder(root),
+        trace=trace,
         cache=caller.folders.cache / "roots" / name,
         state=caller.folders.state / "roots" / name,
         install_key=install_key(caller.folders.state),

@@ -87,6 +87,10 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "--changed=zzz"),
         ("analyze", "--engine", "ray"),
         ("analyze", "--max-nodes", "0"),
+        ("analyze", "--max-turns", "1000001"),
+        ("analyze", "--max-time", "nan"),
+        ("analyze", "--seed", "-1"),
+        ("analyze", "--seed", "4294967295"),
         ("analyze", "--model", "ftp://models.test"),
         ("analyze", "--model", "no-such-model"),
         ("analyze", "--concurrency", "many"),
@@ -277,6 +281,28 @@ def test_a_wrong_script_is_shown_by_its_line(poor: Remora, project: Path) -> Non
     done = poor("agents", "validate", own, "--json", cwd=project)
     assert done.code == 2
     assert "look.pym:4" in done.document["agents"][0]["error"]
+
+
+def test_a_wrong_agent_is_not_in_the_way_of_deciding(poor: Remora, project: Path) -> None:
+    write(project / ".remora" / "agents" / "own", {"agent.yaml": "name: [\n"})
+    assert poor("runs", cwd=project).code == 0
+    assert poor("show", "last", "--json", cwd=project).error["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("analyze",), ("runs",), ("show", "last"), ("accept", "last", "--all"), ("trace", "list")],
+)
+def test_records_behind_a_link_are_neither_read_nor_written(
+    poor: Remora, project: Path, tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (project / ".agentfs").symlink_to(elsewhere)
+    done = poor(*args, "--json", cwd=project)
+    assert done.code == 3
+    assert str(project / ".agentfs") in done.error["message"]
+    assert not list(elsewhere.iterdir())
 
 
 def test_an_agent_may_not_replace_a_built_in_one(poor: Remora, project: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,14 @@ from remora.runs.results import read_run, run_document
 from remora.runs.shown import plan_document
 from remora.trace import utc_now
 
-_POSITIVE = click.IntRange(min=1)
+_POSITIVE = click.IntRange(min=1, max=1_000_000)
+_SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> Any:
+    if value is not None and isnan(value):
+        raise click.BadParameter("not a number")
+    return value
 
 
 @command(
@@ -64,10 +72,10 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--unsafe-fixes", is_flag=True, help="Let the model choose unsafe fixes too.")
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Turns of one job at most.")
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="S",
+    "--max-time", type=click.FloatRange(min=0, min_open=True), callback=_number, metavar="S",
     help="Stop after S seconds; jobs under way are then interrupted.",
 )  # fmt: skip
-@click.option("--seed", type=int, metavar="N", help="For sampling and for tools.")
+@click.option("--seed", type=_SEED, metavar="N", help="For sampling and for tools.")
 @click.option("--dry-run", is_flag=True, help="Only plan; no model is needed.")
 def analyze(options: Options, **asked: Any) -> int:
     """Plan the jobs, run them, and show what they would change.

@@ -46,8 +46,10 @@ def complete(options: Options, project: Project) -> None:
 
 
 def records_of(options: Options) -> TraceFolder:
-    """The streams here; no configuration is read."""
-    return TraceFolder(caller_of(options).find_root())
+    """The streams here; no configuration is read. Raises DiskError where they lie behind a link."""
+    folder = TraceFolder(caller_of(options).find_root())
+    folder.check()
+    return folder
 
 
 def again(options: Options, root: Path, *words: str) -> str:

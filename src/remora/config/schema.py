@@ -5,8 +5,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+MOST = 1_000_000
+"""The largest count: what is set is recorded, and other programs are told of it."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Positive = Annotated[int, Field(ge=1, le=MOST)]
 Seconds = Annotated[float, Field(gt=0)]
 # lists come from YAML and JSON; a frozen record holds tuples
 Patterns = Annotated[tuple[StrictStr, ...], Field(strict=False)]
@@ -109,7 +111,7 @@ class ModelConfig(Section):
     """Seconds to wait for one answer."""
     retries: Count = 4
     """How often a request is tried again when the server is busy or gone."""
-    max_concurrency: Positive = 2
+    max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """The most requests at a time."""
 
 
@@ -133,7 +135,7 @@ class HubConfig(Section):
     """Seconds between two looks at all files."""
     idle_stop_minutes: Count = 0
     """Minutes without a question after which the daemon stops; 0: never."""
-    memory_mb: Annotated[int, Field(ge=16)] = 512
+    memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
     """The most memory of the daemon, in MiB."""
 
 
