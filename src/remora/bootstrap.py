@@ -81,7 +81,10 @@ def open_config(caller: Caller, root: Path) -> Config:
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
-    """The project around the given targets. Raises UsageError, ConfigError, DiskError."""
+    """The project around the given targets. Raises UsageError, ConfigError, DiskError.
+
+    No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
+    """
     root = caller.find_root(paths)
     config = open_config(caller, root)
     _refuse_missing(config)
@@ -91,7 +94,6 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     return Project(
         root=root,
         config=config,
-        agents=load_agents(root),
         trace=trace,
         cache=caller.folders.cache / "roots" / name,
         state=caller.folders.state / "roots" / name,
@@ -168,7 +170,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
     """
     project = project or open_project(caller, wish.paths)
-    agents = _agents(project, wish.operations or DEFAULT_OPERATIONS)
+    agents = _agents(project.root, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
     remove_leftovers(project, utc_now())
@@ -200,11 +202,12 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     )
 
 
-def _agents(project: Project, operations: Sequence[str]) -> tuple[Agent, ...]:
+def _agents(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
     try:
-        named = [agent_named(project.agents, name) for name in operations]
+        known = load_agents(root, operations)
     except NotFound as error:
         raise UsageError(error.message, hint=error.hint) from error
+    named = [agent_named(known, name) for name in operations]
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
 
@@ -256,6 +259,7 @@ async def carry_out(
         plan=prepared.plan,
         base=prepared.base,
         slots=SlotDriver(prepared.base, project.cache / "slots"),
+        agents={agent.definition.operation: agent for agent in prepared.agents},
         model=lambda agent: models[agent.definition.operation],
         engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
         facts=NoHub(),

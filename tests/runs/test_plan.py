@@ -242,7 +242,11 @@ class TestUnreadable:
     def test_a_broken_agent_of_ones_own_is_told(self, shop: Desk) -> None:
         own_agent(shop, "sometimes")
         with pytest.raises(ConfigError, match=r"agent\.yaml:5:8: needs"):
-            shop.plan()
+            shop.plan(Wish(operations=("own",)))
+
+    def test_and_is_in_nobody_elses_way(self, shop: Desk) -> None:
+        own_agent(shop, "sometimes")
+        assert nodes(shop.plan(Wish(operations=("lint",))))
 
 
 class TestBase:

@@ -1,6 +1,6 @@
 """An agent ready to run: its definition with every script loaded and checked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,24 +94,53 @@ def agent_folders(root: Path) -> Iterator[tuple[Path, bool]]:
                     yield folder, builtin
 
 
-def load_agents(root: Path) -> dict[str, Agent]:
-    """Every agent by operation.
+def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, Agent]:
+    """Agents by operation: all of them, or those whose name or operation is in `names`.
 
-    Raises ConfigError where a project's agent takes the name or operation of another one.
+    With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
+    that is, or that takes the name or operation of another one; NotFound for an unknown name.
     """
+    found, wrong = _definitions(root)
+    if names is None and wrong:
+        raise wrong[0]
+    taken: dict[str, Path] = {}
     agents: dict[str, Agent] = {}
-    names: set[str] = set()
-    for folder, builtin in agent_folders(root):
-        agent = load_agent(folder, builtin=builtin)
-        operation, name = agent.definition.operation, agent.definition.name
-        if operation in agents or name in names:
+    for folder, builtin, definition in found:
+        own_names = {definition.name, definition.operation}
+        if names is not None and not own_names & {*names, *taken}:
+            continue
+        if own_names & taken.keys():
             raise ConfigError(
-                f"{folder / 'agent.yaml'}: the name {name} or the operation {operation} is taken",
+                f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
+                f"{definition.operation} is taken",
                 hint="choose another one; a project's agent may not replace a built-in one",
             )
-        agents[operation] = agent
-        names.add(name)
+        taken.update(dict.fromkeys(own_names, folder))
+        agents[definition.operation] = load_agent(folder, builtin=builtin)
+    for name in names or ():
+        if name not in taken:
+            raise wrong[0] if wrong else _unknown(name, found)
     return agents
+
+
+_Found = list[tuple[Path, bool, AgentDefinition]]
+
+
+def _definitions(root: Path) -> tuple[_Found, list[ConfigError]]:
+    """What can be read, and what is wrong with the rest; no script is looked at."""
+    found: _Found = []
+    wrong: list[ConfigError] = []
+    for folder, builtin in agent_folders(root):
+        try:
+            found.append((folder, builtin, read_definition(folder / "agent.yaml")))
+        except ConfigError as error:
+            wrong.append(error)
+    return found, wrong
+
+
+def _unknown(name: str, found: _Found) -> NotFound:
+    known = sorted(definition.operation for _, _, definition in found)
+    return NotFound(f"no agent {name!r}", hint=f"there is {', '.join(known)}")
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:

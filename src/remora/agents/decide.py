@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from remora.agents.candidates import declared_tools, is_complete, matches, narrowed
 from remora.chat import Message, ToolCall, ToolSchema
-from remora.errors import ModelError
+from remora.errors import ConfigError, ModelError
 from remora.memory.budget import Fit, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, ModelRequest, ModelResponse, Payload
@@ -69,9 +69,17 @@ def strategy_for(
     *,
     has_candidates: bool,
 ) -> Strategy:
-    """How this model will be asked. Raises `ModelError` if it cannot answer as configured."""
+    """How this model will be asked.
+
+    Raises `ModelError` or `ConfigError` if it cannot answer as configured.
+    """
     able = model.capabilities
     if renderer.startswith("functiongemma"):
+        if decoding != "auto":
+            raise ConfigError(
+                f"model.decoding is {decoding}, but FunctionGemma writes its calls in its own way",
+                hint="leave model.decoding at auto",
+            )
         if not able.completions:
             raise ModelError(
                 f"{model.name} has no plain completions, which the functiongemma renderer needs",

@@ -1,11 +1,13 @@
 """The summarizers that `agent.yaml` can name, a user's own `.pym` among them."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from remora.memory.canonical import storable
+from remora.memory.canonical import canonical, storable
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,
@@ -14,6 +16,7 @@ from remora.memory.summarizers import (
 )
 from remora.pym import Limits, Script, load
 
+_REMEMBERED = 8
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """The clock of scripts whose result must not depend on when they run."""
 
@@ -27,6 +30,7 @@ class ScriptSummarizer(Summarizer):
     def __init__(self, script: Script, tool: str) -> None:
         self.script = script
         self._otherwise = DefaultSummarizer(tool)
+        self._run = lru_cache(_REMEMBERED)(self._asked)
 
     def summarize(self, raw_result: Any) -> str:
         """The script's `summary`."""
@@ -39,9 +43,12 @@ class ScriptSummarizer(Summarizer):
         return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
 
     def _said(self, raw_result: Any) -> dict[str, Any]:
-        run = self.script.run(
-            {"raw": storable(raw_result)}, {}, limits=Limits(), clock=EPOCH, seed=0
-        )
+        """Both questions about a result are answered by one run of the script."""
+        return self._run(canonical(storable(raw_result)))
+
+    def _asked(self, raw: bytes) -> dict[str, Any]:
+        inputs = {"raw": json.loads(raw)}
+        run = self.script.run(inputs, {}, limits=Limits(), clock=EPOCH, seed=0)
         return run.value if run.error is None and isinstance(run.value, dict) else {}
 
 

@@ -9,7 +9,7 @@ import click
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named, definition_record
 from remora.cli.options import PATH, Options, command, group
-from remora.cli.output import emit, plain, print_error, table
+from remora.cli.output import emit, note, plain, print_error, table
 from remora.cli.session import caller_of
 from remora.runs.definitions import Checked, check_definitions
 
@@ -55,11 +55,19 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     document = {
         "ok": not wrong,
         "agents": [
-            {"path": str(one.path), "name": one.name, "ok": not one.error, "error": one.error}
+            {
+                "path": str(one.path),
+                "name": one.name,
+                "ok": not one.error,
+                "error": one.error,
+                "warnings": list(one.warnings),
+            }
             for one in checked
         ],
     }
     emit(options, document, _verdicts(checked))
+    for warning in (warning for one in checked for warning in one.warnings):
+        note(options, f"warning: {warning}")
     for one in wrong:
         print_error("config_error", one.error, one.hint, as_json=False)
     return 2 if wrong else 0

@@ -81,6 +81,7 @@ class Run:
     plan: Plan
     base: Base
     slots: SlotDriver
+    agents: Mapping[str, Agent]
     model: Callable[[Agent], Model]
     engine: Engine
     facts: NodeFacts
@@ -145,7 +146,7 @@ async def _work(run: Run, stream: RunStream, job: Job) -> str:
 
 async def _run_agent(run: Run, job: Job, workspace: Workspace) -> AgentResult:
     project = run.project
-    agent = project.agents[job.operation]
+    agent = run.agents[job.operation]
     writer = StreamWriter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(

@@ -1,11 +1,9 @@
 """A project as runs see it: its root, its configuration, and where its records lie."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from remora.agents import Agent
 from remora.config import Config
 from remora.trace import TraceFolder
 
@@ -17,7 +15,6 @@ class Project:
 
     root: Path
     config: Config
-    agents: Mapping[str, Agent]
     trace: TraceFolder
     cache: Path
     state: Path

@@ -69,7 +69,11 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = folder / f"{run_id}.new"
-        temporary.write_bytes(msgspec.json.encode(head))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(head))
+            file.flush()
+            os.fsync(file.fileno())  # an empty record would make the run a stranger's
         temporary.replace(folder / f"{run_id}.json")
     except OSError as error:
         raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
