@@ -13,6 +13,7 @@ from remora.models.scripted import ScriptedModel
 from remora.runs.results import read_run
 from remora.runs.review import job_diff
 from remora.tools import HOST_FUNCTIONS
+from tests.quiet import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"
@@ -26,15 +27,6 @@ def _blocks(page: str, language: str) -> list[str]:
 @pytest.mark.parametrize("block", _blocks("library.md", "python"))
 def test_a_block_of_the_library_page_runs(block: str) -> None:
     exec(compile(block, "docs/library.md", "exec"), {})
-
-
-class Quiet:
-    """A watcher that does not look."""
-
-    def planned(self, run_id: str, plan: object) -> None: ...
-    def began(self, job: object) -> None: ...
-    def event(self, job: object, event: object) -> None: ...
-    def ended(self, job: object, result: object) -> None: ...
 
 
 def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) -> None:

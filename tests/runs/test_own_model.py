@@ -7,6 +7,7 @@ from remora.bootstrap import Caller, Wish, carry_out, prepare, utc_now
 from remora.models.scripted import ScriptedModel
 from remora.runs.results import read_run
 from remora.trace import read_events
+from tests.quiet import Quiet
 
 AGENT = """\
 name: wordy
@@ -16,15 +17,6 @@ node_types: [function]
 tools: []
 model: larger
 """
-
-
-class Quiet:
-    """A watcher that does not look."""
-
-    def planned(self, run_id: str, plan: object) -> None: ...
-    def began(self, job: object) -> None: ...
-    def event(self, job: object, event: object) -> None: ...
-    def ended(self, job: object, result: object) -> None: ...
 
 
 def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
