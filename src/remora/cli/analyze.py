@@ -20,15 +20,15 @@ from remora.bootstrap import (
     too_many,
 )
 from remora.cli.options import PATH, Options, command
-from remora.cli.output import count, emit, note
+from remora.cli.output import emit, note
 from remora.cli.planned import by_file, estimate, plan_lines, shape
 from remora.cli.progress import Count, watching
-from remora.cli.session import again, caller_of, complete
+from remora.cli.session import caller_of, complete, outside_git
 from remora.cli.summary import run_lines
 from remora.errors import DiskError, NotFound, UsageError
 from remora.models import Model
 from remora.runs.results import read_run, run_document
-from remora.runs.shown import plan_document
+from remora.runs.shown import never_answered, plan_document
 from remora.trace import utc_now
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
@@ -85,6 +85,7 @@ def analyze(options: Options, **asked: Any) -> int:
     `remora accept` does that. Ctrl-C is safe at any time.
     """
     wish, caller = _wish(asked), caller_of(options, _flags(asked))
+    _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
     complete(options, project)
     prepared = prepare(caller, wish, project)
@@ -99,7 +100,7 @@ def _analyze(
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:
-        return _only_plan(options, prepared, asked["model"])
+        return _only_plan(options, prepared, wish, asked["model"])
     if too_many(plan, wish):
         for line in by_file(plan):
             note(options, line)
@@ -110,12 +111,16 @@ def _analyze(
     model = connect_model(caller, prepared.project.config)
     own = connect_own_models(caller, prepared, model)
     _make_records(prepared)
-    note(options, f"run {prepared.run_id}: {shape(plan)}, model {model.name}")
+    note(options, f"{shape(plan)}: {estimate(plan)}")
+    note(options, f"run {prepared.run_id}, model {model.name}")
+    if outside_git(prepared.project.root):
+        note(
+            options,
+            f"no git here: the project is {prepared.project.root}, records go to .agentfs/ in it",
+        )
     with watching(options) as watcher:
-        in_time = _run(prepared, (model, own), wish, watcher, asked["max_time"])
-    if plan.findings:
-        note(options, f"{watcher.fixed} of {count(plan.findings, 'finding')} fixed and verified")
-    return _report(options, prepared, in_time=in_time)
+        stopped = _run(prepared, (model, own), wish, watcher, asked["max_time"])
+    return _report(options, prepared, stopped)
 
 
 def _run(
@@ -124,8 +129,8 @@ def _run(
     wish: Wish,
     watcher: Count,
     max_time: float | None,
-) -> bool:
-    """Whether the run came to its end: neither Ctrl-C nor the clock stopped it."""
+) -> str:
+    """What stopped the run before its end; empty if nothing did."""
     model, own = models
 
     async def main() -> None:
@@ -141,40 +146,36 @@ def _run(
 
     try:
         asyncio.run(main())
-    except (KeyboardInterrupt, asyncio.CancelledError, TimeoutError):
-        return False
-    return True
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return "interrupted"
+    except TimeoutError:
+        return f"stopped after {max_time:g} s, as --max-time says"
+    return ""
 
 
-def _report(options: Options, prepared: Prepared, *, in_time: bool) -> int:
+def _report(options: Options, prepared: Prepared, stopped: str) -> int:
     project = prepared.project
     try:
         view = read_run(project, prepared.run_id)
     except NotFound:  # stopped before the run had begun
+        note(options, stopped)
         raise KeyboardInterrupt from None
     document = run_document(project, view)
     emit(options, document, run_lines(options, project, view, document))
-    if in_time:
-        return _exit_code(document["jobs"])
-    shown = again(options, project.root, "show", prepared.run_id)
-    note(options, "interrupted: nothing of yours was touched, and all that was done is recorded;")
-    note(options, f"what is verified can be accepted: {shown}")
-    return 130
-
-
-def _exit_code(jobs: list[dict[str, Any]]) -> int:
-    statuses = {job["status"] for job in jobs}
-    if statuses <= {"submitted", "no_change"}:
+    if stopped:
+        note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
+        return 130
+    if {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}:
         return 0
-    unasked = all(job["status"] == "error" and job["stop_reason"] == "model_error" for job in jobs)
-    return 3 if unasked else 1
+    return 3 if never_answered(project, view) else 1
 
 
-def _only_plan(options: Options, prepared: Prepared, model: str | None) -> int:
+def _only_plan(options: Options, prepared: Prepared, wish: Wish, model: str | None) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
-    emit(options, document, plan_lines(prepared, document))
+    lines = plan_lines(prepared, document, wish.paths, verbose=options.verbose)
+    emit(options, document, lines)
     return 0
 
 
@@ -187,6 +188,14 @@ def _make_records(prepared: Prepared) -> None:
             error.message,
             hint="runs are recorded in the project's root: make it writable, or work on a copy",
         ) from error
+
+
+def _refuse_other_files(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        if path.is_file() and path.suffix != ".py":
+            raise UsageError(
+                f"{path} is no Python file", hint="name .py files, or folders that hold some"
+            )
 
 
 def _wish(asked: dict[str, Any]) -> Wish:

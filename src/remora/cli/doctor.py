@@ -1,6 +1,7 @@
 """`doctor`: what this machine offers, and what is missing."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -11,6 +12,7 @@ from remora.cli.output import emit, plain
 from remora.cli.session import caller_of
 from remora.errors import ConfigError
 from remora.runs.checkup import Check, deciding, isolation_level, machine
+from remora.runs.definitions import check_definitions
 
 _LEVELS = ("limits only", "Landlock", "user namespace and Landlock", "bubblewrap")
 
@@ -23,7 +25,7 @@ def doctor(options: Options) -> int:
     """
     caller = caller_of(options)
     root = caller.find_root()
-    checks = [*machine(root, caller.folders), *_configured(caller)]
+    checks = [*machine(root, caller.folders), *_configured(caller), _agents(root)]
     level = isolation_level()
     ok = all(check.ok for check in checks if check.needed)
     document = {
@@ -43,6 +45,15 @@ def _configured(caller: Caller) -> list[Check]:
         wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
     return [Check(name="config", ok=True, detail="every key is known"), *deciding(status)]
+
+
+def _agents(root: Path) -> Check:
+    """The definitions of agents: a wrong one is told at its place."""
+    checked = check_definitions(root)
+    wrong = next((one for one in checked if one.error), None)
+    if wrong is not None:
+        return Check(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)
+    return Check(name="agents", ok=True, detail=", ".join(one.name for one in checked))
 
 
 def _lines(checks: Sequence[Check], level: int) -> Iterator[str]:

@@ -22,9 +22,13 @@ GLOBAL_OPTIONS = {
     "--json": "One JSON document on stdout, nothing else.",
     "--quiet": "No progress and no notes on stderr.",
     "-v, --verbose": "Say more; show tracebacks of bugs.",
-    "--help": "Show this message and exit.",
 }
 """They stand before or after the command."""
+
+_ALONE = {
+    "--version": "Show the version and exit.",
+    "--help": "Show this message and exit.",
+}
 
 _PAGE = """\
 Usage: remora [OPTIONS] COMMAND [ARGS]...
@@ -49,7 +53,7 @@ Commands:
 def front_page() -> str:
     """What `remora --help` prints."""
     commands = {name: line for name, (_, line) in COMMANDS.items()}
-    return _PAGE.format(options=_listed(GLOBAL_OPTIONS), commands=_listed(commands))
+    return _PAGE.format(options=_listed(GLOBAL_OPTIONS | _ALONE), commands=_listed(commands))
 
 
 def _listed(lines: dict[str, str]) -> str:

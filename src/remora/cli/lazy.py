@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.options import RemoraGroup
+from remora.cli.options import RemoraGroup, options_of
 
 
 class LazyGroup(RemoraGroup):
@@ -21,6 +21,9 @@ class LazyGroup(RemoraGroup):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.params.append(
+            click.Option(["--version"], is_flag=True, expose_value=False, callback=_version)
+        )
         self.lazy = lazy
         self._front_page = front_page
 
@@ -53,3 +56,16 @@ class LazyGroup(RemoraGroup):
 
         near = get_close_matches(name, self.lazy, n=1)
         return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
+    """Print the installed version; as JSON where that is asked for."""
+    if not wanted:
+        return
+    from importlib.metadata import version
+    from json import dumps
+
+    installed = version("remora")
+    as_json = options_of(ctx).json
+    click.echo(dumps({"version": installed}) if as_json else f"remora {installed}")
+    ctx.exit()

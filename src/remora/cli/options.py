@@ -54,7 +54,7 @@ class RemoraGroup(click.Group):
 
 def global_options() -> list[click.Parameter]:
     """Fresh ones for one command; what they were given is kept for `options_of`."""
-    return [_option(words, about) for words, about in GLOBAL_OPTIONS.items() if words != "--help"]
+    return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:

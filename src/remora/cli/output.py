@@ -1,8 +1,11 @@
 """What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
 
 import json
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -10,9 +13,9 @@ from remora.cli.options import Options
 
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
 _COLOURS = {
-    "submitted": "green",
+    "verified": "green",
     "accepted": "green",
-    "no_change": "bright_black",
+    "no change": "bright_black",
     "rejected": "bright_black",
     "planned": "cyan",
     "pending": "cyan",
@@ -41,7 +44,8 @@ def print_json(document: Any) -> None:
 def note(options: Options, text: str) -> None:
     """A remark beside the result, on stderr."""
     if not options.quiet:
-        click.echo(plain(text), err=True)
+        for line in wrapped(plain(text), room(sys.stderr)):
+            click.echo(line, err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
@@ -62,6 +66,32 @@ def plain(text: str) -> str:
 def plain_lines(text: str) -> list[str]:
     """The lines of a text, each as `plain` gives it."""
     return [plain(line) for line in text.split("\n")] if text else []
+
+
+def room(stream: TextIO | None = None) -> int | None:
+    """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
+    lines of any length."""
+    to = stream or sys.stdout
+    return shutil.get_terminal_size().columns if to.isatty() else None
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+    """Lines of at most `width` columns where words allow it, all but the first indented."""
+    if width is None:
+        return [text]
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    ) or [""]
+
+
+def ending(text: str, width: int) -> str:
+    """The end of a text that is longer than `width`, after a `…`."""
+    return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
 
 
 def coloured(word: str, width: int = 0) -> str:

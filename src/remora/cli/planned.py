@@ -1,30 +1,33 @@
-"""A plan in words: its jobs, its shape, and how long it may take."""
+"""A plan in words: its jobs, its shape, how long it may take, or why there is nothing to do."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from remora.bootstrap import Prepared
-from remora.cli.output import count, plain
-from remora.cli.summary import job_lines, needless, totals_line, unreadable_lines
+from remora.cli.jobs import job_lines
+from remora.cli.output import count, plain, room
+from remora.cli.summary import others, unreadable_lines
 from remora.runs.plan import Plan
 
-_SECONDS_A_JOB = 0.6
+_SECONDS_A_JOB = 1.0
 """Measured with the lint agent; another model or operation may take ten times as long."""
 _FILES = 10
 
 
-def plan_lines(prepared: Prepared, document: Mapping[str, Any]) -> Iterator[str]:
-    """A plan that is not carried out, from its document."""
-    plan = prepared.plan
-    yield from job_lines(document["jobs"])
+def plan_lines(
+    prepared: Prepared, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
+) -> Iterator[str]:
+    """A plan that is not carried out, from its document; `paths` as they were asked for."""
+    plan, width = prepared.plan, room()
+    yield from job_lines(document["jobs"], width, verbose=verbose)
     if plan.jobs:
-        yield f"\n{shape(plan)}; {needless(plan.skipped)}"
-    elif plan.nodes:
-        yield f"nothing to do: {totals_line(document['totals'])}"
+        left_alone = f"; {others(plan.skipped)}" if plan.skipped else ""
+        yield f"\n{shape(plan)}{left_alone}"
     else:
-        yield f"nothing to do: no Python code in {plain(str(prepared.project.root))}"
-    yield from unreadable_lines(document["totals"])
+        yield f"nothing to do: {_why_nothing(prepared, paths)}"
+    yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; the same command without --dry-run does it"
 
@@ -50,5 +53,20 @@ def by_file(plan: Plan) -> Iterator[str]:
 
 def estimate(plan: Plan) -> str:
     """How long it may take."""
-    minutes = max(1, round(len(plan.jobs) * _SECONDS_A_JOB / 60))
-    return f"about {count(minutes, 'minute')} with the embedded model on two cores"
+    minutes = round(len(plan.jobs) * _SECONDS_A_JOB / 60)
+    about = f"about {count(minutes, 'minute')}" if minutes else "less than a minute"
+    return f"{about} with the embedded model on two cores"
+
+
+def _why_nothing(prepared: Prepared, paths: Sequence[Path]) -> str:
+    plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
+    if plan.nodes:
+        looked = f"{count(plan.nodes, 'node')} looked at"
+        return f"none of the {looked} needs work" if plan.nodes > 1 else f"the {looked} needs none"
+    if plan.unreadable:
+        return f"no Python code in {plain(where)} that can be read"
+    if prepared.project.config.exclude and any(
+        path.endswith(".py") for path in prepared.base.files
+    ):
+        return f"no Python code in {plain(where)} that `exclude` of the configuration leaves"
+    return f"no Python code in {plain(where)}"

@@ -3,10 +3,8 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
-import msgspec
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -14,9 +12,11 @@ from rich.text import Text
 
 from remora.agents import AgentResult, Job
 from remora.agents.outcome import sent_tokens
+from remora.cli.jobs import done_text, status_word
 from remora.cli.options import Options
 from remora.cli.output import count, plain
 from remora.memory.events import Event, ModelRequest, ToolResulted
+from remora.runs.findings import Codes, fixed, known_findings
 from remora.runs.plan import Plan
 
 
@@ -30,7 +30,7 @@ class Count:
         self.tokens = 0
         self.fixed = 0
         self.working: dict[str, Job] = {}
-        self._findings: dict[str, tuple[int, int]] = {}
+        self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: Plan) -> None:  # noqa: ARG002 (a Watcher's)
         """The run begins."""
@@ -47,7 +47,7 @@ class Count:
         elif event.type == ModelRequest.type:
             self.tokens += sent_tokens(event)
         elif event.type == ToolResulted.type:
-            left = findings_left(event)
+            left = known_findings(event)
             if left is not None:
                 first, _ = self._findings.get(job.agent_id, (left, left))
                 self._findings[job.agent_id] = first, left
@@ -56,13 +56,12 @@ class Count:
         """A job ended; only what was verified counts as fixed."""
         self.done += 1
         self.working.pop(job.agent_id, None)
-        if result.status == "submitted":
-            self.fixed += self.fixed_by(job)
+        self.fixed += sum(self.fixed_by(job, result)[0].values())
 
-    def fixed_by(self, job: Job) -> int:
-        """Findings that were on the job's node at first and are not any more."""
-        first, left = self._findings.get(job.agent_id, (0, 0))
-        return max(0, first - left)
+    def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
+        """Findings of the job's node by code: fixed, and left. Only what was verified is fixed."""
+        before, after = self._findings.get(job.agent_id, ({}, {}))
+        return (fixed(before, after), after) if result.status == "submitted" else ({}, before)
 
 
 class Lines(Count):
@@ -73,12 +72,10 @@ class Lines(Count):
         super().ended(job, result)
         width = len(str(self.jobs))
         node = job.node_id.removeprefix("node:")
-        parts = [count(result.turns, "turn")]
-        if result.status == "submitted" and self.fixed_by(job):
-            parts.append(f"{count(self.fixed_by(job), 'finding')} fixed")
-        if result.error:
-            parts.append(result.error)
-        head = f"[{self.done:>{width}}/{self.jobs}] {result.status:<9} {job.operation} {node}"
+        told = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
+        parts = [told, result.error] if result.error else [told]
+        state = status_word(result.status)
+        head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(plain(f"{head}  {', '.join(parts)}"), err=True)
 
 
@@ -122,20 +119,6 @@ def watching(options: Options) -> Iterator[Count]:
         display = LiveDisplay()
         with Live(display, console=Console(stderr=True), transient=True, refresh_per_second=8):
             yield display
-
-
-def findings_left(event: Event) -> int | None:
-    """How many findings a lint tool's result leaves on the node; None for other results."""
-    try:
-        parsed = msgspec.json.decode(event.data, type=_Parsed).parsed_output
-    except msgspec.DecodeError:
-        return None
-    found = parsed.get("findings") if isinstance(parsed, dict) else None
-    return len(found) if isinstance(found, list) else None
-
-
-class _Parsed(msgspec.Struct):
-    parsed_output: Any = None
 
 
 def _one_line(text: str, style: str = "") -> Text:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import click
@@ -10,8 +11,13 @@ from remora.cli.options import Options, command
 from remora.cli.output import coloured, emit, plain, print_json, table
 from remora.cli.session import again, project_of
 from remora.cli.summary import run_lines
+from remora.runs.listing import RunLine, listed_runs
+from remora.runs.names import run_named
+from remora.runs.project import Project
 from remora.runs.results import list_runs, read_run, run_document
-from remora.runs.shown import diff_document, run_named
+from remora.runs.shown import diff_document
+from remora.trace import utc_now
+from remora.trace.reader import DAMAGED
 
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
@@ -20,11 +26,11 @@ _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 def runs(options: Options) -> int:
     """List the runs of this project, the newest last.
 
-    PENDING counts verified change sets that nobody has said yes or no to.
+    PENDING counts verified change sets that nobody has said yes or no to, CONFLICT those that
+    did not fit your files. A damaged run's stream cannot be read to its end.
     """
     project = project_of(options)
-    found = list_runs(project)
-    emit(options, {"runs": found}, _runs(found, again(options, project.root, "analyze")))
+    emit(options, {"runs": list_runs(project)}, _runs(options, project))
     return 0
 
 
@@ -63,15 +69,35 @@ def diff(options: Options, run: str, node: str | None) -> int:
     return 0
 
 
-def _runs(found: list[dict[str, Any]], start: str) -> Iterator[str]:
+def _runs(options: Options, project: Project) -> Iterator[str]:
+    found = listed_runs(project.trace)
     if not found:
-        yield f"no runs yet; start one with `{start}`"
+        yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
         return
-    names = ("run_id", "started", "status", "jobs", "pending", "accepted")
-    rows = [[run[name] for name in names] for run in found]
-    for row in rows:
-        row[1] = str(row[1])[:19].replace("T", " ")
-    yield from table(("RUN", "STARTED (UTC)", "STATUS", "JOBS", "PENDING", "ACCEPTED"), rows)
+    now = utc_now()
+    rows = [
+        (r.run_id, _age(r, now), r.status, r.jobs, r.pending, r.accepted, r.conflicts)
+        for r in found
+    ]
+    yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
+    if any(run.status == DAMAGED for run in found):
+        yield f"`{again(options, project.root, 'trace', 'verify')}` tells what is damaged"
+    older = [run for run in found[:-1] if run.pending]
+    if older:
+        show = again(options, project.root, "show", older[-1].run_id)
+        yield f"older runs wait for your verdict too: `{show}`"
+
+
+def _age(run: RunLine, now: datetime) -> str:
+    """`40 s`, `3 min`, `5 h`, `2 days`: the day and time itself begin the run's name."""
+    try:
+        seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
+    except (ValueError, TypeError):  # a foreign record may say anything
+        return ""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{max(0, seconds)} s"
 
 
 def _print_diff(entry: dict[str, Any]) -> None:

@@ -4,39 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import msgspec
 
 from remora.agents.definition import definition_schema
 from remora.cli.options import Options, command
 from remora.cli.output import print_json
 from remora.config import config_schema
-from remora.memory.events import PAYLOADS, Event
-from remora.memory.packet import DecisionPacket
-
-_DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-_REFERENCE = "#/$defs/{name}"
-
-
-def packet_schema() -> dict[str, Any]:
-    """Of a Decision Packet."""
-    return _DIALECT | msgspec.json.schema(DecisionPacket)
-
-
-def event_schema() -> dict[str, Any]:
-    """Of one line of a stream: the envelope, and by `type` the payload under `data`."""
-    schemas, parts = msgspec.json.schema_components(
-        (Event, *PAYLOADS.values()), ref_template=_REFERENCE
-    )
-    envelope = parts.pop("Event")
-    by_type = [
-        {
-            "if": {"properties": {"type": {"const": name}}},
-            "then": {"properties": {"data": schema}},
-        }
-        for name, schema in zip(PAYLOADS, schemas[1:], strict=True)
-    ]
-    return {**_DIALECT, **envelope, "allOf": by_type, "$defs": parts}
-
+from remora.memory.schema import event_schema, packet_schema
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "packet": packet_schema,

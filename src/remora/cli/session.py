@@ -9,8 +9,8 @@ from typing import Any
 from remora.bootstrap import Caller, open_project
 from remora.cli.options import Options
 from remora.cli.output import note
-from remora.errors import Conflict
-from remora.files import find_root
+from remora.errors import Conflict, OutsideError
+from remora.files import find_root, git_output
 from remora.runs.project import Project
 from remora.runs.review import complete_journals
 from remora.trace import TraceFolder
@@ -50,6 +50,15 @@ def records_of(options: Options) -> TraceFolder:
     folder = TraceFolder(caller_of(options).find_root())
     folder.check()
     return folder
+
+
+def outside_git(root: Path) -> bool:
+    """Whether git knows nothing of this folder, or there is no git."""
+    try:
+        git_output(root, "rev-parse", "--git-dir")
+    except OutsideError:
+        return True
+    return False
 
 
 def again(options: Options, root: Path, *words: str) -> str:

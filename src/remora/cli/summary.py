@@ -1,109 +1,125 @@
-"""A run in words: a line for each job, the totals, and what to type next."""
+"""A run in words: its jobs, the totals, and what to type next."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
+from remora.cli.jobs import Document, job_lines, reviewed
 from remora.cli.options import Options
-from remora.cli.output import coloured, count, plain
+from remora.cli.output import count, plain, room, wrapped
 from remora.cli.session import again
+from remora.runs.findings import fixed_of_all
+from remora.runs.listing import listed_runs
 from remora.runs.project import Project
-from remora.runs.results import STATUSES, RunView
+from remora.runs.results import RunView
 
-_TELLING = ("failed", "error", "interrupted", "running")
 _WRONG = ("failed", "error")
 
 
 def run_lines(
-    options: Options, project: Project, view: RunView, document: Mapping[str, Any]
+    options: Options, project: Project, view: RunView, document: Document
 ) -> Iterator[str]:
     """Everything about a run, from its document."""
-    jobs, totals = document["jobs"], document["totals"]
-    began = str(view.started)[:19].replace("T", " ")
-    shown = f"run {view.run_id} · {view.status} · {began} UTC · {document['model']}"
-    yield click.style(plain(shown), bold=True)
-    yield from job_lines(jobs)
+    jobs, width = document["jobs"], room()
+    began = str(view.started)[:16].replace("T", " ")
+    yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
+    yield plain(f"model {document['model']}")
+    yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
-    yield totals_line(totals)
-    begun = len(jobs)
-    if begun < totals["jobs"]:
-        yield f"{count(totals['jobs'] - begun, 'job')} had not begun"
-    yield from unreadable_lines(totals)
-    yield from _decisions(jobs)
-    yield from _next(options, project, view.run_id, jobs)
+    yield totals_line(document)
+    yield from _findings(jobs, view.start.plan.get("findings", 0))
+    yield from unreadable_lines(document["totals"], width)
+    yield from _decisions(jobs, width)
+    for line in _next(options, project, view, document):
+        yield from wrapped(line, None if line.startswith("  ") else width)
 
 
-def job_lines(jobs: list[dict[str, Any]]) -> Iterator[str]:
-    """One line a job, and one more for why a job did not succeed."""
-    states = [_state(job) for job in jobs]
-    width = max(map(len, states), default=0)
-    nodes = [plain(job["node_id"].removeprefix("node:")) for job in jobs]
-    wide = min(max(map(len, nodes), default=0), 60)
-    several = len({job["operation"] for job in jobs}) > 1
-    for job, state, node in zip(jobs, states, nodes, strict=True):
-        operation = f"{job['operation']}  " if several else ""
-        word = state.partition(" ")[0]
-        padded = coloured(word) + state[len(word) :].ljust(width - len(word))
-        yield f"{padded}  {operation}{node.ljust(wide)}  {_course(job)}".rstrip()
-        if job["error"] and job["status"] in _TELLING:
-            yield f"{'':{width}}  {plain(job['error'])}"
+def totals_line(document: Document) -> str:
+    """`12 jobs: 9 verified, 2 no change; 1 had not begun; 30 others left alone`."""
+    jobs, totals = document["jobs"], document["totals"]
+    parts = [count(totals["jobs"], "job") + (": " + reviewed(jobs) if jobs else "")]
+    if len(jobs) < totals["jobs"]:
+        parts.append(f"{totals['jobs'] - len(jobs):,} had not begun")
+    if totals["skipped"]:
+        parts.append(others(totals["skipped"]))
+    return "; ".join(parts)
 
 
-def totals_line(totals: Mapping[str, Any]) -> str:
-    """`12 jobs: 9 submitted, 2 no_change, 1 failed; 30 nodes with nothing to do`."""
-    parts = [f"{totals[status]:,} {coloured(status)}" for status in STATUSES if totals[status]]
-    text = count(totals["jobs"], "job") + (": " + ", ".join(parts) if parts else "")
-    return f"{text}; {needless(totals['skipped'])}"
+def others(skipped: int) -> str:
+    """How many pairs of node and operation were left out: most of them need nothing."""
+    return f"{count(skipped, 'other node')} left alone"
 
 
-def needless(skipped: int) -> str:
-    """How many pairs of node and operation were left out."""
-    return f"{count(skipped, 'node')} with nothing to do"
-
-
-def unreadable_lines(totals: Mapping[str, Any]) -> Iterator[str]:
+def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
     """Files that were left out, and why."""
-    files = totals["unreadable"]
-    if files:
-        yield f"{count(len(files), 'file')} could not be read:"
-    for file in files:
-        yield plain(f"  {file['path']}: {file['detail']}")
-
-
-def _state(job: Mapping[str, Any]) -> str:
-    """The status, and what people said of it."""
-    review = job["review"]
-    return f"{job['status']} ({review})" if review and review != "pending" else str(job["status"])
-
-
-def _course(job: Mapping[str, Any]) -> str:
-    """`4 turns: rule 3, model 1`."""
-    if not job["turns"]:
-        return ""
-    deciders = ", ".join(f"{who} {number}" for who, number in job["decided_by"].items() if number)
-    return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
-
-
-def _decisions(jobs: list[dict[str, Any]]) -> Iterator[str]:
-    asked = sum(job["asked"] for job in jobs)
-    differed = sum(job["differed"] for job in jobs)
-    if asked:
-        yield (
-            f"{count(asked, 'decision')} had a choice; "
-            f"{differed:,} took another than the first candidate"
+    for file in totals["unreadable"]:
+        yield from wrapped(
+            f"{plain(file['path'])} could not be read: {plain(file['detail'])}", width, "  "
         )
 
 
-def _next(
-    options: Options, project: Project, run_id: str, jobs: list[dict[str, Any]]
-) -> Iterator[str]:
+def _findings(jobs: list[Document], planned: int) -> Iterator[str]:
+    found = fixed_of_all(jobs, planned)
+    if found is not None:
+        yield f"{found[0]:,} of {count(found[1], 'finding')} fixed"
+
+
+def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
+    asked = sum(job["asked"] for job in jobs)
+    differed = sum(job["differed"] for job in jobs)
+    if asked:
+        yield from wrapped(
+            f"the model had a choice {count(asked, 'time')}, and took another than the first "
+            f"candidate {count(differed, 'time')}",
+            width,
+        )
+
+
+def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
+    jobs, root = document["jobs"], project.root
     waiting = sum(job["review"] == "pending" for job in jobs)
-    failed = next((job for job in jobs if job["status"] in _WRONG), None)
     if waiting:
-        yield f"\n{count(waiting, 'change set')} to review:"
-        yield f"  {again(options, project.root, 'diff', run_id)}"
-        yield f"  {again(options, project.root, 'accept', run_id, '--all')}"
+        yield ""
+        yield f"{count(waiting, 'change set')} to review:"
+        yield f"  {again(options, root, 'diff', view.run_id)}"
+        yield f"  {again(options, root, 'accept', view.run_id, '--all')}"
+    left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
+    if view.status == "interrupted" and left:
+        yield f"then the same analyze again, for the {count(left, 'job')} that did not end"
+    yield from _wrong(options, project, jobs)
+    yield from _older(options, project, view)
+
+
+def _wrong(options: Options, project: Project, jobs: list[Document]) -> Iterator[str]:
+    met = [job for job in jobs if job["review"] == "conflict"]
+    if met:
+        yield ""
+        yield "a conflict is solved on top of what your files are now:"
+        for job in met:
+            yield f"  {anew(options, project, job['operation'], job['node_id'])}"
+    failed = next((job for job in jobs if job["status"] in _WRONG), None)
     if failed:
-        yield "\nwhat went wrong, turn by turn:"
+        yield ""
+        yield "what went wrong, turn by turn:"
         yield f"  {again(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
+
+
+def anew(options: Options, project: Project, operation: str, node_id: str) -> str:
+    """The command that works on a node again."""
+    node = plain(node_id.removeprefix("node:"))
+    return again(options, project.root, "analyze", "-o", operation, "--node", node)
+
+
+def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
+    """Runs before this one whose change sets were forgotten."""
+    older = [
+        run
+        for run in listed_runs(project.trace)
+        if run.pending and (run.started, run.run_id) < (view.started, view.run_id)
+    ]
+    if older:
+        yield ""
+        sets = count(sum(run.pending for run in older), "change set")
+        listed = again(options, project.root, "runs")
+        yield f"{sets} of {count(len(older), 'older run')} wait too; `{listed}` lists them"

@@ -9,27 +9,31 @@ import click
 import msgspec
 
 from remora.cli.gist import gist
+from remora.cli.jobs import status_word
 from remora.cli.options import Options, command, group
-from remora.cli.output import emit, print_json, table
+from remora.cli.output import emit, ending, print_json, room, table
 from remora.cli.session import records_of
 from remora.cli.turn import turn_lines
 from remora.cli.verdict import report_lines
 from remora.memory.packet import packet_json
-from remora.runs.shown import stream_named
+from remora.runs.names import stream_named
 from remora.runs.turn import event_document, turn_document
 from remora.trace import TraceFolder, list_streams, packet_at, read_events, read_lines
 from remora.trace import transcript as transcript_of
 from remora.trace.verify import verify_all
 
 _TURN = click.IntRange(min=0)
+_NODE = 3
+_RUN = len("20260131-093000")
+"""The beginning of a run's name, which will do for a command."""
 
 
 @command("list", examples=("remora trace list", "remora trace list --json"))
 def list_(options: Options) -> int:
-    """List the agents' streams."""
+    """List the agents' streams, those of the newest run last; with -v their sizes too."""
     streams = list_streams(records_of(options))
     document = {"streams": [msgspec.structs.asdict(stream) for stream in streams]}
-    emit(options, document, _listed(document["streams"]))
+    emit(options, document, _listed(document["streams"], verbose=options.verbose))
     return 0
 
 
@@ -37,7 +41,7 @@ def list_(options: Options) -> int:
     "show",
     examples=(
         "remora trace show lint-3f2a",
-        "remora trace show lint-3f2a --turn 3",
+        "remora trace show src/shop/cart.py:total --turn 3",
         "remora trace show lint-3f2a --raw",
     ),
 )
@@ -96,7 +100,7 @@ def verify(options: Options, agent: str | None, *, every: bool) -> int:
     return 0 if report.ok else 1
 
 
-@command("transcript", examples=("remora trace transcript lint-3f2a",))
+@command("transcript", examples=("remora trace transcript total",))
 @click.argument("agent")
 def transcript(options: Options, agent: str) -> int:
     """Tell an agent's stream as people read it: asked, decided, done."""
@@ -115,8 +119,9 @@ trace = group(
     "trace",
     """Look into the Long Track: the append-only record of every agent and every run.
 
-    AGENT is an agent's name or the beginning of one, as `remora show` and `remora trace list`
-    print them; a run's name (or `last`) means the run's own stream.
+    AGENT is an agent's name or the beginning of one, as `remora show -v` and `remora trace list`
+    print them, or a node of the newest run (path:qualname or a qualname). A run's name, or
+    `last`, means the run's own stream.
     """,
     (list_, show, packet, verify, transcript),
 )
@@ -135,12 +140,31 @@ def _print_raw(folder: TraceFolder, name: str, turn: int | None) -> None:
             out.write(line + b"\n")
 
 
-def _listed(streams: list[dict[str, Any]]) -> Iterator[str]:
+def _listed(streams: list[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
     if not streams:
         yield "no streams yet; `remora analyze` writes them"
         return
-    names = ("status", "agent_id", "node_id", "turns", "events", "bytes")
-    rows = [[stream[name] for name in names] for stream in streams]
+    names = ["status", "agent_id", "run_id", "node_id", "turns"]
+    names += ["events", "bytes"] if verbose else []
+    rows = []
+    for stream in sorted(streams, key=lambda stream: stream["run_id"]):
+        words = {
+            "status": status_word(stream["status"]),
+            "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN],
+            "node_id": stream["node_id"].removeprefix("node:"),
+        }
+        rows.append([{**stream, **words}[name] for name in names])
+    heads = [name.removesuffix("_id").upper() for name in names]
+    _fit_nodes(heads, rows)
+    yield from table(heads, rows)
+
+
+def _fit_nodes(heads: list[str], rows: list[list[Any]]) -> None:
+    """Nodes give way where the terminal is narrow: their ends tell more than their beginnings."""
+    width = room()
+    if width is None:
+        return
+    columns = zip(*([len(str(cell)) for cell in row] for row in (heads, *rows)), strict=True)
+    others = sum(max(column) + 2 for c, column in enumerate(columns) if c != _NODE)
     for row in rows:
-        row[2] = str(row[2]).removeprefix("node:")
-    yield from table(("STATUS", "AGENT", "NODE", "TURNS", "EVENTS", "BYTES"), rows)
+        row[_NODE] = ending(row[_NODE], max(20, width - others))

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.agents.outcome import DECIDERS, raw_size, sent_tokens
 from remora.code import match_nodes, nearest
-from remora.errors import NotFound, RemoraError
+from remora.errors import NotFound
 from remora.ids import NodeKey
 from remora.memory.events import (
     AgentEnd,
@@ -23,9 +23,10 @@ from remora.memory.events import (
     ToolResulted,
     payload,
 )
+from remora.runs.findings import known_findings
+from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.trace import read_events, stream_status
-from remora.trace.folder import stream_id
 from remora.trace.reader import INTERRUPTED, RUNNING
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
@@ -93,24 +94,8 @@ def read_run(project: Project, run_id: str) -> RunView:
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
     """Every run as `runs --json` shows it, oldest first."""
-    found = []
-    for path in project.trace.run_streams():
-        try:
-            view = read_run(project, stream_id(path))
-        except RemoraError:
-            continue
-        reviews = [job.review for job in view.jobs]
-        found.append(
-            {
-                "run_id": view.run_id,
-                "started": view.started,
-                "status": view.status,
-                "jobs": len(view.start.plan.get("jobs", [])),
-                "pending": reviews.count("pending"),
-                "accepted": reviews.count("accepted"),
-            }
-        )
-    return sorted(found, key=lambda run: (run["started"], run["run_id"]))
+    shown = ("run_id", "started", "status", "jobs", "pending", "accepted")
+    return [{name: getattr(run, name) for name in shown} for run in listed_runs(project.trace)]
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
@@ -242,10 +227,8 @@ def _counted(view: JobView, event: Event) -> JobView:
 
 
 def _with_findings(view: JobView, event: Event) -> JobView:
-    """What a tool let the packet know of findings, as the lint agent's do."""
-    known = event.packet_delta.update_knowledge if event.packet_delta is not None else None
-    counts = known.get("findings") if isinstance(known, dict) else None
-    if not isinstance(counts, dict) or not all(isinstance(n, int) for n in counts.values()):
+    counts = known_findings(event)
+    if counts is None:
         return view
     before = counts if view.before is None else view.before
     return msgspec.structs.replace(view, before=before, after=counts)

@@ -1,45 +1,15 @@
-"""What commands say of runs and plans: names that are short for a run, documents of plans."""
+"""What commands say of runs and plans: documents of plans and diffs, and a model that failed."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from remora.errors import NotFound, RemoraError, UsageError
+from remora.memory.events import ModelResponse
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.results import STATUSES, JobView, RunView, job_document, jobs_named
 from remora.runs.review import job_diff
-from remora.trace import TraceFolder, read_events
-from remora.trace.folder import stream_id
+from remora.trace import read_events
 
-LAST = "last"
 PLANNED = "planned"
-
-
-def run_named(folder: TraceFolder, name: str) -> str:
-    """The run that `name` means: its id, the beginning of one, or `last` for the newest.
-
-    Raises NotFound for an unknown one, UsageError for a beginning that several have.
-    """
-    known = [stream_id(path) for path in folder.run_streams()]
-    if name == LAST:
-        if not known:
-            raise NotFound(f"no run in {folder.path}", hint="`remora analyze` starts one")
-        return max(known, key=lambda run_id: (_began(folder, run_id), run_id))
-    return _meant(known, name, "run") or _missing(folder, name, run=True)
-
-
-def stream_named(folder: TraceFolder, name: str) -> str:
-    """The agent or run whose stream `name` means: its id or the beginning of one, or `last` for
-    the newest run's. Raises as `run_named` does."""
-    if name == LAST:
-        return run_named(folder, name)
-    agents = [stream_id(path) for path in folder.agent_streams()]
-    runs = [stream_id(path) for path in folder.run_streams()]
-    return (
-        _meant(agents, name, "agent")
-        or _meant(runs, name, "run")
-        or _missing(folder, name, run=False)
-    )
 
 
 def plan_document(project: Project, run_id: str, plan: Plan, model: str | None) -> dict[str, Any]:
@@ -86,25 +56,16 @@ def diff_document(project: Project, view: RunView, node: str | None = None) -> d
     }
 
 
-def _meant(known: Sequence[str], name: str, kind: str) -> str | None:
-    if name in known:
-        return name
-    begins = [found for found in known if name and found.startswith(name)]
-    if len(begins) > 1:
-        several = ", ".join(begins[:5]) + (", …" if len(begins) > 5 else "")
-        raise UsageError(f"{name!r} is the beginning of more than one {kind}", hint=several)
-    return begins[0] if begins else None
+def never_answered(project: Project, view: RunView) -> bool:
+    """Whether every job that began ended for want of the model, which never gave an answer."""
+    return bool(view.jobs) and all(
+        job.status == "error"
+        and job.stop_reason == "model_error"
+        and not _has_answer(project, job.agent_id)
+        for job in view.jobs
+    )
 
 
-def _missing(folder: TraceFolder, name: str, *, run: bool) -> str:
-    """Raises NotFound with the nearest names."""
-    path = folder.existing_run(name) if run else folder.existing_agent(name)
-    return stream_id(path)
-
-
-def _began(folder: TraceFolder, run_id: str) -> str:
-    try:
-        first = next(read_events(folder.run_stream(run_id)), None)
-    except RemoraError:
-        return ""
-    return first.timestamp if first is not None else ""
+def _has_answer(project: Project, agent_id: str) -> bool:
+    events = read_events(project.trace.existing_agent(agent_id))
+    return any(event.type == ModelResponse.type for event in events)

@@ -1,0 +1,71 @@
+"""All runs of a project, each in one line, from the runs' own streams alone."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.memory.events import Event, JobEnd, JobStart, Review, RunStart, payload
+from remora.trace import TraceFolder, read_events, stream_status
+from remora.trace.folder import stream_id
+from remora.trace.reader import DAMAGED
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run and how many of its change sets wait, were accepted, or met a conflict.
+
+    `jobs` counts pairs of node and operation as planned. A run whose stream begins as one and cannot be
+    read to its end has the status `damaged`, and nothing of it is counted.
+    """
+
+    run_id: str
+    started: str
+    status: str
+    jobs: int
+    pending: int = 0
+    accepted: int = 0
+    conflicts: int = 0
+
+
+def listed_runs(folder: TraceFolder) -> list[RunLine]:
+    """Every run, oldest first; what lies among them and never began as a run is passed over."""
+    found = [line for path in folder.run_streams() if (line := _line(path))]
+    return sorted(found, key=lambda run: (run.started, run.run_id))
+
+
+def _line(path: Path) -> RunLine | None:
+    line = None
+    try:
+        events = read_events(path)
+        first = next(events, None)
+        start = payload(first) if first is not None else None
+        if first is None or not isinstance(start, RunStart):
+            return None
+        jobs = len(start.plan.get("jobs", []))
+        line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
+        states = _review_states(events)
+        return msgspec.structs.replace(
+            line,
+            status=stream_status(path),
+            pending=states.count("pending"),
+            accepted=states.count("accepted"),
+            conflicts=states.count("conflict"),
+        )
+    except (RemoraError, msgspec.ValidationError):
+        return line
+
+
+def _review_states(events: Iterable[Event]) -> list[str]:
+    """Of the newest attempt of each job that has one: `pending`, or the last verdict."""
+    newest: dict[tuple[str, str], str] = {}
+    states: dict[str, str] = {}
+    for event in events:
+        data = payload(event)
+        if isinstance(data, JobStart):
+            newest[data.operation, data.node_id] = data.agent_id
+        elif isinstance(data, JobEnd) and data.status == "submitted":
+            states.setdefault(data.agent_id, "pending")
+        elif isinstance(data, Review):
+            states[data.agent_id] = data.verdict
+    return [states[agent_id] for agent_id in newest.values() if agent_id in states]
