@@ -24,11 +24,12 @@ class RemoraError(Exception):
     """Base of all. `hint` says what to do next; `code` names the kind for `--json`."""
 
     exit_code = 1
+    usual_hint = ""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.usual_hint
 
     @property
     def code(self) -> str:
@@ -105,3 +106,5 @@ class ContextTooLarge(ModelError):
 
 class DiskError(OutsideError):
     """A file or folder cannot be read or written."""
+
+    usual_hint = "check that there is space, and that you may write there"

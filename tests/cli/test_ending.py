@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Remora, tree, write
+from tests.cli.conftest import SETTINGS, Remora, command, tree, write
 
 SECONDS = 30.0
 FUNCTION = """
@@ -147,3 +147,21 @@ def test_a_reader_that_goes_away_is_no_error(remora: Remora, project: Path) -> N
     process.wait(timeout=SECONDS)
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+@pytest.mark.parametrize("words", [("--help",), ("runs",), ("runs", "--json"), ("schema", "event")])
+@pytest.mark.parametrize(
+    ("where", "code"), [(">&-", 0), ("2>&-", 0), (">/dev/full", 3), (">&- 2>&-", 0)]
+)
+def test_output_that_goes_nowhere_is_told_and_no_traceback(
+    remora: Remora, project: Path, words: tuple[str, ...], where: str, code: int
+) -> None:
+    line = f'"$@" {where}'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command(words)],
+        cwd=project, env=remora.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert ("No space left" in done.stderr) == (code == 3)

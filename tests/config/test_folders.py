@@ -1,10 +1,11 @@
 """A user's folders follow the XDG specification."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from remora.config import UserFolders
+from remora.config import UserFolders, make_private
 from remora.errors import ConfigError
 
 
@@ -38,3 +39,18 @@ def test_relative_values_are_ignored() -> None:
 def test_no_home(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="HOME"):
         UserFolders.from_environ(environ)
+
+
+def test_what_is_made_is_for_its_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    for mask in (0, 0o777):
+        before = os.umask(mask)
+        try:
+            make_private(there / str(mask) / "b" / "c")
+            make_private(there / str(mask) / "b" / "c")
+        finally:
+            os.umask(before)
+        made = [there / str(mask), there / str(mask) / "b", there / str(mask) / "b" / "c"]
+        assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
+    assert there.stat().st_mode & 0o777 == 0o755

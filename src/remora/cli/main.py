@@ -8,9 +8,19 @@ from remora.cli.front import front_page
 def main() -> None:
     """The entry point: runs the command of `sys.argv` and exits with its code."""
     args = sys.argv[1:]
-    if args == ["--help"]:
-        sys.stdout.write(front_page())
+    if args == ["--help"] and sys.stdout is not None:
+        _print_front_page()
         return
     from remora.cli.program import start
 
     sys.exit(start(args))
+
+
+def _print_front_page() -> None:
+    try:
+        sys.stdout.write(front_page())
+        sys.stdout.flush()
+    except OSError as error:
+        from remora.cli.program import output_lost
+
+        sys.exit(output_lost(error))

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -27,6 +28,7 @@ def cli() -> LazyGroup:
 
 def start(args: Sequence[str]) -> int:
     """Run one command line as a process does: with its streams and signals. The exit code."""
+    _open_missing()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names that the terminal cannot spell are escaped
             stream.reconfigure(errors="backslashreplace")
@@ -34,9 +36,22 @@ def start(args: Sequence[str]) -> int:
     code = run(args)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        return output_lost(error) or code
     return code
+
+
+def output_lost(error: OSError) -> int:
+    """Let go of what could not be printed and say so; 0 where the reader has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0 if isinstance(error, BrokenPipeError) else _refused((), error)
+
+
+def _open_missing() -> None:
+    """A stream that was closed before we began (`>&-`) leads nowhere; Python has none then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _end(*_: object) -> None:
@@ -56,10 +71,18 @@ def run(args: Sequence[str]) -> int:
         return _told(args, error.exit_code, error.code, error.message, error.hint)
     except (click.Abort, KeyboardInterrupt):
         return _told(args, 130, "interrupted", "interrupted", _HALF)
+    except OSError as error:  # what nobody below had a better word for, our own output's too
+        return _refused(args, error)
     except Exception as error:
         if "-v" in args or "--verbose" in args:
             raise
         return _told(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG)
+
+
+def _refused(args: Sequence[str], error: OSError) -> int:
+    with suppress(OSError):  # it may be our own output that cannot be written
+        _told(args, 3, "disk_error", str(error), "check the disk and its permissions")
+    return 3
 
 
 def _misused(error: click.ClickException, args: Sequence[str]) -> int:
@@ -70,6 +93,8 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
             return error.exit_code
         message = "a command is missing"
     hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
+    if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
+        hint = "`last` is the newest run; `remora runs` lists all"
     return _told(args, error.exit_code, "usage_error", message, hint)
 
 

@@ -1,7 +1,7 @@
 """Configuration: defaults, two files, the environment and flags become one frozen record."""
 
 from remora.config.explain import explain, known_keys
-from remora.config.folders import UserFolders
+from remora.config.folders import UserFolders, make_private
 from remora.config.layers import api_key, load_config
 from remora.config.marked import Marked, read_yaml, read_yaml_file
 from remora.config.schema import (
@@ -38,6 +38,7 @@ __all__ = [
     "is_loopback",
     "known_keys",
     "load_config",
+    "make_private",
     "read_yaml",
     "read_yaml_file",
 ]

@@ -1,10 +1,26 @@
 """Where a user's own files lie: configuration, cache, state, runtime."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import ConfigError
+
+
+def make_private(folder: Path) -> None:
+    """Make `folder` and what is missing above it, each for its user alone whatever the umask.
+
+    What is there already stays as it is. Raises OSError.
+    """
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for one in reversed(missing):
+        with suppress(FileExistsError):
+            one.mkdir(mode=0o700)
+            one.chmod(0o700)
 
 
 class UserFolders(NamedTuple):

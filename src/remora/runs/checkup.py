@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.config import UserFolders
+from remora.config import UserFolders, make_private
 from remora.errors import HostError, RemoraError
 from remora.files import git_output
 from remora.models.embedded import require_engine
@@ -124,7 +124,7 @@ def _engine() -> str:
 def _writable(name: str, folder: Path) -> Check:
     hint = f"make it writable, or set XDG_{name.upper()}_HOME to a folder that is"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         with tempfile.TemporaryFile(dir=folder):
             return Check(name=name, ok=True, detail=f"{folder} is writable")
     except OSError as error:

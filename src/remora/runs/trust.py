@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.memory.canonical import canonical
 from remora.memory.events import Head, RunStart, decode_event
@@ -29,7 +30,7 @@ def install_key(state: Path) -> bytes:
     """
     path = state / "install.key"
     try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(state)
         if not path.exists():
             _make_key(path)
         key = path.read_bytes()
@@ -67,7 +68,7 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
     """Keep the head of our last append to a run, in one step."""
     folder = state / "heads"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         temporary = folder / f"{run_id}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:

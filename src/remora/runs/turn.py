@@ -8,12 +8,16 @@ from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
 from remora.trace import ObjectStore, TraceFolder, packet_at, read_events
 from remora.trace.blobs import resolve
+from remora.trace.reader import data_of
 
 
 def event_document(event: Event, blobs: ObjectStore | None = None) -> dict[str, Any]:
-    """The event as JSON, as recorded; with `blobs`, long strings stand in it whole."""
+    """The event as JSON, as recorded; with `blobs`, long strings stand in it whole.
+
+    Raises StreamDamaged for data that is no JSON object.
+    """
     document = msgspec.structs.asdict(event)
-    data = msgspec.json.decode(event.data)
+    data = data_of(event)
     document["data"] = data if blobs is None else resolve(data, blobs)
     document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
     return document

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import DiskError
 from remora.memory.events import Event
 
@@ -23,7 +24,7 @@ class GlobalLog:
         """Append one event. Raises DiskError."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path.parent)
             file = os.open(self._path, flags, 0o600)
             try:
                 os.write(file, msgspec.json.encode(event) + b"\n")

@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import AgentEnd, Event, RunEnd, decode_event
+from remora.memory.events import AgentEnd, Event, Payload, RunEnd, decode_event, payload
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import last_line, lines
 from remora.trace.lock import is_locked
@@ -64,6 +65,23 @@ def read_events(path: Path) -> Iterator[Event]:
     StreamDamaged with its number."""
     for number, raw in enumerate(read_lines(path), 1):
         yield _event(raw, number, path)
+
+
+def data_of(event: Event) -> dict[str, Any]:
+    """What an event says, untyped. Raises StreamDamaged for what is no JSON object."""
+    try:
+        return msgspec.json.decode(event.data, type=dict[str, Any])
+    except (ValueError, RecursionError) as error:
+        raise _wrong(event) from error
+
+
+def typed(event: Event) -> Payload | None:
+    """What an event says, None for a type that is not known. Raises StreamDamaged for data that
+    is not what an event of its type holds."""
+    try:
+        return payload(event)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(event) from error
 
 
 def last_event(path: Path) -> Event | None:
@@ -132,6 +150,13 @@ def _event(raw: bytes, number: int | None, path: Path) -> Event:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, number) from error
+
+
+def _wrong(event: Event) -> StreamDamaged:
+    name = event.agent_id or event.run_id
+    return StreamDamaged(
+        f"{name}: event {event.seq} is no {event.type}", hint="`remora trace verify` tells what is"
+    )
 
 
 def _damaged(path: Path, number: int | None) -> StreamDamaged:

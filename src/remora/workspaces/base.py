@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import DiskError, HostError
 from remora.files import ProjectFiles, is_private
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
@@ -150,7 +151,8 @@ def _is_small(entry: os.DirEntry[str]) -> bool:
 
 def _fresh(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True)
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700)
     except OSError as error:
         raise DiskError(f"cannot make the folder for a base, {folder}: {error.strerror}") from error
 

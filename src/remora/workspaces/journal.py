@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import Conflict, DiskError
 from remora.ids import spell_path
 
@@ -59,7 +60,7 @@ class JournalFolder:
     def held(self) -> Iterator[None]:
         """Hold the folder. Raises Conflict if another process does, DiskError if it cannot be."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             path = self._folder / "lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:

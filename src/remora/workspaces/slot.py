@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from remora.config import make_private
 from remora.errors import DiskError, HostError
 from remora.workspaces.base import Base
 from remora.workspaces.scan import Seen
@@ -33,7 +34,7 @@ class SlotDriver:
     def open(self) -> Iterator[Workspace]:
         """A workspace equal to the base. Raises DiskError if the copy cannot be made."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             number, lock = self._free()
         except OSError as error:
             raise DiskError(f"cannot use {self._folder} for private copies: {error}") from error
