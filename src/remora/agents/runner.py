@@ -80,7 +80,8 @@ class AgentRunner:
             if ending is not None:
                 return ending
             self.stage.emitter.end_turn()
-        return "failed", "max_turns", f"not done after {self.stage.max_turns} turns"
+        most = self.stage.max_turns
+        return "failed", "max_turns", f"not done after {most} turn{'s' if most > 1 else ''}"
 
     async def _turn(self, turn: int) -> Ending | None:
         self._tally.turns = turn

@@ -53,9 +53,9 @@ class RetentionConfig(Section):
     """How long streams stay."""
 
     keep_days: Count = 30
-    """Days after which `remora clean` removes a finished run's streams."""
+    """Days after which a finished run's streams are removed (not in this version: they stay)."""
     compress_after_days: Count = 2
-    """Days after which the large outputs of a finished run are compressed."""
+    """Days after which a finished run's large outputs are compressed (not in this version)."""
 
 
 class MemoryConfig(Section):
@@ -66,13 +66,14 @@ class MemoryConfig(Section):
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
     """The most tokens of a whole request; the embedded model takes at most 600."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """Where streams live: jsonl (files), kv (files and an index) or postgres."""
+    """Where streams live: jsonl (files) or kv (files and an index; in this version the same as
+    jsonl). postgres is not in this version."""
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Who summarizes a tool's output: tool_side, tool_specific or default."""
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """What the index can be asked by."""
+    """What the index can be asked by (not in this version)."""
     durability: Literal["event", "turn", "none"] = "turn"
     """When a stream is synced to disk: after each event, at turn ends, or never."""
     global_events: bool = False
@@ -116,10 +117,10 @@ class ModelConfig(Section):
 
 
 class EscalationConfig(Section):
-    """A larger model that is asked when the first one cannot decide."""
+    """A larger model that is asked when the first one cannot decide (not in this version)."""
 
     enabled: bool = False
-    """Ask it. A project's file may say so only for an address on this machine."""
+    """Ask it (not in this version). A project's file may say so only for this machine's address."""
     base_url: Address | None = None
     """Its address. In a project's file: this machine's only."""
     name: ModelName | None = None
@@ -127,27 +128,29 @@ class EscalationConfig(Section):
 
 
 class HubConfig(Section):
-    """Facts about the code that surrounds a node."""
+    """Facts about the code that surrounds a node (not in this version)."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto uses a running daemon, else looks the facts up itself; true or false decide."""
+    """auto uses facts where there are some; true is not in this version, false never asks."""
     sweep_seconds: Positive = 30
-    """Seconds between two looks at all files."""
+    """Seconds between two looks at all files (not in this version)."""
     idle_stop_minutes: Count = 0
-    """Minutes without a question after which the daemon stops; 0: never."""
+    """Minutes without a question after which the daemon stops; 0: never (not in this version)."""
     memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
-    """The most memory of the daemon, in MiB."""
+    """The most memory of the daemon, in MiB (not in this version)."""
 
 
 class WorkspaceConfig(Section):
     """The private copies that agents work on."""
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
-    """How a copy is made: slot (copied files) or overlay (overlayfs, Linux)."""
+    """How a copy is made: slot (copied files). overlay is not in this version."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """The least isolation of subprocesses, 0 to 3. A project's file can only raise the user's."""
+    """The least isolation of subprocesses, 0 to 3; more than 0 is not in this version. A project's
+    file can only raise the user's."""
     allow_unsandboxed: bool = False
-    """Consent to run the project's code without isolation. True is not for a project's file."""
+    """Consent to run the project's code without isolation: this version runs none of it. True is
+    not for a project's file."""
     include: Patterns = ()
     """Globs of ignored files that a copy needs all the same; never .env files."""
 
@@ -175,13 +178,14 @@ class Config(Section):
     model: ModelConfig = ModelConfig()
     """The model that decides. Its key comes from REMORA_API_KEY or OPENAI_API_KEY."""
     escalation: EscalationConfig = EscalationConfig()
-    """A larger model that is asked when the first one cannot decide."""
+    """A larger model that is asked when the first one cannot decide (not in this version)."""
     hub: HubConfig = HubConfig()
-    """Facts about the code that surrounds a node."""
+    """Facts about the code that surrounds a node (not in this version)."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """The private copies that agents work on."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Interpreter for the project's tests; null takes the root's .venv, else the active one."""
+    """Interpreter for the project's tests (not in this version); null takes the root's .venv, else
+    the active one."""
     exclude: Patterns = ()
     """Globs of files, relative to the root, that are left alone."""
     operations: dict[OperationName, Operation] = {
@@ -189,7 +193,8 @@ class Config(Section):
         "docstring": OperationConfig(),
         "test": OperationConfig(),
     }
-    """Settings by operation; each takes max_turns, which overrides runner.max_turns."""
+    """Settings by operation; each takes max_turns, which overrides runner.max_turns. Built in is
+    lint; docstring and test are not in this version."""
 
 
 def config_schema() -> dict[str, Any]:

@@ -30,6 +30,8 @@ from remora.workspaces import (
 from remora.workspaces.journal import Journal
 
 UNDECIDED = ("pending", "conflict")
+_NAMED = 5
+"""Of the nodes that wait, as many are named in a hint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,8 @@ def job_diff(project: Project, job: JobView) -> str:
 
 def _waiting(jobs: Iterable[JobView]) -> str:
     names = [job.node_id.removeprefix("node:") for job in jobs]
-    return "waiting: " + ", ".join(names) if names else ""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "waiting: " + ", ".join(names[:_NAMED]) + more if names else ""
 
 
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
