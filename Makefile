@@ -33,7 +33,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	if ! $(BIN)/python -c "import pip; $(SUITABLE)" >/dev/null 2>&1; then \
 	  echo "Making $(VENV) with $$found"; "$$found" -m venv --clear $(VENV) || exit 1; \
 	fi
-	@echo "Installing the pinned requirements"
+	@echo "Installing the pinned requirements (about 20 s)"
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@

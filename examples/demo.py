@@ -27,25 +27,18 @@ RUFF = [
 
 def main() -> None:
     """Runs every step for real; any step that fails ends the demo with its exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="one module only, for CI")
-    short = parser.parse_args().short
-    shop = copy_shop()
-    target = "src/shop/orders.py" if short else "."
+    target, shop = chosen_target(), copy_shop()
     before = findings(shop, target)
 
-    title("1. The findings, and what ruff --fix alone would leave")
-    print(f"{len(before)} findings: {codes(before)}")
-    alone = after_ruff_fix(target)
-    print(f"ruff --fix alone leaves {len(alone)}: {codes(alone)}")
+    title("1. The findings, and what ruff alone would leave")
+    tell("before", before)
+    alone = [after_ruff(target, "--fix"), after_ruff(target, "--fix", "--unsafe-fixes")]
+    tell("ruff --fix alone leaves", alone[0])
+    tell("ruff --fix --unsafe-fixes alone leaves", alone[1])
 
     title("2. One agent for each node that needs work")
-    analyzed = run_remora(
-        shop, "analyze", target, "-o", "lint", "--unsafe-fixes", "--seed", "7", allowed=(0, 1)
-    )
+    analyze(shop, target)
     report = document(shop, "show", "last")
-    if analyzed not in (0, 1):
-        sys.exit(analyzed)
 
     title("3. What the model saw, and what it stands for")
     show_packet(shop, report)
@@ -54,16 +47,50 @@ def main() -> None:
     show_decisions(report)
 
     title("5. The diff, and a yes to all of it")
+    accept(shop, report)
+    after = findings(shop, target)
+    tell("left", after)
+
+    title("6. A second run: changes made apart can leave work together, as an unused import")
+    if after:
+        analyze(shop, target)
+        accept(shop, document(shop, "show", "last"))
+        after = findings(shop, target)
+    tell("left for people", after)
+
+    title("7. The sum, and the proof")
+    print(
+        f"{len(before)} findings before, {len(after)} after; "
+        f"ruff alone leaves {len(alone[0])} with --fix, {len(alone[1])} with --unsafe-fixes too"
+    )
+    imports(shop)
+    run_remora(shop, "trace", "verify", "--all", allowed=(0,))
+
+
+def chosen_target() -> str:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="one module only, for CI")
+    return "src/shop/orders.py" if parser.parse_args().short else "."
+
+
+def accept(shop: Path, report: dict[str, Any]) -> None:
+    """Show the beginning of the diff, and accept what waits."""
+    if not any(job["review"] == "pending" for job in report["jobs"]):
+        print("nothing to accept")
+        return
     diff = captured(shop, "diff", report["run_id"]).splitlines()
     print("\n".join(diff[:40]))
     print(f"… {len(diff) - 40} more lines" if len(diff) > 40 else "")
     run_remora(shop, "accept", report["run_id"], "--all", allowed=(0, 1))
-    after = findings(shop, target)
-    print(f"\nfindings: {len(before)} before, {len(after)} after; ruff --fix alone: {len(alone)}")
-    imports(shop)
 
-    title("6. The proof")
-    run_remora(shop, "trace", "verify", "--all", allowed=(0,))
+
+def analyze(shop: Path, target: str) -> None:
+    words = ("-o", "lint", "--unsafe-fixes", "--seed", "7")
+    run_remora(shop, "analyze", target, *words, allowed=(0, 1))
+
+
+def tell(what: str, found: list[dict[str, Any]]) -> None:
+    print(f"{what}: {len(found)} findings" + (f": {codes(found)}" if found else ""), flush=True)
 
 
 def title(text: str) -> None:
@@ -93,10 +120,11 @@ def codes(found: list[dict[str, Any]]) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(counts.items()))
 
 
-def after_ruff_fix(target: str) -> list[dict[str, Any]]:
+def after_ruff(target: str, *options: str) -> list[dict[str, Any]]:
     alone = PLACE / "ruff-alone"
+    shutil.rmtree(alone, ignore_errors=True)
     shutil.copytree(HERE / "shop", alone)
-    subprocess.run([*RUFF, "--fix", target], cwd=alone, capture_output=True, check=True)
+    subprocess.run([*RUFF, *options, target], cwd=alone, capture_output=True, check=True)
     return findings(alone, target)
 
 
@@ -135,11 +163,13 @@ def show_packet(shop: Path, report: dict[str, Any]) -> None:
     shown = "\n".join(message["content"] for message in request["data"]["messages"])
     print(f"{job['node_id']}, turn {request['turn']}: the whole request\n")
     print("\n".join(f"    {line}" for line in shown.splitlines()))
-    counted = tokens(raw, raw + hosts)
-    print(
-        f"\n{request['data']['prompt_tokens']} tokens shown, for {counted[0]} tokens of raw tool "
-        f"output ({counted[1]} with what the host functions returned); all of it is in the stream."
-    )
+    raw_tokens, all_tokens = tokens(raw, raw + hosts)
+    sent = request["data"]["prompt_tokens"]
+    if sent < raw_tokens:
+        print(
+            f"\n{sent} tokens shown, for {raw_tokens} tokens of raw tool output ({all_tokens} with "
+            "what the host functions returned); all of it is in the stream."
+        )
 
 
 def tokens(*texts: str) -> list[int]:
@@ -169,6 +199,9 @@ def show_decisions(report: dict[str, Any]) -> None:
         "was not sure enough, so the first candidate was taken."
     )
     print(f"In {differed} of {asked} the model chose another action than the first candidate.")
+    print(
+        "The model is not trained for this: it decides no better than the order of the list does."
+    )
 
 
 def imports(shop: Path) -> None:

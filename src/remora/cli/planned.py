@@ -53,9 +53,10 @@ def by_file(plan: Plan) -> Iterator[str]:
 
 def estimate(plan: Plan) -> str:
     """How long it may take."""
-    minutes = round(len(plan.jobs) * _SECONDS_A_JOB / 60)
-    about = f"about {count(minutes, 'minute')}" if minutes else "less than a minute"
-    return f"{about} with the embedded model on two cores"
+    seconds = len(plan.jobs) * _SECONDS_A_JOB
+    minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
+    about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"
+    return f"about {about} with the embedded model on two cores"
 
 
 def _why_nothing(prepared: Prepared, paths: Sequence[Path]) -> str:
