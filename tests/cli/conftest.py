@@ -7,12 +7,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from remora.config import UserFolders
 from remora.models import weights
+from tests.warm import warm
 
 MODULE = '''"""Reads settings."""
 import os
@@ -91,7 +93,17 @@ class Remora:
         )
 
     def __call__(self, *args: str | Path, cwd: Path) -> Done:
-        """Run a command to its end."""
+        """Run a command to its end, in a process that needs not load everything anew."""
+        if any(name.startswith("PYTHON") for name in self.environ):
+            return self.afresh(*args, cwd=cwd)  # what only a process that starts takes notice of
+        with TemporaryDirectory() as place:
+            out, err = Path(place, "out"), Path(place, "err")
+            line, environ = ["remora", *map(str, args)], self.environment
+            code = warm().run(line, cwd=cwd, environ=environ, out=out, err=err)
+            return Done(code, *(path.read_text("utf-8", "replace") for path in (out, err)))
+
+    def afresh(self, *args: str | Path, cwd: Path) -> Done:
+        """Run a command to its end, from the first instruction on."""
         process = self.start(*args, cwd=cwd)
         out, err = process.communicate(timeout=50)
         return Done(process.returncode, out, err)

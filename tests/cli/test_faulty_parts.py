@@ -107,7 +107,7 @@ def answer(
 def server() -> Iterator[tuple[str, type[Answers]]]:
     answers = type("OwnAnswers", (Answers,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), answers) as http:
-        thread = threading.Thread(target=http.serve_forever)
+        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
         thread.start()
         yield f"http://127.0.0.1:{http.server_port}/v1", answers
         http.shutdown()
