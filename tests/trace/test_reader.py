@@ -15,6 +15,7 @@ from remora.trace import (
     read_lines,
     stream_status,
 )
+from remora.trace.reader import typed
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_agent, play_run
 
 
@@ -119,3 +120,13 @@ class TestListing:
         folder.agent_stream(AGENT).write_bytes(content)
         (info,) = list_streams(folder)
         assert (info.agent_id, info.status, info.events) == (AGENT, "damaged", 0)
+
+
+@pytest.mark.parametrize("data", [b'{"status":"\xff","stop_reason":"x"}', b'{"status":3}', b"[]"])
+def test_data_that_is_not_what_its_type_holds_is_damage_with_its_place(data: bytes) -> None:
+    event = decode_event(
+        b'{"v":1,"seq":7,"timestamp":"","run_id":"r","agent_id":"a","operation":"","node_id":"",'
+        b'"turn":1,"type":"agent_end","data":' + data + b',"packet_delta":null}'
+    )
+    with pytest.raises(StreamDamaged, match="a: event 7 is no agent_end"):
+        typed(event)

@@ -9,6 +9,7 @@ from remora.agents.job import Status, StopReason
 from remora.memory.canonical import canonical
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
+from remora.trace.reader import part
 
 Ending = tuple[Status, StopReason, str | None]
 MAX_IDENTICAL_CALLS = 3
@@ -79,12 +80,12 @@ class _Sent(msgspec.Struct):
 
 def sent_tokens(event: Event) -> int:
     """The tokens of a request, also of one whose text was moved to a blob."""
-    return msgspec.json.decode(event.data, type=_Sent).prompt_tokens
+    return part(event, _Sent).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
     """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
-    raw = bytes(msgspec.json.decode(event.data, type=_Raw).raw_output)
+    raw = bytes(part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 
 

@@ -30,7 +30,9 @@ def call_text(data: dict[str, Any]) -> str:
 def chosen_text(data: dict[str, Any]) -> str:
     """Who decided, and between how many."""
     scores, choice = data.get("scores"), data.get("choice")
-    between = f", candidate {choice + 1} of {len(scores)}" if scores and choice is not None else ""
+    between = ""
+    if isinstance(scores, list) and isinstance(choice, int) and scores:
+        between = f", candidate {choice + 1} of {len(scores)}"
     return f"{data.get('decided_by')}{between}"
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import RemoraError
-from remora.memory.events import Event, JobEnd, JobStart, Review, RunStart, payload
+from remora.memory.events import Event, JobEnd, JobStart, Review, RunStart
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.folder import stream_id
-from remora.trace.reader import DAMAGED
+from remora.trace.reader import DAMAGED, typed
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ def _line(path: Path) -> RunLine | None:
     try:
         events = read_events(path)
         first = next(events, None)
-        start = payload(first) if first is not None else None
+        start = typed(first) if first is not None else None
         if first is None or not isinstance(start, RunStart):
             return None
         jobs = len(start.plan.get("jobs", []))
@@ -52,7 +52,7 @@ def _line(path: Path) -> RunLine | None:
             accepted=states.count("accepted"),
             conflicts=states.count("conflict"),
         )
-    except (RemoraError, msgspec.ValidationError):
+    except RemoraError:
         return line
 
 
@@ -61,7 +61,7 @@ def _review_states(events: Iterable[Event]) -> list[str]:
     newest: dict[tuple[str, str], str] = {}
     states: dict[str, str] = {}
     for event in events:
-        data = payload(event)
+        data = typed(event)
         if isinstance(data, JobStart):
             newest[data.operation, data.node_id] = data.agent_id
         elif isinstance(data, JobEnd) and data.status == "submitted":

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import NodeKey
-from remora.memory.events import JobStart, payload
+from remora.memory.events import JobStart
 from remora.trace import TraceFolder, read_events
 from remora.trace.folder import stream_id
+from remora.trace.reader import typed
 
 LAST = "last"
 _FEW = 5
@@ -60,7 +61,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     agents: dict[tuple[str, str], str] = {}
     try:
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            data = payload(event) if event.type == JobStart.type else None
+            data = typed(event) if event.type == JobStart.type else None
             if isinstance(data, JobStart):
                 agents[data.node_id, data.operation] = data.agent_id
     except RemoraError:  # its end is damaged: what was read will do

@@ -21,13 +21,12 @@ from remora.memory.events import (
     RunStart,
     ToolCalled,
     ToolResulted,
-    payload,
 )
 from remora.runs.findings import known_findings
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.trace import read_events, stream_status
-from remora.trace.reader import INTERRUPTED, RUNNING
+from remora.trace.reader import INTERRUPTED, RUNNING, typed
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
@@ -79,7 +78,7 @@ def read_run(project: Project, run_id: str) -> RunView:
     events = list(read_events(path))
     if not events:
         raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
-    start = payload(events[0])
+    start = typed(events[0])
     if not isinstance(start, RunStart):
         raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
     return RunView(
@@ -157,7 +156,7 @@ def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
     ended: dict[str, JobEnd] = {}
     verdicts: dict[str, Review] = {}
     for event in events:
-        data = payload(event)
+        data = typed(event)
         if isinstance(data, JobStart):
             started[data.operation, data.node_id] = data
         elif isinstance(data, JobEnd):
@@ -204,7 +203,7 @@ def _counted(view: JobView, event: Event) -> JobView:
         view = _with_findings(view, event)
         return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
     # of what a model or a tool said any text may have been moved to a blob: it is not read here
-    data = payload(event) if event.type in (ToolCalled.type, AgentEnd.type) else None
+    data = typed(event) if event.type in (ToolCalled.type, AgentEnd.type) else None
     if isinstance(data, ToolCalled):
         asked = data.decided_by != "rule"
         counts = {**view.decided_by}

@@ -10,13 +10,14 @@ import msgspec
 from remora.agents.verify import parse_errors
 from remora.errors import NotFound, UsageError
 from remora.ids import unspell_path
-from remora.memory.events import Change, Head, Review, payload
+from remora.memory.events import Change, Head, Review
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, jobs_named, read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.tools import lint_text, new_findings
 from remora.trace import read_events
+from remora.trace.reader import typed
 from remora.workspaces import (
     FileConflict,
     FilePatch,
@@ -255,7 +256,7 @@ def _review_of(project: Project, journal: Journal) -> Review | None:
     found: list[tuple[int, Review]] = []
     with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
-            data = payload(event) if event.type == Review.type else None
+            data = typed(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
                 found.append((event.seq, data))
     return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from remora.trace.lines import last_line, lines
 from remora.trace.lock import is_locked
 from remora.trace.private import open_path, told
 
+_Part = TypeVar("_Part")
 RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
 
 
@@ -69,8 +70,14 @@ def read_events(path: Path) -> Iterator[Event]:
 
 def data_of(event: Event) -> dict[str, Any]:
     """What an event says, untyped. Raises StreamDamaged for what is no JSON object."""
+    return part(event, dict[str, Any])
+
+
+def part(event: Event, kind: type[_Part]) -> _Part:
+    """What `kind` reads of an event's data: only that, for any other text may have been moved to
+    a blob. Raises StreamDamaged for what does not fit."""
     try:
-        return msgspec.json.decode(event.data, type=dict[str, Any])
+        return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
         raise _wrong(event) from error
 
@@ -155,7 +162,8 @@ def _event(raw: bytes, number: int | None, path: Path) -> Event:
 def _wrong(event: Event) -> StreamDamaged:
     name = event.agent_id or event.run_id
     return StreamDamaged(
-        f"{name}: event {event.seq} is no {event.type}", hint="`remora trace verify` tells what is"
+        f"{name}: event {event.seq} is no {event.type}",
+        hint="`remora trace verify` tells what happened",
     )
 
 

@@ -1,7 +1,7 @@
 """What was before a decision: the packet that a turn saw, and the files that it left."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.trace.reader import part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _HINT = "`remora trace verify` tells what happened"
@@ -69,7 +70,7 @@ def files_at(
     files = _base(run_events)
     for event in agent_events:
         if event.turn <= turn and event.type == ToolResulted.type:
-            changes = _part(event, _Changes).changes
+            changes = part(event, _Changes).changes
             files.update({change.path: FileAt(change.after, change.mode) for change in changes})
     return files
 
@@ -81,7 +82,7 @@ class _Started(msgspec.Struct):
 
 class _Shown(msgspec.Struct):
     packet_sha256: str | None = None
-    trim: int | None = None
+    trim: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
 
 
 class _Changes(msgspec.Struct):
@@ -96,32 +97,22 @@ class _RunStarted(msgspec.Struct):
     base: _Base = _Base()
 
 
-_Part = TypeVar("_Part")
-
-
-def _part(event: Event, kind: type[_Part]) -> _Part:
-    try:
-        return msgspec.json.decode(event.data, type=kind)
-    except (ValueError, RecursionError) as error:
-        raise StreamDamaged(f"event {event.seq} is no {event.type}", hint=_HINT) from error
-
-
 def _first_packet(event: Event) -> DecisionPacket | None:
-    return _part(event, _Started).packet if event.type == AgentStart.type else None
+    return part(event, _Started).packet if event.type == AgentStart.type else None
 
 
 def _decision(event: Event) -> int | None:
     """How often the packet that this event was decided on was trimmed, if it names one."""
     if event.type not in _DECISIONS:
         return None
-    named = _part(event, _Shown)
+    named = part(event, _Shown)
     return (named.trim or 0) if named.packet_sha256 else None
 
 
 def _base(run_events: Iterable[Event]) -> dict[str, FileAt]:
     for event in run_events:
         if event.type == RunStart.type:
-            files = _part(event, _RunStarted).base.files
+            files = part(event, _RunStarted).base.files
             return {path: _file(path, told) for path, told in files.items()}
     raise StreamDamaged("no run_start in the run's stream", hint=_HINT)
 
