@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import functools
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,6 +22,7 @@ from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
 from remora.models import Model, Request
 from remora.models.scripted import ScriptedModel
+from remora.pym.check import problems
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, read_run
@@ -76,6 +79,7 @@ class Desk:
         self.root = folder / name
         self.root.mkdir(parents=True)
         self.watching = Watching()
+        self.newest = ""  # the id of the newest run
 
     # the project
 
@@ -152,7 +156,8 @@ class Desk:
         finally:
             prepared.close()
         assert self.tree() == before, "nothing is touched before it is accepted"
-        return prepared.run_id
+        self.newest = prepared.run_id
+        return self.newest
 
     # what is on record
 
@@ -195,6 +200,51 @@ def ticking() -> Callable[[], datetime]:
         return now
 
     return clock
+
+
+class Kept:
+    """A desk as it is now, to begin from again and again, in the same place: a run knows its
+    root."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.newest = desk, desk.newest
+        for folder in self._folders:
+            shutil.copytree(folder, self._aside(folder), symlinks=True)
+
+    def again(self) -> Desk:
+        """The desk as it was when it was kept."""
+        for folder in self._folders:
+            shutil.rmtree(folder)
+            shutil.copytree(self._aside(folder), folder, symlinks=True)
+        self.desk.come_back()
+        self.desk.watching, self.desk.newest = Watching(), self.newest
+        return self.desk
+
+    @property
+    def _folders(self) -> tuple[Path, Path]:
+        return self.desk.root, self.desk.home
+
+    def _aside(self, folder: Path) -> Path:
+        return self.desk.folder / f"kept-{folder.name}"
+
+
+def analyzed(
+    folder: Path, files: Mapping[str, str], answers: Callable[[Request], Answer] = first
+) -> Kept:
+    """A project after one run, for tests that begin where it ended."""
+    desk = Desk(folder)
+    desk.write(files)
+    desk.analyze(answers, wish=Wish(concurrency=1))
+    return Kept(desk)
+
+
+looked_at = functools.cache(problems)
+"""What is wrong with a script; the same text is the same each time."""
+
+
+@pytest.fixture(autouse=True)
+def _each_script_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remora.pym.script.problems", looked_at)
 
 
 @pytest.fixture

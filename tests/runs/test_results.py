@@ -2,11 +2,10 @@
 
 import pytest
 
-from remora.bootstrap import Wish
 from remora.errors import NotFound
 from remora.runs.results import list_runs, run_document
 from remora.runs.review import accept, job_diff, reject
-from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, last
+from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 JOB = {
     "agent_id", "operation", "node_id", "status", "turns", "decided_by", "max_packet_tokens",
@@ -15,18 +14,32 @@ JOB = {
 TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "skipped"}
 
 
+FILES = {"a.py": UNUSED, "b.py": CHOICE, "bad.py": "(", "ruff.toml": RULES}
+
+
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
-    desk.write({"a.py": UNUSED, "b.py": CHOICE, "bad.py": "(", "ruff.toml": RULES})
+    desk.write(FILES)
     return desk
 
 
-def test_a_runs_document(shop: Desk) -> None:
-    run_id = shop.analyze(last)
-    document = run_document(shop.project, shop.view(run_id))
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("ran"), FILES, last)
+
+
+@pytest.fixture
+def ran(kept: Kept) -> Desk:
+    """After a run in which the model chose the last candidate: to submit."""
+    return kept.again()
+
+
+def test_a_runs_document(ran: Desk) -> None:
+    run_id = ran.newest
+    document = run_document(ran.project, ran.view(run_id))
     assert set(document) >= {"run_id", "root", "model", "jobs", "totals"}
     assert (document["run_id"], document["model"]) == (run_id, "scripted")
-    assert document["root"] == str(shop.root)
+    assert document["root"] == str(ran.root)
     assert all(set(job) >= JOB for job in document["jobs"])
     assert set(document["totals"]) == TOTALS | {"unreadable"}
     assert document["totals"] == {
@@ -35,9 +48,9 @@ def test_a_runs_document(shop: Desk) -> None:
     }  # fmt: skip
 
 
-def test_a_jobs_numbers_are_those_of_its_stream(shop: Desk) -> None:
-    run_id = shop.analyze(last)
-    document = run_document(shop.project, shop.view(run_id))
+def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
+    run_id = ran.newest
+    document = run_document(ran.project, ran.view(run_id))
     jobs = {job["node_id"].rpartition(":")[2]: job for job in document["jobs"]}
     load, guarded = jobs["load"], jobs["guarded"]
     assert load["decided_by"] == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
@@ -49,7 +62,7 @@ def test_a_jobs_numbers_are_those_of_its_stream(shop: Desk) -> None:
     assert guarded["raw_bytes"] > 100
     results = {
         job.node_id: result
-        for (job, result) in zip(shop.view(run_id).jobs, document["jobs"], strict=True)
+        for (job, result) in zip(ran.view(run_id).jobs, document["jobs"], strict=True)
     }
     assert len(results) == 3
 
@@ -90,33 +103,33 @@ def test_the_list_of_runs(shop: Desk) -> None:
     assert (by_id[other]["pending"], by_id[other]["accepted"]) == (2, 0)
 
 
-def test_what_lies_among_the_runs_and_is_none_is_passed_over(shop: Desk) -> None:
-    run_id = shop.analyze()
-    runs = shop.project.trace.runs
+def test_what_lies_among_the_runs_and_is_none_is_passed_over(ran: Desk) -> None:
+    run_id = ran.newest
+    runs = ran.project.trace.runs
     (runs / "empty.jsonl").write_bytes(b"")
     (runs / "text.jsonl").write_bytes(b"hello\n")
     (runs / "folder.jsonl").mkdir()
-    assert [run["run_id"] for run in list_runs(shop.project)] == [run_id]
+    assert [run["run_id"] for run in list_runs(ran.project)] == [run_id]
 
 
-def test_an_unknown_run_names_the_nearest(shop: Desk) -> None:
-    run_id = shop.analyze()
+def test_an_unknown_run_names_the_nearest(ran: Desk) -> None:
+    run_id = ran.newest
     with pytest.raises(NotFound) as caught:
-        shop.view(run_id[:-1])
+        ran.view(run_id[:-1])
     assert run_id in caught.value.hint
 
 
-def test_the_diff_of_a_job(shop: Desk) -> None:
-    run_id = shop.analyze()
-    text = job_diff(shop.project, shop.job(run_id, "load"))
+def test_the_diff_of_a_job(ran: Desk) -> None:
+    run_id = ran.newest
+    text = job_diff(ran.project, ran.job(run_id, "load"))
     assert text.startswith("--- a/a.py\n+++ b/a.py\n")
     assert "-    import re\n" in text
     assert "import os" not in [line[1:] for line in text.splitlines() if line[:1] == "-"]
 
 
-def test_an_agents_stream_that_is_gone_is_an_interrupted_job(shop: Desk) -> None:
-    run_id = shop.analyze(wish=Wish(concurrency=1))
-    job = shop.job(run_id, "load")
-    shop.project.trace.agent_stream(job.agent_id).unlink()
-    assert shop.job(run_id, "load").status == "interrupted"
-    assert shop.job(run_id, "load").review == ""
+def test_an_agents_stream_that_is_gone_is_an_interrupted_job(ran: Desk) -> None:
+    run_id = ran.newest
+    job = ran.job(run_id, "load")
+    ran.project.trace.agent_stream(job.agent_id).unlink()
+    assert ran.job(run_id, "load").status == "interrupted"
+    assert ran.job(run_id, "load").review == ""

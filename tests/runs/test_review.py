@@ -10,17 +10,24 @@ from remora.memory.events import Review
 from remora.runs.review import accept, complete_journals, reject
 from remora.runs.stream import opened_run
 from remora.tools.lint import lint_findings
-from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, last
+from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 MANY = "import os\n\n\n" + "\n\n".join(
     f'def f{n}():\n    """Do {n}."""\n    import re\n\n    return {n}\n' for n in range(6)
 )
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(
+        tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
+    )
+
+
 @pytest.fixture
-def shop(desk: Desk) -> Desk:
-    desk.write({"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES})
-    return desk
+def shop(kept: Kept) -> Desk:
+    """A project after a run whose four change sets wait."""
+    return kept.again()
 
 
 def reviews(desk: Desk, run_id: str) -> list[Review]:
@@ -33,7 +40,7 @@ def states(desk: Desk, run_id: str) -> dict[str, str]:
 
 class TestAccept:
     def test_one(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         before = shop.tree()
         said = accept(shop.project, run_id, ["a.py:load"])
         assert (said.accepted, said.conflicts) == (["node:a.py:load"], [])
@@ -45,7 +52,7 @@ class TestAccept:
         }  # fmt: skip
 
     def test_the_verdict_binds_what_was_looked_at(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         job = next(job for job in shop.view(run_id).jobs if job.node_id == "node:a.py:load")
         said = accept(shop.project, run_id, ["a.py:load"])
         (review,) = reviews(shop, run_id)
@@ -69,7 +76,7 @@ class TestAccept:
 
     def test_files_keep_their_mode(self, shop: Desk) -> None:
         (shop.root / "a.py").chmod(0o750)
-        run_id = shop.analyze()
+        run_id = shop.newest
         accept(shop.project, run_id, ["a.py:load"])
         assert (shop.root / "a.py").stat().st_mode & 0o777 == 0o750
 
@@ -82,7 +89,7 @@ class TestAccept:
         assert content.count(b"\n") == content.count(b"\r\n") > 0
 
     def test_a_conflict_may_be_tried_again(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         shop.write({"a.py": UNUSED.replace("import re", "import json")})
         assert accept(shop.project, run_id, ["a.py:load"]).conflicts
         shop.write({"a.py": UNUSED})
@@ -92,7 +99,7 @@ class TestAccept:
 
 class TestChosen:
     def test_nothing_named_is_wrong_usage_that_lists_what_waits(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         with pytest.raises(UsageError, match="name the nodes to accept, or --all") as caught:
             accept(shop.project, run_id, [])
         assert "a.py:load" in caught.value.hint
@@ -100,7 +107,7 @@ class TestChosen:
             reject(shop.project, run_id, [])
 
     def test_an_unknown_node_names_the_nearest(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         with pytest.raises(NotFound) as caught:
             accept(shop.project, run_id, ["a.py:lod"])
         assert "a.py:load" in caught.value.hint
@@ -112,19 +119,19 @@ class TestChosen:
             accept(desk.project, run_id, ["guarded"])
 
     def test_one_that_was_decided_does_not_wait(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         accept(shop.project, run_id, ["a.py:load"])
         with pytest.raises(NotFound, match=r"\(accepted\)"):
             accept(shop.project, run_id, ["a.py:load"])
 
     def test_a_name_may_mean_several_and_a_node_named_twice_is_one(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         said = accept(shop.project, run_id, ["load", "a.py:load", "node:b.py:load"])
         assert sorted(said.accepted) == ["node:a.py:load", "node:b.py:load"]
         assert len(reviews(shop, run_id)) == 2
 
     def test_a_run_that_is_still_written_is_left_alone(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         before = shop.tree()
         with opened_run(shop.project, run_id), pytest.raises(StreamLocked):
             accept(shop.project, run_id, [], every=True)
@@ -133,7 +140,7 @@ class TestChosen:
 
 class TestReject:
     def test_it_is_recorded_with_its_reason_and_writes_nothing(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         before = shop.tree()
         said = reject(shop.project, run_id, ["a.py:load"], feedback="keep it")
         assert said.rejected == ["node:a.py:load"]
@@ -147,7 +154,7 @@ class TestMoved:
     """The user's file is not what it was when the run began."""
 
     def accepted(self, desk: Desk, files: Mapping[str, str | None]) -> tuple[list[str], str]:
-        run_id = desk.analyze()
+        run_id = desk.newest
         desk.write(files)
         before = desk.tree()
         said = accept(desk.project, run_id, ["a.py:load"])
@@ -180,7 +187,7 @@ class TestMoved:
         assert not (shop.root / "a.py").exists()
 
     def test_a_file_that_became_a_link_is_a_conflict(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         (shop.root / "a.py").unlink()
         (shop.folder / "secret.py").write_text(UNUSED)
         (shop.root / "a.py").symlink_to(shop.folder / "secret.py")
@@ -197,12 +204,13 @@ class TestMoved:
         """The user uses meanwhile what the agent deletes."""
         body = UNUSED.replace("    return 1\n", "    one = 1\n    two = 2\n    return one + two\n")
         shop.write({"a.py": body})
+        shop.analyze()
         used = body.replace("one + two", "one + two + len(re.__doc__)")
         _, detail = self.accepted(shop, {"a.py": used})
         assert detail == "the merged file has 2 findings, yours 1"
 
     def test_one_of_several_may_conflict(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         shop.write({"a.py": UNUSED.replace("import re", "import json")})
         said = accept(shop.project, run_id, [], every=True)
         assert [conflict["node_id"] for conflict in said.conflicts] == ["node:a.py:load"]
@@ -212,7 +220,7 @@ class TestMoved:
 
 class TestAround:
     def test_what_is_replaced_can_be_found_again(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         edited = "# mine\n" + UNUSED
         shop.write({"a.py": edited})
         accept(shop.project, run_id, ["a.py:load"])
@@ -222,7 +230,7 @@ class TestAround:
         assert shop.project.trace.objects.get(digest) == edited.encode()
 
     def test_with_nothing_left_there_is_nothing_to_complete(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         accept(shop.project, run_id, [], every=True)
         assert complete_journals(shop.project).outcome == "none"
         left = [p.name for p in Path(shop.root).rglob(".remora-*")]

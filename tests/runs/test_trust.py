@@ -10,14 +10,21 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.runs.review import accept, reject
 from remora.runs.trust import install_key
-from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
+from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk, Kept, analyzed
 from tests.trace.conftest import rechained
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(
+        tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "b.py": CLEAN, "ruff.toml": RULES}
+    )
+
+
 @pytest.fixture
-def shop(desk: Desk) -> Desk:
-    desk.write({"a.py": UNUSED, "b.py": CLEAN, "ruff.toml": RULES})
-    return desk
+def shop(kept: Kept) -> Desk:
+    """A project after a run whose two change sets wait."""
+    return kept.again()
 
 
 def lines(path: Path) -> list[bytes]:
@@ -51,32 +58,32 @@ class TestRun:
         assert desk.tree() == before
 
     def test_our_own_is_trusted(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         assert len(accept(shop.project, run_id, [], every=True).accepted) == 2
 
     def test_it_may_have_grown(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         accept(shop.project, run_id, ["a.py:load"])
         reject(shop.project, run_id, ["a.py:__module__"])
         assert accept(shop.project, run_id, [], every=True).accepted == []
 
-    def test_a_copied_folder_is_not(self, shop: Desk, tmp_path: Path) -> None:
+    def test_a_copied_folder_is_not(self, shop: Desk) -> None:
         """The same user, the same key, another root: nothing was recorded for it."""
-        run_id = shop.analyze()
-        other = Desk(tmp_path, "other")
+        run_id = shop.newest
+        other = Desk(shop.folder, "other")
         shutil.copytree(shop.root, other.root, dirs_exist_ok=True)
         self.refused(other, run_id, "its record is not in the state folder")
         assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 2
 
-    def test_somebody_elses_is_not(self, shop: Desk, tmp_path: Path) -> None:
-        run_id = shop.analyze()
+    def test_somebody_elses_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
         shutil.rmtree(shop.home)
         shop.home.mkdir()
         shop.come_back()
         self.refused(shop, run_id, "its record is not in the state folder")
 
     def test_one_signed_elsewhere_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         (key,) = shop.home.rglob("install.key")
         key.unlink()
         shop.come_back()
@@ -84,46 +91,46 @@ class TestRun:
 
     @pytest.mark.parametrize("count", [0, 1, 5])
     def test_one_that_was_cut_is_not(self, shop: Desk, count: int) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         cut(shop.project.trace.run_stream(run_id), count)
         words = "shorter than what was written" if count else "was not written here"
         self.refused(shop, run_id, words)
 
     def test_one_cut_in_the_middle_of_a_line_is_not(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         path = shop.project.trace.run_stream(run_id)
         path.write_bytes(path.read_bytes()[:-40])
         self.refused(shop, run_id, "shorter than what was written")
 
     def test_one_that_was_rewritten_is_not(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         rewrite(
             shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
         )
         self.refused(shop, run_id, "or damaged")
 
     def test_one_that_was_rewritten_by_somebody_who_knows_how_is_not(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         forge(
             shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
         )
         self.refused(shop, run_id, "its stream was rewritten")
 
     def test_one_with_another_plan_is_not(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         forge(shop.project.trace.run_stream(run_id), b'"nodes":4', b'"nodes":5')
         self.refused(shop, run_id, "was not written here")
 
     @pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b'{"count": 1}', b"null"])
     def test_a_damaged_record_of_ours_trusts_nothing(self, shop: Desk, text: bytes) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         (record,) = (shop.project.state / "heads").glob("*.json")
         record.write_bytes(text)
         with pytest.raises(UsageError):
             accept(shop.project, run_id, [], every=True)
 
     def test_an_unknown_run_is_not_found(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         shop.project.trace.run_stream(run_id).unlink()
         with pytest.raises(NotFound):
             accept(shop.project, run_id, [], every=True)
@@ -144,7 +151,7 @@ class TestAgent:
     def test_a_stream_that_is_another_is_refused(
         self, shop: Desk, change: Callable[[Path], None], trusted: bool
     ) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         job = next(j for j in shop.view(run_id).jobs if j.node_id == "node:a.py:load")
         change(shop.project.trace.agent_stream(job.agent_id))
         before = shop.tree()
@@ -153,7 +160,7 @@ class TestAgent:
         assert shop.tree() == before
 
     def test_contents_that_are_others_are_refused(self, shop: Desk) -> None:
-        run_id = shop.analyze()
+        run_id = shop.newest
         (change,) = shop.view(run_id).jobs[1].change_set
         assert change.after is not None
         place = shop.project.trace.objects.folder / change.after[:2] / change.after
@@ -179,7 +186,7 @@ def test_the_signature_covers_the_whole_beginning(shop: Desk) -> None:
     import hmac
     from hashlib import sha256
 
-    run_id = shop.analyze()
+    run_id = shop.newest
     data = json.loads(lines(shop.project.trace.run_stream(run_id))[0])["data"]
     claimed = data.pop("install")
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
