@@ -90,7 +90,8 @@ def analyze(shop: Path, target: str) -> None:
 
 
 def tell(what: str, found: list[dict[str, Any]]) -> None:
-    print(f"{what}: {len(found)} findings" + (f": {codes(found)}" if found else ""), flush=True)
+    number = f"{len(found)} finding{'s' if len(found) != 1 else ''}"
+    print(f"{what}: {number}" + (f": {codes(found)}" if found else ""), flush=True)
 
 
 def title(text: str) -> None:

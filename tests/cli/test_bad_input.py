@@ -83,6 +83,7 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "nowhere"),
         ("analyze", "src", "nowhere"),
         ("analyze", "src", ".."),
+        ("analyze", "pyproject.toml"),
         ("analyze", "--node", "zzz*"),
         ("analyze", "--changed=zzz"),
         ("analyze", "--engine", "ray"),
@@ -178,11 +179,34 @@ def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
     assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
 
 
+def test_nothing_that_can_be_read_is_told_with_why(poor: Remora, tmp_path: Path) -> None:
+    broken = write(tmp_path / "broken", {"bad.py": "def f(:\n"})
+    done = poor("analyze", cwd=broken)
+    assert done.code == 0
+    assert "nothing to do: no Python code" in done.out
+    assert "bad.py could not be read: line 1: " in done.out
+
+
+def test_all_that_is_excluded_is_told_as_such(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "exclude: ['src/']\n"})
+    done = poor("analyze", cwd=project)
+    assert done.code == 0
+    assert "`exclude`" in done.out
+
+
+@pytest.mark.parametrize("command", ["show", "diff", "accept", "reject"])
+def test_without_a_run_the_newest_is_suggested(poor: Remora, project: Path, command: str) -> None:
+    done = poor(command, "--json", cwd=project)
+    assert done.code == 2
+    assert "`last`" in done.error["hint"]
+
+
 def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     clean = write(tmp_path / "clean", {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS})
     done = poor("analyze", "--json", cwd=clean)
     assert done.code == 0
     assert done.document["totals"]["skipped"] == 1
+    assert "nothing to do: the 1 node looked at needs none" in poor("analyze", cwd=clean).out
 
 
 def test_missing_weights_name_the_command_that_fetches_them(poor: Remora, project: Path) -> None:
@@ -229,6 +253,7 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     done = remora("analyze", "--json", cwd=plain)
     assert done.code == 0, done.err
     assert done.document["root"] == str(plain)
+    assert f"no git here: the project is {plain}, records go to .agentfs/" in done.err
     assert remora("accept", "last", "--all", cwd=plain).code == 0
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0
@@ -272,7 +297,11 @@ def test_a_wrong_agent_is_shown_by_line_and_column(poor: Remora, project: Path) 
     (wrong,) = [one for one in done.document["agents"] if not one["ok"]]
     assert f"{own}/agent.yaml:5:1" in wrong["error"]
     assert done.document["ok"] is False
-    assert poor("analyze", cwd=project).code == 2
+    assert poor("analyze", "-o", "own", cwd=project).code == 2
+    doctor = poor("doctor", "--json", cwd=project)
+    (agents,) = [check for check in doctor.document["checks"] if check["name"] == "agents"]
+    assert doctor.code == 1
+    assert f"{own}/agent.yaml:5:1" in agents["detail"]
 
 
 def test_a_wrong_script_is_shown_by_its_line(poor: Remora, project: Path) -> None:

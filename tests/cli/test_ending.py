@@ -82,6 +82,8 @@ def test_an_interrupted_run_is_told_and_recorded(
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "interrupted: nothing of yours was touched" in err
+    told = remora("show", "last", cwd=long_project).out
+    assert "then the same analyze again, for the" in told
     assert are_gone(children)
     assert tree(long_project) == before
 
@@ -122,6 +124,7 @@ def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project:
 def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> None:
     done = remora("analyze", "--max-time", "3", "--json", cwd=long_project)
     assert done.code == 130
+    assert "stopped after 3 s, as --max-time says" in done.err
     totals = done.document["totals"]
     assert totals["jobs"] > totals["submitted"] + totals["failed"]
     assert remora("trace", "verify", cwd=long_project).code == 0

@@ -182,3 +182,14 @@ def test_a_key_never_reaches_the_record(
     assert "sk-secret-123456" not in done.out + done.err
     streams = (project / ".agentfs").rglob("*.jsonl")
     assert all("sk-secret-123456" not in path.read_text() for path in streams)
+
+
+def test_a_server_that_answers_but_does_not_read_all_was_there(
+    poor: Remora, project: Path, server: tuple[str, type[Answers]]
+) -> None:
+    address, answers = server
+    answers.body = answer("no", prompt_tokens=1)
+    done = read_with(poor, project, address)
+    (job,) = done.document["jobs"]
+    assert (job["status"], job["stop_reason"]) == ("error", "model_error")
+    assert done.code == 1  # 3 is for a model that is not there at all

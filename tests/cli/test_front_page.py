@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import click
 import pytest
@@ -21,8 +22,9 @@ def modules_of(*args: str) -> set[str]:
         "from remora.cli.main import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
     )
+    assert done.stdout.startswith("Usage: remora")
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
@@ -61,3 +63,17 @@ def test_help_exits_with_0(args: tuple[str, ...]) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: remora")
     assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--version",), f"remora {version('remora')}\n"),
+        (("--version", "--json"), f'{{"version": "{version("remora")}"}}\n'),
+    ],
+)
+def test_the_version_is_that_of_the_package(args: tuple[str, ...], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == told

@@ -47,7 +47,7 @@ def test_quiet_silences_progress_and_notes_but_no_error(remora: Remora, project:
     done = remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
     assert done.code == 0
     assert done.err == ""
-    assert "submitted" in done.out
+    assert "verified" in done.out
     assert remora("--quiet", "show", "nope", cwd=project).err.startswith("error: ")
 
 

@@ -2,21 +2,23 @@
 
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.conftest import Ran, Remora, command
 
 
-def on_terminal(remora: Remora, root: Path, *args: str) -> str:
+def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100) -> str:
     """Everything that a terminal gets to see."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command(args),
         cwd=root,
-        env={**remora.environment, "TERM": "xterm-256color", "COLUMNS": "100"},
+        env={**remora.environment, "TERM": "xterm-256color", "COLUMNS": str(columns)},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -54,10 +56,22 @@ def test_a_pipe_gets_no_colours(ran: Ran) -> None:
 @pytest.mark.slow
 def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze")
-    assert "jobs " in seen
-    assert "turns" in seen
-    assert "tokens sent" in seen
-    assert "findings fixed" in seen
-    assert "src/settings.py:read" in seen
+    begun, display, summary = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}", seen, maxsplit=2)
+    assert "2 jobs (lint 2) in 1 file, 3 findings: about 10 seconds" in begun
+    assert "jobs " in display
+    assert re.search(r"\d turns? · [\d,]+ tokens? sent · \d findings? fixed", display)
+    # the node that is worked on: the summary names nodes beneath their files
+    assert "  src/settings.py:read" in display
     # it is gone at the end: the summary stands alone
-    assert seen.rstrip().splitlines()[-1].strip().startswith("remora accept")
+    assert "src/settings.py:read" not in summary
+    assert summary.rstrip().splitlines()[-1].strip().startswith("remora accept")
+
+
+@pytest.mark.parametrize(
+    "args", [("show", "last"), ("show", "last", "-v"), ("runs",), ("trace", "list")]
+)
+def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:
+    seen = click.unstyle(on_terminal(ran.remora, ran.root, *args, columns=80))
+    lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80

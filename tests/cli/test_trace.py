@@ -75,6 +75,22 @@ def test_a_beginning_of_the_name_will_do(ran: Ran, agent: str) -> None:
     assert ran("trace", "packet", agent[:-3]).document["agent_id"] == agent
 
 
+@pytest.mark.parametrize("name", ["read", "src/settings.py:read"])
+def test_a_node_of_the_newest_run_will_do(ran: Ran, agent: str, name: str) -> None:
+    assert ran("trace", "packet", name).document["agent_id"] == agent
+    assert ran("trace", "show", name, "--json").document["agent_id"] == agent
+    assert ran("trace", "transcript", name, "--json").document["agent_id"] == agent
+    (verified,) = ran("trace", "verify", name, "--json").document["streams"]
+    assert verified["agent_id"] == agent
+
+
+def test_people_see_the_run_of_each_agent(ran: Ran, agent: str) -> None:
+    run_id = ran.analyzed.document["run_id"]
+    (line,) = [one for one in ran("trace", "list").out.splitlines() if agent in one]
+    assert run_id[:15] in line
+    assert agent in ran("show", "last", "-v").out
+
+
 def test_a_turn_that_is_not_there(ran: Ran, agent: str) -> None:
     done = ran("trace", "packet", agent, "--turn", "99", "--json")
     assert done.code == 1

@@ -62,7 +62,8 @@ def test_show_prints_the_document_of_analyze(ran: Ran) -> None:
 def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
-    assert "submitted  src/settings.py:read" in text
+    assert "  verified  read        fixed E722" in text
+    assert "3 of 3 findings fixed" in text
     assert f"remora diff {run_id}" in text
     assert f"remora accept {run_id} --all" in text
 
@@ -130,6 +131,14 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, proje
     assert set(conflict) == {"node_id", "path", "detail"}
     assert conflict["path"] == "src/settings.py"
     assert tree(project) == mine
+    # people are told where, and what to type next
+    told = remora("show", "last", cwd=project).out
+    assert conflict["detail"] in told
+    assert "remora analyze -o lint --node src/settings.py:__module__" in told
+    again = remora("accept", "last", "--all", cwd=project)
+    assert "next: remora analyze -o lint --node src/settings.py:__module__" in again.out
+    (_, listed) = remora("runs", cwd=project).out.splitlines()
+    assert listed.split()[-3:] == ["0", "0", "1"]
 
 
 def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) -> None:
@@ -167,3 +176,10 @@ def test_what_is_planned_can_be_narrowed(
     other.write_text("import os\nimport sys\n")
     document = poor("analyze", "--dry-run", "--json", *args, cwd=project).document
     assert [job["node_id"].rpartition("/")[2] for job in document["jobs"]] == nodes
+
+
+def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -> None:
+    for _ in range(2):
+        assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    assert "1 change set of 1 older run waits too" in remora("show", "last", cwd=project).out
+    assert "older runs wait for your verdict too" in remora("runs", cwd=project).out

@@ -120,6 +120,7 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
     ]
     if older:
         yield ""
-        sets = count(sum(run.pending for run in older), "change set")
+        pending = sum(run.pending for run in older)
+        sets, wait = count(pending, "change set"), "waits" if pending == 1 else "wait"
         listed = again(options, project.root, "runs")
-        yield f"{sets} of {count(len(older), 'older run')} wait too; `{listed}` lists them"
+        yield f"{sets} of {count(len(older), 'older run')} {wait} too; `{listed}` lists them"
