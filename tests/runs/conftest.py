@@ -34,6 +34,7 @@ CLEAN = "def fine():\n    return 1\n"
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 CHOICE = "def guarded(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n"
 RULES = 'lint.select = ["F", "B904", "E722"]\n'
+ONE_BY_ONE = Wish(concurrency=1)
 Answer = str | ToolCall | Mapping[str, float] | ModelError
 
 
@@ -229,12 +230,15 @@ class Kept:
 
 
 def analyzed(
-    folder: Path, files: Mapping[str, str], answers: Callable[[Request], Answer] = first
+    folder: Path,
+    files: Mapping[str, str],
+    answers: Callable[[Request], Answer] = first,
+    wish: Wish = ONE_BY_ONE,
 ) -> Kept:
     """A project after one run, for tests that begin where it ended."""
     desk = Desk(folder)
     desk.write(files)
-    desk.analyze(answers, wish=Wish(concurrency=1))
+    desk.analyze(answers, wish=wish)
     return Kept(desk)
 
 

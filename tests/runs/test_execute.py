@@ -19,15 +19,41 @@ from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
 from remora.runs.review import accept
 from remora.trace import last_event, read_events
-from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, first, last
+from tests.runs.conftest import CHOICE, ONE_BY_ONE, RULES, UNUSED, Desk, Kept, analyzed, first, last
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
 
 
+SHOP = {"a.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES}
+WISH = Wish(unsafe_fixes=True, seed=7, max_turns=9, concurrency=1)
+
+
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
-    desk.write({"a.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
+    desk.write(SHOP)
     return desk
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("ran"), SHOP)
+
+
+@pytest.fixture(scope="module")
+def kept_with_wishes(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("wished"), SHOP, wish=WISH)
+
+
+@pytest.fixture
+def ran(kept: Kept) -> Desk:
+    """After a run, its jobs one after the other."""
+    return kept.again()
+
+
+@pytest.fixture
+def wished(kept_with_wishes: Kept) -> Desk:
+    """After the run that `WISH` asked for."""
+    return kept_with_wishes.again()
 
 
 def checked_independently(desk: Desk) -> str:
@@ -39,28 +65,28 @@ def checked_independently(desk: Desk) -> str:
 
 
 class TestStreams:
-    def test_every_job_is_a_stream_anchored_in_the_runs(self, shop: Desk) -> None:
-        run_id = shop.analyze()
-        ends = shop.payloads(run_id, JobEnd)
+    def test_every_job_is_a_stream_anchored_in_the_runs(self, ran: Desk) -> None:
+        run_id = ran.newest
+        ends = ran.payloads(run_id, JobEnd)
         assert len(ends) == 3
         for end in ends:
-            path = shop.project.trace.agent_stream(end.agent_id)
+            path = ran.project.trace.agent_stream(end.agent_id)
             newest = last_event(path)
             assert newest is not None
             assert end.head.hash == newest.hash
             assert end.head.count == newest.seq + 1
-        assert shop.problems() == []
-        assert " 0 differences" in checked_independently(shop)
+        assert ran.problems() == []
+        assert " 0 differences" in checked_independently(ran)
 
-    def test_the_runs_stream_tells_its_beginning_and_end(self, shop: Desk) -> None:
-        run_id = shop.analyze(wish=Wish(concurrency=1))
-        types = [event.type for event in shop.run_events(run_id)]
+    def test_the_runs_stream_tells_its_beginning_and_end(self, ran: Desk) -> None:
+        run_id = ran.newest
+        types = [event.type for event in ran.run_events(run_id)]
         assert types == ["run_start", *["job_start", "job_end"] * 3, "run_end"]
-        (end,) = shop.payloads(run_id, RunEnd)
+        (end,) = ran.payloads(run_id, RunEnd)
         assert end.totals == {"jobs": 3, "submitted": 3}
         assert all(
             (e.agent_id, e.operation, e.node_id, e.turn) == ("", "", "", 0)
-            for e in shop.run_events(run_id)
+            for e in ran.run_events(run_id)
         )
 
     def test_whoever_watches_is_told(self, shop: Desk) -> None:
@@ -70,9 +96,9 @@ class TestStreams:
         assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
         assert sum(event.type == "agent_end" for event in shop.watching.events) == 3
 
-    def test_the_plan_and_the_settings_are_on_record(self, shop: Desk) -> None:
-        run_id = shop.analyze(wish=Wish(unsafe_fixes=True, seed=7, max_turns=9))
-        (start,) = shop.payloads(run_id, RunStart)
+    def test_the_plan_and_the_settings_are_on_record(self, wished: Desk) -> None:
+        run_id = wished.newest
+        (start,) = wished.payloads(run_id, RunStart)
         assert [job["node_id"] for job in start.plan["jobs"]] == [
             "node:a.py:__module__", "node:a.py:load", "node:b.py:guarded",
         ]  # fmt: skip
@@ -82,10 +108,10 @@ class TestStreams:
         assert start.config["model_name"] == "scripted"
         assert len(start.install) == 64
 
-    def test_agents_know_their_limits(self, shop: Desk) -> None:
-        run_id = shop.analyze(wish=Wish(max_turns=9))
-        for job in shop.view(run_id).jobs:
-            event = next(iter(read_events(shop.project.trace.agent_stream(job.agent_id))))
+    def test_agents_know_their_limits(self, wished: Desk) -> None:
+        run_id = wished.newest
+        for job in wished.view(run_id).jobs:
+            event = next(iter(read_events(wished.project.trace.agent_stream(job.agent_id))))
             start = payload(event)
             assert isinstance(start, AgentStart)
             assert start.packet.constraints.max_turns == 9
@@ -119,22 +145,22 @@ class TestConcurrency:
         assert most == wanted
 
     def test_jobs_that_ran_together_are_as_sound(self, desk: Desk) -> None:
-        desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(4)} | {"ruff.toml": RULES})
+        desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(2)} | {"ruff.toml": RULES})
         run_id = desk.analyze(wish=Wish(concurrency=4))
         assert {job.status for job in desk.view(run_id).jobs} == {"submitted"}
         assert desk.problems() == []
 
 
 class TestBase:
-    def test_without_git_every_file_is_kept(self, shop: Desk) -> None:
-        run_id = shop.analyze()
-        (start,) = shop.payloads(run_id, RunStart)
+    def test_without_git_every_file_is_kept(self, ran: Desk) -> None:
+        run_id = ran.newest
+        (start,) = ran.payloads(run_id, RunStart)
         assert start.base["commit"] is None
         assert set(start.base["files"]) == {"a.py", "b.py", "ruff.toml"}
         for path, told in start.base["files"].items():
-            content = shop.project.trace.objects.get(told["sha256"])
-            assert content == (shop.root / path).read_bytes()
-            assert told["mode"] == (shop.root / path).stat().st_mode & 0o777
+            content = ran.project.trace.objects.get(told["sha256"])
+            assert content == (ran.root / path).read_bytes()
+            assert told["mode"] == (ran.root / path).stat().st_mode & 0o777
 
     def test_with_git_only_what_differs_is(self, shop: Desk) -> None:
         shop.commit()
@@ -248,9 +274,9 @@ def told(desk: Desk, run_id: str) -> dict[str, list[tuple[str, object]]]:
     return found
 
 
-def test_the_same_answers_make_the_same_run(shop: Desk) -> None:
-    one, other = shop.analyze(last), shop.analyze(last)
-    assert told(shop, one) == told(shop, other)
+def test_the_same_answers_make_the_same_run(ran: Desk) -> None:
+    one, other = ran.newest, ran.analyze(wish=ONE_BY_ONE)
+    assert told(ran, one) == told(ran, other)
 
 
 @pytest.mark.slow
