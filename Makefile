@@ -10,6 +10,8 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# by file: the tests of one share what is dear to make
+TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 help: ## list the targets
@@ -45,16 +47,16 @@ demo: weights ## run the lint agent on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
 test: check weights ## fast tests and all static checks
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(TESTS) -m "not slow"
 
 test-all: check weights ## all tests, the slow ones too
-	$(BIN)/python -m pytest -q -n 2
+	$(TESTS) --hypothesis-profile=thorough
 
 check: setup ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 bench: weights ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)

@@ -152,7 +152,7 @@ def deltas(draw: st.DrawFn) -> PacketDelta:
     return PacketDelta(**parts)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(turns=st.lists(st.tuples(deltas(), st.integers(0, 90)), min_size=1, max_size=15))
 def test_both_fold_and_trim_alike(turns: list[tuple[PacketDelta, int]]) -> None:
     with tempfile.TemporaryDirectory() as root:

@@ -234,7 +234,6 @@ def stays_within_the_limit(seed: int) -> None:
 seeds = st.integers(0, 2**64)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_no_request_passes_the_limit(seed: int) -> None:
     stays_within_the_limit(seed)
@@ -242,13 +241,13 @@ def test_no_request_passes_the_limit(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=10_000)
 @given(seeds)
 def test_no_request_of_ten_thousand_streams_passes_the_limit(seed: int) -> None:
     stays_within_the_limit(seed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seeds)
 def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None:
     packet = random_packets(random.Random(seed))[-1]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.memory.canonical import (
@@ -95,7 +95,6 @@ anything = st.recursive(leaves, containers, max_leaves=8) | st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(anything)
 def test_what_plain_and_storable_give_has_the_standard_librarys_spelling(value: Any) -> None:
     for made in (plain(value), storable(value)):
@@ -104,7 +103,6 @@ def test_what_plain_and_storable_give_has_the_standard_librarys_spelling(value: 
         assert canonical_sha256(made) == sha256(dumps(made)).hexdigest()
 
 
-@settings(max_examples=200, deadline=None)
 @given(anything)
 def test_plain_gives_what_a_packet_may_hold(value: Any) -> None:
     made = plain(value)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.memory import PacketDelta
@@ -30,7 +30,6 @@ def test_a_clipped_text_ends_in_an_ellipsis(length: int, kept: int) -> None:
     assert clipped.endswith("…") == (length > 200)
 
 
-@settings(deadline=None)
 @given(values)
 def test_a_knowledge_value_has_at_most_500_characters(value: Any) -> None:
     made = make.knowledge_value(value)
@@ -51,7 +50,6 @@ def test_a_long_text_keeps_what_there_is_room_for(character: str) -> None:
     assert len(spelled(made)) <= 500
 
 
-@settings(deadline=None)
 @given(st.lists(values, max_size=25))
 def test_diagnostics_are_at_most_20_items_of_200_characters(found: list[Any]) -> None:
     made = make.diagnostics(found)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -343,7 +343,6 @@ deltas = st.fixed_dictionaries(
 streams = st.lists(deltas, max_size=12)
 
 
-@settings(max_examples=80, deadline=None)
 @given(streams)
 def test_the_fold_equals_its_reference_after_every_delta(stream: list[dict[str, Any]]) -> None:
     packet = replace(FULL, knowledge={}, recent_actions=())
@@ -374,7 +373,6 @@ def event(seq: int, kind: str, data: Any, delta: Any) -> Event:
     return decode_event(json.dumps(line | {"packet_delta": delta, "hash": ""}).encode())
 
 
-@settings(max_examples=50, deadline=None)
 @given(streams)
 def test_replay_of_a_stream_is_the_fold_of_its_deltas(stream: list[dict[str, Any]]) -> None:
     start = {"packet": packet_json(FULL)}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora import ContextManager
@@ -79,7 +79,6 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(events, max_size=3), results)
 def test_no_result_whatever_it_holds_raises(
     said: list[dict[str, Any]], last: dict[str, Any]

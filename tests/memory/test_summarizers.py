@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.memory.summarizers import (
@@ -124,7 +124,6 @@ shaped = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(anything | shaped)
 def test_summarizers_take_whatever_a_tool_returned(result: Any) -> None:
     default = DefaultSummarizer("look")

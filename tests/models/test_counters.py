@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import Message, ToolSchema
@@ -9,7 +9,6 @@ from remora.errors import ModelError
 from remora.models.counters import ServerTokenizer, UpperBound
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_the_bound_is_never_below_one_token_per_byte(text: str) -> None:
     assert UpperBound().count_text(text) >= len(text.encode("utf-8", "surrogatepass"))

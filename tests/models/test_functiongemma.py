@@ -3,7 +3,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
@@ -141,7 +141,6 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(names, st.dictionaries(names, values, max_size=4))
 def test_what_the_template_writes_is_read_back(name: str, args: dict[str, Any]) -> None:
     tool = ToolSchema(name=name, parameters={"properties": {key: {} for key in args}})
@@ -158,7 +157,6 @@ def outcome(text: str) -> str:
         return bad.message
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_no_text_does_worse_than_a_bad_call(text: str) -> None:
     for candidate in (text, f"<start_function_call>call:set_lights{{{text}}}<end_function_call>"):

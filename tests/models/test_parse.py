@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
@@ -80,7 +80,6 @@ def outcome(text: str) -> str:
         return bad.message
 
 
-@settings(deadline=None)
 @given(st.text() | st.from_regex(r'\{"tool":"edit","args":.{0,40}\}'))
 def test_no_text_does_worse_than_a_bad_call(text: str) -> None:
     assert "\n" not in outcome(text)

@@ -3,7 +3,7 @@ from email.utils import format_datetime
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.models.retry import LONGEST_PAUSE_S, Failure, Limits, Reply, next_pause
@@ -38,7 +38,6 @@ def test_retry_after_is_honoured_up_to_thirty_seconds(header: str, expected: flo
     assert next_pause(busy(header), 0, LIMITS, NOW) == expected
 
 
-@settings(deadline=None)
 @given(st.integers(0, 50), st.none() | st.text(max_size=40))
 def test_no_header_makes_a_turn_wait_longer(attempt: int, header: str | None) -> None:
     pause = next_pause(busy(header), attempt, Limits(retries=100), NOW)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from remora.agents import Job
@@ -166,12 +166,7 @@ def test_a_run_of_every_kind_of_file() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-)
+@settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(FILES, st.none() | EDITS, st.integers(0, 2**32))
 def test_any_run(files: dict[str, str], edits: dict[str, str | None] | None, seed: int) -> None:
     play(files, edits, seed)

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import NotFound, StreamDamaged
@@ -20,7 +20,6 @@ JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=JSON)
 def test_resolving_undoes_it_for_any_data_even_such_that_looks_like_a_reference(
     data: Any, folder: TraceFolder

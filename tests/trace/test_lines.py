@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.trace import lines as module
@@ -23,7 +23,6 @@ def opened(path: Path, content: bytes) -> Iterator[int]:
         os.close(file)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60) | st.text("a\r\n\x0b\u2028\0", max_size=60).map(str.encode))
 @pytest.mark.parametrize("block", [3, 1 << 20])
 def test_lines_are_what_newlines_alone_split(

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import DiskError, NotFound, StreamDamaged
@@ -18,7 +18,6 @@ def stored(store: ObjectStore, digest: str) -> Path:
     return store.folder / digest[:2] / digest
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(data=st.binary())
 def test_what_is_put_is_got_by_its_hash_however_often(data: bytes, folder: TraceFolder) -> None:
     digest = folder.objects.put(data)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import NotFound, StreamDamaged
@@ -51,7 +51,6 @@ def clean(value: Any) -> Any:
     return tuple(map(clean, value)) if isinstance(value, tuple) else value
 
 
-@settings(max_examples=40, deadline=None)
 @given(turns=TURNS)
 def test_every_turn_is_restored(turns: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as root:

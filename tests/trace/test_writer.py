@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import DiskError, StreamDamaged, StreamError, StreamLocked, StreamWriteFailed
@@ -68,7 +68,6 @@ class TestBytes:
             assert record["hash"] == sha256(previous.encode() + body).hexdigest()
             previous = record["hash"]
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
     @given(
         value=st.recursive(
             st.none()

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from remora.errors import DiskError, OutsideError, UsageError
@@ -158,9 +158,7 @@ edits = some.lists(
 )
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15)
 @given(first=edits, second=edits)
 def test_any_tree_is_restored_from_git_and_objects_alone(
     first: list[tuple[str, bytes | None, int]],
@@ -258,7 +256,6 @@ NAMES = some.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(paths=some.sets(some.lists(NAMES, min_size=1, max_size=3).map(tuple), max_size=12))
 def test_a_fresh_workspace_differs_in_nothing(
     paths: set[tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory

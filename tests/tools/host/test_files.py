@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.tools.host.place import TEXT_LIMIT
@@ -88,7 +88,6 @@ def test_an_edit_keeps_the_files_mode(tree: Path, call: Callable[..., Any]) -> N
     assert (tree / "run.py").stat().st_mode & 0o777 == 0o750
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     st.lists(st.text("ab é\x0c", max_size=4), min_size=1, max_size=5),
     st.sampled_from(["\n", "\r\n", "\r"]),

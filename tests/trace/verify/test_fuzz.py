@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import StreamDamaged
@@ -64,7 +64,6 @@ def test_any_bytes(agent: bytes, run: bytes) -> None:
     verified(agent, run)
 
 
-@settings(max_examples=100, deadline=None)
 @given(data=st.data(), forged=st.booleans())
 def test_spliced_swapped_doubled_and_cut_streams(data: st.DataObject, forged: bool) -> None:
     streams = {}
@@ -94,7 +93,6 @@ def places(record: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*([path] if path else []), *inner]
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     name=st.sampled_from(sorted(SOUND)),
     line=st.integers(0),
