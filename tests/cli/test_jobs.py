@@ -73,7 +73,9 @@ def test_where_a_conflict_is_is_told() -> None:
         "path": "a.py",
         "detail": "lines 3-4 changed on both sides",
     }
-    lines = shown(job(review="conflict", conflicts=[conflict]))
+    found = findings({"F401": 1}, {})
+    lines = shown(job(review="conflict", conflicts=[conflict], **found))
+    assert lines[1] == "  conflict  f  would fix F401 · rules"
     assert lines[-1].strip() == "a.py: lines 3-4 changed on both sides"
 
 

@@ -10,8 +10,10 @@ from remora.runs.findings import fixed, fixed_and_left, fixed_of_all
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
 
-def job(status: str, before: dict[str, int], after: dict[str, int]) -> dict[str, Any]:
-    return {"status": status, "findings": {"before": before, "after": after}}
+def job(
+    status: str, before: dict[str, int], after: dict[str, int], review: str = "pending"
+) -> dict[str, Any]:
+    return {"status": status, "review": review, "findings": {"before": before, "after": after}}
 
 
 @given(CODES, CODES)
@@ -31,4 +33,6 @@ def test_of_all_that_were_planned() -> None:
     jobs = [job("submitted", {"A": 2}, {}), job("no_change", {"B": 1}, {"B": 1})]
     assert fixed_of_all(jobs, 3) == (2, 3)
     assert fixed_of_all(jobs, 9) == (2, 9)  # some jobs had not begun
+    refused = [job("submitted", {"A": 2}, {}, review) for review in ("rejected", "conflict")]
+    assert fixed_of_all([*jobs, *refused], 3) == (2, 7)
     assert fixed_of_all([{"status": "error", "findings": None}], 9) is None

@@ -116,7 +116,7 @@ def _analyze(
     if outside_git(prepared.project.root):
         note(
             options,
-            f"no git here: the project is {prepared.project.root}, records go to .agentfs/ in it",
+            f"no git here: the project is {prepared.project.root}, records go to .agentfs/",
         )
     with watching(options) as watcher:
         stopped = _run(prepared, (model, own), wish, watcher, asked["max_time"])

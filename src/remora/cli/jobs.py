@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.cli.output import coloured, count, plain, wrapped
 from remora.ids import split_node_key
-from remora.runs.findings import Codes, fixed_and_left
+from remora.runs.findings import Codes, counts, fixed_and_left
 
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
@@ -46,9 +46,10 @@ def status_word(status: str) -> str:
 
 
 def reviewed(jobs: Sequence[Document]) -> str:
-    """`20 accepted, 2 conflict, 1 no change`, in the order in which they first occur."""
+    """`20 accepted, 2 conflict, 1 no change`: what needs no look last."""
     words = [state_word(job) for job in jobs]
-    return ", ".join(f"{words.count(word):,} {coloured(word)}" for word in dict.fromkeys(words))
+    known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
+    return ", ".join(f"{words.count(word):,} {coloured(word)}" for word in known)
 
 
 def codes_text(codes: Codes) -> str:
@@ -56,9 +57,9 @@ def codes_text(codes: Codes) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
-def done_text(fixed: Codes, left: Codes) -> str:
+def done_text(fixed: Codes, left: Codes, verb: str = "fixed") -> str:
     """`fixed UP045, F401 x2; left E501`."""
-    parts = [("fixed", fixed), ("left", left)]
+    parts = [(verb, fixed), ("left", left)]
     return "; ".join(f"{word} {codes_text(codes)}" for word, codes in parts if codes)
 
 
@@ -107,7 +108,8 @@ def _did(job: Document) -> str:
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
-    told = done_text(*known) if known is not None else count(job["turns"], "turn")
+    verb = "fixed" if counts(job) else "would fix"
+    told = done_text(*known, verb) if known is not None else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     deciders = _deciders(by_others) or "rules"
     return f"{told} · {deciders}" if told else deciders

@@ -114,7 +114,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
                 for other in collides_with(project, view, job):
                     name = other.removeprefix("node:")
                     yield from _indented(f"the accepted change set of {name} is in the way")
-            yield f"    next: {anew(options, project, job.operation, node)}"
+            yield f"    next: {anew(options, project, view, (job.operation, node))}"
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -69,11 +69,9 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
     asked = sum(job["asked"] for job in jobs)
     differed = sum(job["differed"] for job in jobs)
     if asked:
-        yield from wrapped(
-            f"the model had a choice {count(asked, 'time')}, and took another than the first "
-            f"candidate {count(differed, 'time')}",
-            width,
-        )
+        told = f"{count(asked, 'decision')} had a choice; "
+        told += f"in {differed:,} the model differed from the first of the list"
+        yield from wrapped(told, width)
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
@@ -87,17 +85,19 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
         yield f"then the same analyze again, for the {count(left, 'job')} that did not end"
-    yield from _wrong(options, project, jobs)
+    yield from _wrong(options, project, view, jobs)
     yield from _older(options, project, view)
 
 
-def _wrong(options: Options, project: Project, jobs: list[Document]) -> Iterator[str]:
+def _wrong(
+    options: Options, project: Project, view: RunView, jobs: list[Document]
+) -> Iterator[str]:
     met = [job for job in jobs if job["review"] == "conflict"]
     if met:
         yield ""
         yield "a conflict is solved on top of what your files are now:"
         for job in met:
-            yield f"  {anew(options, project, job['operation'], job['node_id'])}"
+            yield f"  {anew(options, project, view, (job['operation'], job['node_id']))}"
     failed = next((job for job in jobs if job["status"] in _WRONG), None)
     if failed:
         yield ""
@@ -105,10 +105,12 @@ def _wrong(options: Options, project: Project, jobs: list[Document]) -> Iterator
         yield f"  {again(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
 
 
-def anew(options: Options, project: Project, operation: str, node_id: str) -> str:
-    """The command that works on a node again."""
-    node = plain(node_id.removeprefix("node:"))
-    return again(options, project.root, "analyze", "-o", operation, "--node", node)
+def anew(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
+    """The command that does a run's job again: an operation on a node."""
+    operation, node_id = job
+    words = ["analyze", "-o", operation, "--node", plain(node_id.removeprefix("node:"))]
+    words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []
+    return again(options, project.root, *words)
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:

@@ -38,10 +38,16 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
 
 def fixed_of_all(jobs: Iterable[Mapping[str, Any]], planned: int) -> tuple[int, int] | None:
     """How many findings verified change sets fix, and of how many: those that were `planned`, or
-    more where jobs met more. None where no job knows of any."""
-    known = [pair for job in jobs if (pair := fixed_and_left(job)) is not None]
+    more where jobs met more. What people refused does not count, nor what met a conflict. None
+    where no job knows of any."""
+    known = [(job, pair) for job in jobs if (pair := fixed_and_left(job)) is not None]
     if not known:
         return None
-    done = sum(sum(gone.values()) for gone, _ in known)
-    met = done + sum(sum(left.values()) for _, left in known)
+    met = sum(sum(gone.values()) + sum(left.values()) for _, (gone, left) in known)
+    done = sum(sum(gone.values()) for job, (gone, _) in known if counts(job))
     return done, max(planned, met)
+
+
+def counts(job: Mapping[str, Any]) -> bool:
+    """Whether a job's change set is in the user's files, or may come there with a yes."""
+    return job["review"] in ("pending", "accepted")

@@ -42,7 +42,8 @@ def _line(path: Path) -> RunLine | None:
         start = typed(first) if first is not None else None
         if first is None or not isinstance(start, RunStart):
             return None
-        jobs = len(start.plan.get("jobs", []))
+        planned = start.plan.get("jobs")
+        jobs = len(planned) if isinstance(planned, list) else 0
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
         states = _review_states(events)
         return msgspec.structs.replace(
