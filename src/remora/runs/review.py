@@ -31,6 +31,8 @@ from remora.workspaces import (
 from remora.workspaces.journal import Journal
 
 UNDECIDED = ("pending", "conflict")
+MOST_FEEDBACK = 10_000
+"""Characters of a feedback: what is larger would be moved out of the run's stream."""
 _NAMED = 5
 """Of the nodes that wait, as many are named in a hint."""
 
@@ -92,7 +94,13 @@ def reject(
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Verdicts:
-    """Say no to the chosen change sets. Raises as `accept` does."""
+    """Say no to the chosen change sets. Raises as `accept` does, and UsageError for a feedback
+    that is too long for one line of a stream."""
+    if feedback is not None and len(feedback) > MOST_FEEDBACK:
+        raise UsageError(
+            f"the feedback has {len(feedback):,} characters, {MOST_FEEDBACK:,} are the most",
+            hint="say it in fewer words",
+        )
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     with opened_run(project, run_id) as stream:
         jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
