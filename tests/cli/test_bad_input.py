@@ -312,6 +312,37 @@ def test_a_wrong_script_is_shown_by_its_line(poor: Remora, project: Path) -> Non
     assert "look.pym:4" in done.document["agents"][0]["error"]
 
 
+@pytest.mark.parametrize(
+    "settings", ["extend = '/etc/passwd'\n", "nope = 1\n", "line-length = [\n"]
+)
+def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
+    poor: Remora, project: Path, settings: str
+) -> None:
+    write(project, {"ruff.toml": settings})
+    done = poor("analyze", "--json", cwd=project)
+    assert done.code == 2
+    assert "ruff.toml" in done.error["message"]
+    assert str(poor.home) not in done.error["message"]
+    assert done.error["hint"]
+
+
+def test_an_agent_that_takes_a_built_in_ones_operation_is_not_run_by_its_own_name(
+    poor: Remora, project: Path
+) -> None:
+    own = project / ".remora" / "agents" / "own"
+    write(own, {"agent.yaml": AGENT.replace("operation: own", "operation: lint"), "look.pym": LOOK})
+    assert poor("analyze", "-o", "own", "--dry-run", "--json", cwd=project).code == 2
+
+
+def test_a_definition_that_is_a_link_elsewhere_is_not_quoted(poor: Remora, project: Path) -> None:
+    own = project / ".remora" / "agents" / "own"
+    own.mkdir(parents=True)
+    (own / "agent.yaml").symlink_to("/etc/passwd")
+    done = poor("agents", "validate", "--json", cwd=project)
+    assert done.code == 2
+    assert "root:" not in done.out + done.err
+
+
 def test_a_wrong_agent_is_not_in_the_way_of_deciding(poor: Remora, project: Path) -> None:
     write(project / ".remora" / "agents" / "own", {"agent.yaml": "name: [\n"})
     assert poor("runs", cwd=project).code == 0

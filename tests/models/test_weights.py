@@ -186,9 +186,9 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     path = weights.weights_path(tmp_path)
     path.parent.mkdir()
     os.mkfifo(path)
-    with pytest.raises(DiskError, match="is no file") as caught:
+    with pytest.raises(DiskError, match="it is no file") as caught:
         weights.check(tmp_path)
     assert "model pull" in caught.value.hint
     path.unlink()
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="it is no file"):
         weights.pull(tmp_path, from_file=Path("/dev/zero"))

@@ -103,20 +103,23 @@ def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, A
     found, wrong = _definitions(root)
     if names is None and wrong:
         raise wrong[0]
-    taken: dict[str, Path] = {}
+    claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
+    taken: set[str] = set()
     agents: dict[str, Agent] = {}
     for folder, builtin, definition in found:
         own_names = {definition.name, definition.operation}
-        if names is not None and not own_names & {*names, *taken}:
-            continue
-        if own_names & taken.keys():
+        wanted = names is None or bool(own_names & {*names, *taken})
+        if wanted and own_names & claimed:
             raise ConfigError(
                 f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
                 f"{definition.operation} is taken",
                 hint="choose another one; a project's agent may not replace a built-in one",
             )
-        taken.update(dict.fromkeys(own_names, folder))
-        agents[definition.operation] = load_agent(folder, builtin=builtin)
+        if wanted or builtin:
+            claimed |= own_names
+        if wanted:
+            taken |= own_names
+            agents[definition.operation] = load_agent(folder, builtin=builtin)
     for name in names or ():
         if name not in taken:
             raise wrong[0] if wrong else _unknown(name, found)

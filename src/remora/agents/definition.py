@@ -18,6 +18,7 @@ from remora.agents.recall import RECALL, SUBMIT
 from remora.agents.verify import CHECKS
 from remora.config.explain import explain
 from remora.config.marked import Marked, Where, place_of, read_yaml_file
+from remora.config.schema import ModelName
 from remora.errors import ConfigError
 from remora.memory.canonical import canonical
 from remora.tools.registry import HOST_FUNCTIONS
@@ -152,7 +153,7 @@ class AgentDefinition(_Part):
     """Which nodes it works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """The most turns; null takes `runner.max_turns`."""
-    model: str | None = None
+    model: ModelName | None = None
     """The model's name; null takes the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
     """Which nodes need work: ruff, docstring, always, or a `.pym` (facts to bool)."""
@@ -168,6 +169,9 @@ class AgentDefinition(_Part):
 
 def read_definition(path: Path) -> AgentDefinition:
     """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    if not Path(realpath(path)).is_relative_to(realpath(path.parent)):
+        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        raise ConfigError(f"{path} is a link out of its folder", hint="put the file there")
     marked = read_yaml_file(path)
     try:
         definition = AgentDefinition.model_validate(marked.value)

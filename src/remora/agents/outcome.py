@@ -57,7 +57,8 @@ class Watch:
         """The ending that a turn calls for, if any. `changed`: it changed a file."""
         newest = now.recent_actions[-1] if now.recent_actions else None
         if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
-            return "failed", "repeated_call", f"{newest.tool} came to the same thrice"
+            why = f": {now.last_error}" if now.last_error else ""
+            return "failed", "repeated_call", f"{newest.tool} came to the same thrice{why}"
         idle = not changed and _known(before) == _known(now)
         self._idle_turns = self._idle_turns + 1 if idle else 0
         if self._idle_turns >= MAX_IDLE_TURNS:

