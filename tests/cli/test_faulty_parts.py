@@ -193,3 +193,20 @@ def test_a_server_that_answers_but_does_not_read_all_was_there(
     (job,) = done.document["jobs"]
     assert (job["status"], job["stop_reason"]) == ("error", "model_error")
     assert done.code == 1  # 3 is for a model that is not there at all
+
+
+def test_a_server_that_is_gone_after_its_first_answer_was_there_too(
+    poor: Remora, project: Path, server: tuple[str, type[Answers]]
+) -> None:
+    address, answers = server
+    answers.body = answer("I would rather not.")
+
+    def once(self: Answers) -> None:
+        Answers.do_POST(self)
+        answers.status = 500
+
+    answers.do_POST = once  # type: ignore[method-assign]
+    done = read_with(poor, project, address)
+    (job,) = done.document["jobs"]
+    assert (job["status"], job["stop_reason"]) == ("error", "model_error")
+    assert done.code == 1

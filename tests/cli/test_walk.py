@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Remora, git, tree
+from tests.cli.conftest import SETTINGS, Ran, Remora, git, tree, write
 
 JOB_KEYS = {
     "agent_id",
@@ -183,3 +183,20 @@ def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -
         assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
     assert "1 change set of 1 older run waits too" in remora("show", "last", cwd=project).out
     assert "older runs wait for your verdict too" in remora("runs", cwd=project).out
+
+
+def test_a_feedback_has_an_end(ran: Ran) -> None:
+    done = ran("reject", "last", "--all", "--feedback", "x" * 70_000, "--json")
+    assert done.code == 2
+    assert "10,000" in done.error["message"]
+    (run,) = ran("runs", "--json").document["runs"]
+    assert (run["status"], run["pending"]) == ("ended", 2)
+
+
+def test_of_many_nodes_that_wait_five_are_named(remora: Remora, tmp_path: Path) -> None:
+    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
+    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    assert remora("analyze", "--quiet", cwd=many).code == 0
+    hint = remora("accept", "last", "--json", cwd=many).error["hint"]
+    assert hint.count("many.py:") == 5
+    assert hint.endswith(" and 2 more")
