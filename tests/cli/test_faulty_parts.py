@@ -76,7 +76,7 @@ class Answers(BaseHTTPRequestHandler):
         self._send(200, {"data": [{"id": "odd"}]} if self.path == "/v1/models" else None)
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.heard = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         known = self.path == "/v1/chat/completions"
         self._send(self.status if known else 404, self.body if known else None)
 
@@ -203,7 +203,8 @@ def test_a_server_that_is_gone_after_its_first_answer_was_there_too(
 
     def once(self: Answers) -> None:
         Answers.do_POST(self)
-        answers.status = 500
+        if b"Remove the lint findings" in self.heard:  # the agent asks: no longer a probe
+            answers.status = 500
 
     answers.do_POST = once  # type: ignore[method-assign]
     done = read_with(poor, project, address)
