@@ -206,6 +206,18 @@ class TestUnreadable:
         assert set(told) == {"bad.py", "bytes.py", "nul.py"}
         assert told["bad.py"].startswith("line 1: ")
 
+    def test_what_no_tool_could_work_on_is_told_and_left_out(self, shop: Desk) -> None:
+        latin = b"# coding: latin-1\nimport os\nx = '\xe9'\n"
+        ascii_too = b"# coding: ascii\nimport os\n"
+        shop.write({"big.py": "x = 1\n" * 200_000, "latin.py": latin, "ascii.py": ascii_too})
+        plan = shop.plan()
+        told = {one["path"]: one["detail"] for one in plan.unreadable}
+        assert told == {
+            "big.py": "larger than 1 MiB",
+            "latin.py": "its encoding is iso-8859-1, not UTF-8",
+        }
+        assert "ascii.py:__module__" in nodes(plan)
+
     def test_a_name_that_is_not_utf_8(self, shop: Desk) -> None:
         try:
             (shop.root / "odd\udcff.py").write_text(UNUSED)

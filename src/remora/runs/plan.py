@@ -20,10 +20,14 @@ from remora.code import (
 from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.pym import Limits
+from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 
 MAX_JOBS = 200
 """More jobs than this are only run when somebody says so."""
+
+
+_UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,17 +118,24 @@ def _selected(path: str, wanted: Sequence[str]) -> bool:
 
 
 def _module(tree: Path, path: str) -> Module | Unreadable:
+    """The module, or why no agent can work on it: tools read UTF-8 files of a bounded size."""
     try:
         path.encode()
     except UnicodeEncodeError:
         shown = path.encode("utf-8", "backslashreplace").decode()
         return Unreadable(path=shown, detail="its name is not UTF-8")
     try:
-        return parse_module(path, (tree / path).read_bytes())
+        size = (tree / path).stat().st_size
+        if size > TEXT_LIMIT:
+            return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
+        found = parse_module(path, (tree / path).read_bytes())
     except FileNotFoundError:  # it is in the project, and could not be copied from there
         return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))
+    if isinstance(found, Module) and found.encoding not in _UTF8:
+        return Unreadable(path=path, detail=f"its encoding is {found.encoding}, not UTF-8")
+    return found
 
 
 def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
