@@ -110,6 +110,11 @@ def test_raw_lines_are_byte_for_byte(ran: Ran, agent: str) -> None:
     assert ran("trace", "show", agent, "--raw").out == stream(ran, agent).read_text()
 
 
+def test_raw_lines_in_one_document(ran: Ran, agent: str) -> None:
+    document = ran("trace", "show", agent, "--raw", "--json").document
+    assert document["lines"] == stream(ran, agent).read_text().splitlines()
+
+
 def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> None:
     document = ran("trace", "show", agent, "--turn", "1", "--json").document
     assert document["packet"]["turn"] == 1

@@ -56,7 +56,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     folder = records_of(options)
     name = stream_named(folder, agent)
     if raw:
-        _print_raw(folder, name, turn)
+        _print_raw(options, folder, name, turn)
     elif turn is not None:
         document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
@@ -132,12 +132,18 @@ def _path(folder: TraceFolder, name: str) -> Path:
     return path if path.exists() else folder.existing_run(name)
 
 
-def _print_raw(folder: TraceFolder, name: str, turn: int | None) -> None:
+def _print_raw(options: Options, folder: TraceFolder, name: str, turn: int | None) -> None:
     path = _path(folder, name)
-    out = sys.stdout.buffer
-    for line, event in zip(read_lines(path), read_events(path), strict=False):
-        if turn is None or event.turn == turn:
-            out.write(line + b"\n")
+    recorded = (
+        line
+        for line, event in zip(read_lines(path), read_events(path), strict=False)
+        if turn is None or event.turn == turn
+    )
+    if options.json:
+        emit(options, {"agent_id": name, "lines": [line.decode() for line in recorded]}, ())
+        return
+    for line in recorded:
+        sys.stdout.buffer.write(line + b"\n")
 
 
 def _listed(streams: list[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
