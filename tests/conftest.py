@@ -1,5 +1,9 @@
-"""How hard Hypothesis tries: `make test` asks for `fast`, `make test-all` for `thorough`."""
+"""What holds for every test: how hard Hypothesis tries, and that the machine is not switched off."""
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 SHARED = settings(
@@ -8,7 +12,20 @@ SHARED = settings(
     # a folder that examples share is one in which each makes its own
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-# the same examples each time: what passed yesterday passes today
+# for `make test`: the same examples each time, so what passed yesterday passes today
 settings.register_profile("fast", SHARED, max_examples=30, derandomize=True)
+# for `make test-all`
 settings.register_profile("thorough", SHARED, max_examples=100)
 settings.load_profile("fast")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_cut() -> Iterator[None]:
+    """What a process wrote outlives its end, however it ends: nobody waits for the disk here.
+
+    The processes that tests start do wait; that it is asked for where it must be is tested.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in {"fsync", "fdatasync"} & set(dir(os)):
+            patch.setattr(os, name, os.fstat)  # like them a system call, and fails where they fail
+        yield

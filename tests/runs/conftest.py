@@ -34,6 +34,7 @@ CLEAN = "def fine():\n    return 1\n"
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 CHOICE = "def guarded(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n"
 RULES = 'lint.select = ["F", "B904", "E722"]\n'
+SHOP = {"a.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES}
 ONE_BY_ONE = Wish(concurrency=1)
 Answer = str | ToolCall | Mapping[str, float] | ModelError
 
@@ -249,6 +250,17 @@ looked_at = functools.cache(problems)
 @pytest.fixture(autouse=True)
 def _each_script_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("remora.pym.script.problems", looked_at)
+
+
+@pytest.fixture(scope="session")
+def kept_shop(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("ran"), SHOP)
+
+
+@pytest.fixture
+def ran(kept_shop: Kept) -> Desk:
+    """`SHOP` after a run, its three jobs one after the other: all change sets wait."""
+    return kept_shop.again()
 
 
 @pytest.fixture

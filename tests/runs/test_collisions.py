@@ -7,24 +7,34 @@ from remora.memory.events import Change
 from remora.runs.collisions import collides_with
 from remora.runs.results import JobView
 from remora.runs.review import accept
-from tests.runs.conftest import RULES, UNUSED, Desk
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 BASE = b"one\ntwo\nthree\nfour\nfive\n"
 
 
-def test_an_edit_of_the_users_is_no_collision(desk: Desk) -> None:
-    desk.write({"a.py": UNUSED, "ruff.toml": RULES})
-    run_id = desk.analyze()
-    desk.write({"a.py": UNUSED.replace("import re", "import re as r")})
-    accept(desk.project, run_id, [], every=True)
-    job = desk.job(run_id, "load")
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "ruff.toml": RULES})
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    """A project after a run."""
+    return kept.again()
+
+
+def test_an_edit_of_the_users_is_no_collision(shop: Desk) -> None:
+    run_id = shop.newest
+    shop.write({"a.py": UNUSED.replace("import re", "import re as r")})
+    accept(shop.project, run_id, [], every=True)
+    job = shop.job(run_id, "load")
     assert job.review == "conflict"
-    assert collides_with(desk.project, desk.view(run_id), job) == []
+    assert collides_with(shop.project, shop.view(run_id), job) == []
 
 
-def job_that_makes(desk: Desk, name: str, path: str, after: bytes | None) -> JobView:
+def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> JobView:
     """A verified job whose change set makes `after` of the base."""
-    put = desk.project.trace.objects.put
+    put = shop.project.trace.objects.put
     change = Change(
         path=path, before=put(BASE), after=None if after is None else put(after), mode=0o644
     )
@@ -48,12 +58,11 @@ def job_that_makes(desk: Desk, name: str, path: str, after: bytes | None) -> Job
     ],
 )
 def test_an_accepted_change_of_the_same_lines_is_in_the_way(
-    desk: Desk, path: str, after: bytes | None, collides: bool
+    shop: Desk, path: str, after: bytes | None, collides: bool
 ) -> None:
-    desk.write({"a.py": UNUSED, "ruff.toml": RULES})
-    view = desk.view(desk.analyze())
-    ours = job_that_makes(desk, "ours", "a.py", BASE.replace(b"two", b"deux"))
-    other = job_that_makes(desk, "other", path, after)
+    view = shop.view(shop.newest)
+    ours = job_that_makes(shop, "ours", "a.py", BASE.replace(b"two", b"deux"))
+    other = job_that_makes(shop, "other", path, after)
     for verdict, found in (("accepted", [other.node_id]), ("rejected", []), ("conflict", [])):
         both = replace(view, jobs=(ours, replace(other, review=verdict)))
-        assert collides_with(desk.project, both, ours) == (found if collides else [])
+        assert collides_with(shop.project, both, ours) == (found if collides else [])

@@ -19,12 +19,22 @@ from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
 from remora.runs.review import accept
 from remora.trace import last_event, read_events
-from tests.runs.conftest import CHOICE, ONE_BY_ONE, RULES, UNUSED, Desk, Kept, analyzed, first, last
+from tests.runs.conftest import (
+    CHOICE,
+    ONE_BY_ONE,
+    RULES,
+    SHOP,
+    UNUSED,
+    Desk,
+    Kept,
+    analyzed,
+    first,
+    last,
+)
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
 
 
-SHOP = {"a.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES}
 WISH = Wish(unsafe_fixes=True, seed=7, max_turns=9, concurrency=1)
 
 
@@ -35,19 +45,8 @@ def shop(desk: Desk) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return analyzed(tmp_path_factory.mktemp("ran"), SHOP)
-
-
-@pytest.fixture(scope="module")
 def kept_with_wishes(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return analyzed(tmp_path_factory.mktemp("wished"), SHOP, wish=WISH)
-
-
-@pytest.fixture
-def ran(kept: Kept) -> Desk:
-    """After a run, its jobs one after the other."""
-    return kept.again()
 
 
 @pytest.fixture

@@ -4,19 +4,25 @@ import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.runs.names import run_named, stream_named
-from tests.runs.conftest import RULES, UNUSED, Desk
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 TWO = UNUSED + "\n\n" + UNUSED.replace("def load", "def store")
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(
+        tmp_path_factory.mktemp("shop"), {"a.py": TWO, "b.py": UNUSED, "ruff.toml": RULES}
+    )
+
+
 @pytest.fixture
-def shop(desk: Desk) -> Desk:
-    desk.write({"a.py": TWO, "b.py": UNUSED, "ruff.toml": RULES})
-    return desk
+def shop(kept: Kept) -> Desk:
+    """A project after a run."""
+    return kept.again()
 
 
 def test_a_node_of_the_newest_run_names_its_agent(shop: Desk) -> None:
-    shop.analyze()
     newest = shop.analyze()
     folder = shop.project.trace
     agent = shop.job(newest, "store").agent_id
@@ -26,7 +32,7 @@ def test_a_node_of_the_newest_run_names_its_agent(shop: Desk) -> None:
 
 
 def test_a_node_that_more_than_one_file_has_is_not_guessed(shop: Desk) -> None:
-    run_id = shop.analyze()
+    run_id = shop.newest
     with pytest.raises(UsageError) as caught:
         stream_named(shop.project.trace, "load")
     assert all(
@@ -37,14 +43,13 @@ def test_a_node_that_more_than_one_file_has_is_not_guessed(shop: Desk) -> None:
 
 
 def test_an_unknown_name_tells_the_nearest_nodes(shop: Desk) -> None:
-    shop.analyze()
     with pytest.raises(NotFound) as caught:
         stream_named(shop.project.trace, "stroe")
     assert "a.py:store" in caught.value.hint
 
 
 def test_a_damaged_newest_run_hides_no_agent(shop: Desk) -> None:
-    run_id = shop.analyze()
+    run_id = shop.newest
     agent = shop.job(run_id, "store").agent_id
     with shop.project.trace.run_stream(run_id).open("ab") as file:
         file.write(b"{}\n")
