@@ -1,5 +1,6 @@
 """Processes that are killed, and what is left of them."""
 
+import os
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.conftest import Desk
+from tests.warm import warm
 
 CHILD = Path(__file__).parent / "child.py"
 
@@ -21,11 +23,12 @@ def start(desk: Desk, what: str, steps: int, *more: str) -> subprocess.Popen[str
     )
 
 
-def run(desk: Desk, what: str, steps: int, *more: str) -> tuple[int, list[str]]:
+def run(desk: Desk, what: str, steps: int) -> tuple[int, list[str]]:
     """Its exit status (-9: it was killed) and what it printed."""
-    with start(desk, what, steps, *more) as process:
-        said, _ = process.communicate(timeout=60)
-    return process.returncode, said.split()
+    said = desk.folder / "said"
+    line = [str(word) for word in (CHILD, desk.home, desk.root, what, steps)]
+    status = warm().run(line, cwd=desk.root, environ=os.environ, out=said, err=desk.folder / "err")
+    return status, said.read_text().split()
 
 
 def descendants(pid: int) -> dict[int, str]:

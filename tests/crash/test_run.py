@@ -14,7 +14,7 @@ from remora.trace.verify import verify_all
 from tests.crash.conftest import descendants, gone_within, run, start
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk
 
-SHOP = {f"m{n}.py": UNUSED + "\n\n" + CHOICE for n in range(3)} | {"ruff.toml": RULES}
+SHOP = {f"m{n}.py": UNUSED + "\n\n" + CHOICE for n in range(2)} | {"ruff.toml": RULES}
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
 
 
@@ -35,7 +35,7 @@ def sound_but_interrupted(desk: Desk, run_id: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("events", [1, 14, pytest.param(45, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("events", [1, 14, 45])
 def test_after_so_many_events(desk: Desk, events: int) -> None:
     desk.write(SHOP)
     before = desk.tree()
@@ -99,7 +99,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_the_next_run_is_not_held_up(desk: Desk) -> None:
-    desk.write(SHOP)
+    desk.write({"a.py": UNUSED, "ruff.toml": RULES})
     run(desk, "analyze", 9)
     run_id = desk.analyze()
     assert desk.view(run_id).status == "ended"
