@@ -56,6 +56,7 @@ check: setup ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict --explicit-package-bases tests
 	$(BIN)/lint-imports --no-logo
 
 bench: weights ## measure speed and size, as ratios of one run

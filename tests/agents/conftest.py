@@ -22,8 +22,9 @@ from remora.ids import agent_id, node_key
 from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
 from remora.models import Capabilities, Model, Request, weights
-from remora.models.client import Limits
 from remora.models.embedded import EmbeddedModel
+from remora.models.model import Strategy
+from remora.models.retry import Limits
 from remora.models.scripted import ScriptedModel
 from remora.tools.lint import lint_findings
 from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
@@ -58,7 +59,7 @@ class Play:
     model: Model | None = None
     source: str | bytes = SOURCE
     node: str = "f"
-    strategy: str = "grammar"
+    strategy: Strategy = "grammar"
     renderer: str = "lines/1"
     limit: int = 3000
     max_turns: int = 12

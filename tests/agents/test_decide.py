@@ -1,5 +1,7 @@
 """Decisions: by a rule, a model, or the fallback; and turns without one."""
 
+from typing import Literal
+
 import pytest
 
 from remora.agents import Agent
@@ -225,7 +227,7 @@ class TestStrategy:
         ],
     )
     def test_what_it_cannot_do_is_an_error(
-        self, renderer: str, decoding: str, candidates: bool
+        self, renderer: str, decoding: Literal["auto", "rank", "grammar"], candidates: bool
     ) -> None:
         unable = scripted([], rank=False, grammar=False, completions=False)
         with pytest.raises(ModelError, match="scripted") as caught:

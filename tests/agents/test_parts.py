@@ -33,7 +33,8 @@ class TestWatch:
         return apply(packet, PacketDelta(turn=packet.turn + 1, add_action=action, **more))
 
     def endings(self, *turns: dict[str, Any]) -> list[str | None]:
-        watch, packet, found = Watch(), DecisionPacket(), []
+        watch, packet = Watch(), DecisionPacket()
+        found: list[str | None] = []
         for number, turn in enumerate(turns):
             changed = turn.pop("changed", False)
             now = self.turn(packet, turn.pop("summary", str(number)), **turn)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -392,21 +393,22 @@ class TestCancelled:
     def test_it_waits_for_the_thread_that_works_in_its_tree(self, theatre: Theatre) -> None:
         from remora.agents.aside import aside
 
-        done: list[int] = []
+        began, may_end = threading.Event(), threading.Event()
 
         def work() -> None:
-            import time
-
-            time.sleep(0.2)
-            done.append(1)
+            began.set()
+            may_end.wait(20)
 
         async def cancelled() -> None:
             task = asyncio.create_task(aside(work))
-            await asyncio.sleep(0.02)
+            assert await asyncio.to_thread(began.wait, 20)
             task.cancel()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert not task.done()
+            may_end.set()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert done == [1]
 
         asyncio.run(cancelled())
 

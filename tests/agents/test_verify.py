@@ -65,8 +65,8 @@ class TestFewerFindings:
         assert said("fewer_findings", submission(after, found=found)) == ""
 
     def test_findings_elsewhere_do_not_count(self) -> None:
-        found = ([finding(10)], [])
-        assert "0 findings on the node" in said("fewer_findings", submission(BEFORE, found=found))
+        detail = said("fewer_findings", submission(BEFORE, found=([finding(10)], [])))
+        assert "0 findings on the node" in detail
 
     @pytest.mark.parametrize("after", [None, b"import os\n", b"def f(:\n"])
     def test_a_node_that_vanished_has_not_fewer(self, after: bytes | None) -> None:

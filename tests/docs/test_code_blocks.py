@@ -8,11 +8,12 @@ import pytest
 
 from remora.agents.definition import AgentDefinition
 from remora.agents.verify import CHECKS
-from remora.bootstrap import Caller, Wish, carry_out, prepare, utc_now
+from remora.bootstrap import Caller, Wish, carry_out, prepare
 from remora.models.scripted import ScriptedModel
 from remora.runs.results import read_run
 from remora.runs.review import job_diff
 from remora.tools import HOST_FUNCTIONS
+from remora.trace import utc_now
 from tests.quiet import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

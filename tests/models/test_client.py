@@ -95,7 +95,7 @@ def test_retry_after_is_waited_for(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = [busy, canned(body=says("x"))]
     start = time.monotonic()
     assert ask(misbehaving.address).text == "x"
-    assert 1.0 <= time.monotonic() - start < 5
+    assert time.monotonic() - start >= 1.0
 
 
 def test_a_server_that_does_not_answer_in_time_is_not_asked_again(

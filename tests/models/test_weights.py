@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -176,10 +175,8 @@ def test_a_strangers_pip_in_the_current_folder_is_not_run(
 
 @pytest.mark.slow
 def test_the_real_download(tmp_path: Path) -> None:
-    start = time.monotonic()
     assert weights.pull(tmp_path).ok
     assert remains(tmp_path) == [".lock", weights.FILE]
-    assert time.monotonic() - start < 50
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare, utc_now
+from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare
 from remora.runs.results import read_run
 from remora.runs.review import accept
 from remora.tools import lint_findings
+from remora.trace import utc_now
 from remora.trace.verify import verify_all
 from tests.quiet import Quiet
 

@@ -110,9 +110,10 @@ def check_packets(events: list[Event], sent: list[Any]) -> None:
     assert isinstance(start, AgentStart)
     for event in events:
         data = payload(event)
-        if isinstance(data, (ToolCalled, AgentError, ModelRequest)) and data.packet_sha256:
-            packet = packet_at(events, event.turn)
-            assert canonical_sha256(packet) == data.packet_sha256
+        if not isinstance(data, (ToolCalled, AgentError, ModelRequest)) or not data.packet_sha256:
+            continue
+        packet = packet_at(events, event.turn)
+        assert canonical_sha256(packet) == data.packet_sha256
         if isinstance(data, ModelRequest):
             again = render(data.renderer, packet, start.tools, data.decoding["strategy"])
             assert again.messages == sent.pop(0).messages

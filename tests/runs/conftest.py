@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents import AgentResult, Job
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, open_project, prepare, utc_now
+from remora.bootstrap import Caller, Prepared, Wish, carry_out, open_project, prepare
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
@@ -26,7 +26,7 @@ from remora.pym.check import problems
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.results import JobView, RunView, read_run
-from remora.trace import read_events
+from remora.trace import read_events, utc_now
 from remora.trace.verify import verify_all
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import Wish, carry_out, utc_now
+from remora.bootstrap import Wish, carry_out
 from remora.config import UserFolders
 from remora.config.schema import ModelConfig
 from remora.errors import DiskError, ModelError, StreamError
 from remora.memory.events import AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
-from remora.models import Request
+from remora.models import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
 from remora.runs.review import accept
-from remora.trace import last_event, read_events
+from remora.trace import last_event, read_events, utc_now
 from tests.runs.conftest import (
     CHOICE,
     ONE_BY_ONE,
@@ -129,7 +129,7 @@ class TestConcurrency:
         met = asyncio.Event()
 
         class Slow(ScriptedModel):
-            async def ask(self, request: Request):  # noqa: ANN202
+            async def ask(self, request: Request) -> Answer:
                 nonlocal running, most
                 running += 1
                 most = max(most, running)
@@ -239,7 +239,7 @@ class TestCancelled:
             asked = asyncio.Event()
 
             class Waiting(ScriptedModel):
-                async def ask(self, request: Request):  # noqa: ANN202
+                async def ask(self, request: Request) -> Answer:
                     if len(self.requests) == 1:
                         asked.set()
                         await asyncio.sleep(60)
@@ -266,7 +266,7 @@ class TestCancelled:
 
 def told(desk: Desk, run_id: str) -> dict[str, list[tuple[str, object]]]:
     """Every agent's decisions and what they came to, without times and ids."""
-    found = {}
+    found: dict[str, list[tuple[str, object]]] = {}
     for job in desk.view(run_id).jobs:
         events = read_events(desk.project.trace.agent_stream(job.agent_id))
         found[job.node_id] = [(event.type, event.packet_delta) for event in events]

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from remora.bootstrap import Caller, Wish, carry_out, prepare, utc_now
+from remora.bootstrap import Caller, Wish, carry_out, prepare
 from remora.models.scripted import ScriptedModel
 from remora.runs.results import read_run
-from remora.trace import read_events
+from remora.trace import read_events, utc_now
 from tests.quiet import Quiet
 
 AGENT = """\

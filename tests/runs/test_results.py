@@ -2,6 +2,7 @@
 
 import pytest
 
+from remora.agents import AgentResult, Job
 from remora.errors import NotFound
 from remora.runs.results import list_runs, run_document
 from remora.runs.review import accept, job_diff, reject
@@ -68,10 +69,10 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
 
 
 def test_what_a_runner_counts_is_what_readers_count(shop: Desk) -> None:
-    ended = {}
+    ended: dict[str, AgentResult] = {}
 
     class Kept(type(shop.watching)):  # type: ignore[misc]
-        def ended(self, job, result) -> None:  # noqa: ANN001
+        def ended(self, job: Job, result: AgentResult) -> None:
             ended[job.agent_id] = result
 
     shop.watching = Kept()

@@ -139,7 +139,7 @@ class TestRun:
 class TestAgent:
     """A change set is believed only where the run's stream says how its agent's ends."""
 
-    CHANGES: tuple[tuple[str, Callable[[Path], None]], ...] = (
+    CHANGES: tuple[tuple[str, Callable[[Path], object]], ...] = (
         ("rewritten", lambda path: rewrite(path, b'"path":"a.py"', b'"path":"b.py"')),
         ("forged", lambda path: forge(path, b'"path":"a.py"', b'"path":"b.py"')),
         ("cut", lambda path: cut(path, 5)),
@@ -149,7 +149,7 @@ class TestAgent:
     @pytest.mark.parametrize("trusted", [False, True])
     @pytest.mark.parametrize("change", [c for _, c in CHANGES], ids=[n for n, _ in CHANGES])
     def test_a_stream_that_is_another_is_refused(
-        self, shop: Desk, change: Callable[[Path], None], trusted: bool
+        self, shop: Desk, change: Callable[[Path], object], trusted: bool
     ) -> None:
         run_id = shop.newest
         job = next(j for j in shop.view(run_id).jobs if j.node_id == "node:a.py:load")

@@ -20,7 +20,8 @@ from remora.trace import (
     read_events,
     transcript,
 )
-from tests.trace.conftest import AGENT, agent_identity, play_run, ticking
+from tests.clock import ticking
+from tests.trace.conftest import AGENT, agent_identity, play_run
 
 PAYLOADS: list[tuple[Payload, PacketDelta | None]] = [
     (TurnStart(), PacketDelta(turn=1)),
@@ -113,8 +114,8 @@ def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
         folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, durability="none"
     )
     payload = ContextUpdate(source="hub", value={"found": ["x" * 40] * 4})
-    start = time.perf_counter()
+    start = time.process_time()  # others may be at work here too
     for _ in range(10_000):
         writer.append(payload, turn=1)
-    assert 10_000 / (time.perf_counter() - start) > 4_000
+    assert 10_000 / (time.process_time() - start) > 4_000
     writer.close()

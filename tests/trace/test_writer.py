@@ -27,7 +27,8 @@ from remora.memory.events import (
     payload,
 )
 from remora.trace import Durability, Identity, StreamWriter, TraceFolder, read_events, read_lines
-from tests.trace.conftest import AGENT, RUN, agent_identity, play_agent, ticking
+from tests.clock import ticking
+from tests.trace.conftest import AGENT, RUN, agent_identity, play_agent
 
 KEYS = ["v", "seq", "timestamp", "run_id", "agent_id", "operation", "node_id", "turn", "type"]
 KEYS += ["data", "packet_delta", "hash"]

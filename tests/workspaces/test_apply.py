@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +20,7 @@ from remora.workspaces import exchange as exchanges
 from remora.workspaces.apply import FileConflict, FilePatch, Write, commit, prepare, recover
 from remora.workspaces.exchange import exchange, exchange_by_renames, heal
 from remora.workspaces.journal import Journal
+from remora.workspaces.syscalls import rename_noreplace
 
 OLD = {"a.py": b"a = 1\n", "pkg/b.py": b"b = 1\r\nc = 1\r\n", "gone.py": b"gone\n"}
 NEW = {"a.py": b"a = 2\n", "pkg/b.py": b"b = 2\r\nc = 1\r\n", "new/deep/n.py": b"new\n"}
@@ -196,22 +195,21 @@ class TestCommit:
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
     def test_an_editor_that_writes_after_the_exchange_is_noticed(
-        self, root: Path, state: Path
+        self, root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The first file is in place already, a large last one is still being written."""
-        patches = [*PATCHES, patch("z.bin", None, b"z" * 50_000_000)]
-        prepared = prepare(root, patches)
+        """The first file is in place already, the last one is about to be."""
+        rename = rename_noreplace
+        prepared = prepare(root, [*PATCHES, patch("z.py", None, b"z = 1\n")])
         with (root / "a.py").open("r+b", buffering=0) as editor:
 
-            def late() -> None:
-                until = time.monotonic() + 20
-                while (root / "a.py").read_bytes() != NEW["a.py"] and time.monotonic() < until:
-                    time.sleep(0.001)
-                editor.write(b"typed\n")
+            def late(folder: int, one: bytes, other: bytes) -> None:
+                if other == b"z.py":
+                    assert (root / "a.py").read_bytes() == NEW["a.py"]
+                    editor.write(b"typed\n")
+                rename(folder, one, other)
 
-            typist = threading.Thread(target=late)
-            conflicts = commit(prepared, state, record=typist.start)
-            typist.join()
+            monkeypatch.setattr(exchanges, "rename_noreplace", late)
+            conflicts = commit(prepared, state, record=lambda: None)
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
