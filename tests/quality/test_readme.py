@@ -1,12 +1,13 @@
 """The README's commands exist as written."""
 
+import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
@@ -45,9 +46,8 @@ def test_a_command_is_a_make_target_or_a_known_program(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [c for c in README if c.startswith("remora")])
-def test_a_remora_command_is_understood(command: str) -> None:
+def test_a_remora_command_is_understood(command: str, tmp_path: Path) -> None:
     # `--help` parses the line and stops before doing it: unknown commands and flags exit 2
-    arguments = shlex.split(command, comments=True)[1:]
-    line = [sys.executable, "-m", "remora", *arguments, "--help"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 0, done.stderr
+    line = [*shlex.split(command, comments=True), "--help"]
+    out, err = tmp_path / "out", tmp_path / "err"
+    assert warm().run(line, cwd=ROOT, environ=os.environ, out=out, err=err) == 0, err.read_text()
