@@ -134,18 +134,9 @@ class TestPrepare:
         prepared = prepare(root, [patch(path, None, b"x") for path in bad])
         assert (prepared.writes, len(prepared.conflicts)) == ((), 4)
 
-    def test_execution_is_changed_only_when_the_change_set_did(self, root: Path) -> None:
-        def mode(base_mode: int | None, wanted: int) -> int:
-            change = FilePatch(
-                path="a.py", base=OLD["a.py"], theirs=b"x", mode=wanted, base_mode=base_mode
-            )
-            return prepare(root, [change]).writes[0].mode
-
-        assert mode(None, 0o755) == 0o640
-        assert mode(0o644, 0o644) == 0o640
-        assert mode(0o644, 0o755) == 0o750
-        (root / "a.py").chmod(0o775)
-        assert mode(0o755, 0o644) == 0o664
+    def test_an_existing_file_keeps_its_own_bits(self, root: Path) -> None:
+        change = FilePatch(path="a.py", base=OLD["a.py"], theirs=b"x", mode=0o755)
+        assert prepare(root, [change]).writes[0].mode == 0o640
 
 
 class TestCommit:

@@ -16,16 +16,13 @@ from remora.workspaces.merge import Merged, merge3
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a change set: its content in the base and in the workspace (None: absent).
 
-    `mode` are the permission bits in the workspace. An existing file keeps its own bits; only
-    where `base_mode` is given and differs does it become executable or cease to be. A change of
-    bits without a change of content is not applied.
+    `mode` are the permission bits of a new file; one that is there keeps its own.
     """
 
     path: str
     base: bytes | None
     theirs: bytes | None
     mode: int
-    base_mode: int | None = None
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +80,7 @@ def _prepared(tree: Beneath, patch: FilePatch) -> Write | None:
         result = _merged(patch, ours)
         if result == ours:
             return None  # theirs is a part of what the user did
-    if ours is not None and not _changes_mode(patch):
-        wanted = mode
-    else:
-        wanted = patch.mode if ours is None else _with_execution(mode, patch.mode)
+    wanted = patch.mode if ours is None else mode
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
     return Write(
         path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=wanted, merged=merged
@@ -126,13 +120,3 @@ def _merged(patch: FilePatch, ours: bytes | None) -> bytes:
         else (f"lines {clash.start} to {clash.end - 1}")
     )
     raise HostError(f"was edited where it is to be changed ({place} of the base)")
-
-
-def _changes_mode(patch: FilePatch) -> bool:
-    return patch.base_mode is not None and (patch.base_mode ^ patch.mode) & 0o111 != 0
-
-
-def _with_execution(mode: int, wanted: int) -> int:
-    if not wanted & 0o111:
-        return mode & ~0o111
-    return mode | (mode & 0o444) >> 2  # who may read may then execute
