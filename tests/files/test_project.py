@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remora.errors import ConfigError
-from remora.files import IgnoreRules, find_root, glob_regex, project_files, python_files
+from remora.files import IgnoreRules, find_root, glob_regex, project_files
 
 
 def git(root: Path, *words: str) -> str:
@@ -44,7 +44,8 @@ class TestGit:
         assert found.paths == (".gitignore", "a.py", "new.py", "src/b.py")
         assert found.vcs == "git"
         assert found.commit == git(repository, "rev-parse", "HEAD").strip()
-        assert python_files(found) == ("a.py", "new.py", "src/b.py")
+        python = tuple(path for path in found.paths if path.endswith(".py"))
+        assert python == ("a.py", "new.py", "src/b.py")
         assert found.note == ""
 
     def test_a_root_within_the_repository(self, repository: Path) -> None:

@@ -7,7 +7,6 @@ from remora.files.project import (
     find_root,
     is_private,
     project_files,
-    python_files,
 )
 
 __all__ = [
@@ -20,5 +19,4 @@ __all__ = [
     "glob_regex",
     "is_private",
     "project_files",
-    "python_files",
 ]

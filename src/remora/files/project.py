@@ -61,11 +61,6 @@ def project_files(
     )
 
 
-def python_files(files: ProjectFiles) -> tuple[str, ...]:
-    """Those of the project's files that hold Python source."""
-    return tuple(path for path in files.paths if path.endswith(".py"))
-
-
 def find_root(start: Path) -> Path:
     """The project's root for a target file or folder.
 
