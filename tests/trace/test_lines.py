@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from remora.trace import lines as module
 from remora.trace.lines import last_line, lines
+from remora.trace.source import FileSource
 
 
 @contextmanager
@@ -31,8 +32,8 @@ def test_lines_are_what_newlines_alone_split(
     monkeypatch.setattr(module, "_CHUNK", block)
     monkeypatch.setattr(module, "_TAIL_BLOCK", block)
     with opened(tmp_path / "s", content) as file:
-        found = list(lines(file))
-        last = last_line(file)
+        found = list(lines(FileSource(file)))
+        last = last_line(FileSource(file))
     *ended, rest = content.split(b"\n")
     assert [line.raw for line in found] == ended + [rest] * bool(rest)
     assert [line.ended for line in found] == [True] * len(ended) + [False] * bool(rest)
@@ -47,6 +48,6 @@ def test_a_line_that_is_too_long_is_cut_in_memory_and_counted_whole(
     monkeypatch.setattr(module, "MAX_LINE", 10)
     monkeypatch.setattr(module, "_CHUNK", 7)
     with opened(tmp_path / "s", b"a\n" + b"b" * 25 + b"\nc\n") as file:
-        found = list(lines(file))
+        found = list(lines(FileSource(file)))
     assert [(line.raw, line.size) for line in found] == [(b"a", 1), (b"b" * 10, 25), (b"c", 1)]
     assert [line.offset for line in found] == [0, 2, 28]

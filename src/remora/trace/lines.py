@@ -1,10 +1,11 @@
 """The bytes of a stream: how a file is split into lines, and how a line carries its hash."""
 
-import os
 from collections.abc import Iterator
 from hashlib import sha256
 
 import msgspec
+
+from remora.trace.source import Source
 
 _FRAME = b',"hash":"'
 _END = b'"}'
@@ -55,11 +56,11 @@ def carries(raw: bytes, previous: str) -> str | None:
     return stated if stated == line_hash(previous, raw[:-TAIL]) else None
 
 
-def lines(file: int) -> Iterator[Line]:
-    """The lines of an open file from its beginning, split at `\\n` only, in bounded memory."""
+def lines(source: Source) -> Iterator[Line]:
+    """The lines of a stream from its beginning, split at `\\n` only, in bounded memory."""
     number, offset, kept, size = 1, 0, bytearray(), 0
     position = 0
-    while chunk := os.pread(file, _CHUNK, position):
+    while chunk := source.pread(_CHUNK, position):
         position += len(chunk)
         *complete, rest = chunk.split(b"\n")
         for piece in complete:
@@ -74,13 +75,13 @@ def lines(file: int) -> Iterator[Line]:
         yield Line(number, offset, bytes(kept[:MAX_LINE]), size, False)
 
 
-def last_line(file: int) -> bytes | None:
+def last_line(source: Source) -> bytes | None:
     """The last complete line, read from the end; None where there is none within MAX_LINE."""
-    size = os.fstat(file).st_size
+    size = source.size()
     block = _TAIL_BLOCK
     while True:
         start = max(0, size - block)
-        tail = os.pread(file, size - start, start)
+        tail = source.pread(size - start, start)
         end = tail.rfind(b"\n")
         before = tail.rfind(b"\n", 0, end) if end >= 0 else -1
         if before >= 0 or (start == 0 and end >= 0):

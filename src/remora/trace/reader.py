@@ -14,6 +14,7 @@ from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import last_line, lines
 from remora.trace.lock import is_locked
 from remora.trace.private import open_path, told
+from remora.trace.source import FileSource, Source
 
 _Part = TypeVar("_Part")
 RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
@@ -37,8 +38,8 @@ class _End(msgspec.Struct):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A read-only descriptor. Raises NotFound, or DiskError (a link, no permission)."""
+def opened(path: Path) -> Iterator[Source]:
+    """A stream's bytes, for reading. Raises NotFound, or DiskError (a link, no permission)."""
     try:
         with told(path):
             file = open_path(path)
@@ -47,7 +48,7 @@ def opened(path: Path) -> Iterator[int]:
             raise NotFound(f"no stream {path}", hint="`remora trace list` names them") from error
         raise
     try:
-        yield file
+        yield FileSource(file)
     finally:
         os.close(file)
 
@@ -55,8 +56,8 @@ def opened(path: Path) -> Iterator[int]:
 def read_lines(path: Path) -> Iterator[bytes]:
     """The raw lines without their newlines; what follows the last newline is left out: a live
     writer is about to finish it, or it is a torn tail that no one ever acknowledged."""
-    with opened(path) as file:
-        for line in lines(file):
+    with opened(path) as source:
+        for line in lines(source):
             if line.ended:
                 yield line.raw
 
@@ -93,8 +94,8 @@ def typed(event: Event) -> Payload | None:
 
 def last_event(path: Path) -> Event | None:
     """The last complete event, without reading what is before it; None in an empty stream."""
-    with opened(path) as file:
-        raw = last_line(file)
+    with opened(path) as source:
+        raw = last_line(source)
     return None if raw is None else _event(raw, None, path)
 
 

@@ -12,6 +12,7 @@ from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
 from remora.trace.lines import Line, carries, lines, stated_hash
 from remora.trace.private import open_file, write_all
+from remora.trace.source import FileSource
 
 _CHUNK = 1 << 20
 
@@ -33,7 +34,7 @@ def is_torn(line: Line) -> bool:
 def survey(file: int, path: Path) -> Contents:
     """Check every hash. Raises StreamDamaged for a bad line that is no torn tail."""
     head, raw, size = Head(), b"", 0
-    stream = lines(file)
+    stream = lines(FileSource(file))
     for line in stream:
         digest = carries(line.raw, head.hash) if line.ended else None
         if digest is None:

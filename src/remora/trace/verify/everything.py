@@ -114,8 +114,8 @@ def _size(path: Path) -> int:
 def _run_id(path: Path) -> str | None:
     """The run that a stream says it is of, None where no event can be read at either end."""
     try:
-        with opened(path) as file:
-            first = next(lines(file), None)
+        with opened(path) as source:
+            first = next(lines(source), None)
         if first is not None and first.ended:
             return decode_event(first.raw).run_id
     except (DiskError, NotFound):

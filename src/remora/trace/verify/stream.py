@@ -1,6 +1,5 @@
 """One pass over one stream with every check."""
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -12,6 +11,7 @@ from remora.trace.lines import Line, lines
 from remora.trace.lock import is_locked
 from remora.trace.reader import opened
 from remora.trace.recover import is_torn
+from remora.trace.source import Source
 from remora.trace.verify.anchors import AgentEnding, RunAnchors, check_anchors
 from remora.trace.verify.chain import ChainCheck
 from remora.trace.verify.projection import ProjectionCheck
@@ -40,8 +40,8 @@ def verify_stream(target: Target) -> StreamReport:
     name = stream_id(target.path)
     found = Problems()
     try:
-        with opened(target.path) as file:
-            reading = _Pass(target, name, file, found)
+        with opened(target.path) as source:
+            reading = _Pass(target, name, source, found)
             reading.run()
             head, anchored = reading.head, reading.anchored()
     except (DiskError, NotFound, OSError) as error:
@@ -59,11 +59,11 @@ def verify_stream(target: Target) -> StreamReport:
 class _Pass:
     """The checks of one stream, each seeing each line once."""
 
-    def __init__(self, target: Target, name: str, file: int, found: Problems) -> None:
+    def __init__(self, target: Target, name: str, source: Source, found: Problems) -> None:
         blobs = target.stores.blobs if target.stores else None
         self._target = target
         self._name = name
-        self._file = file
+        self._source = source
         self._found = found
         self._chain = ChainCheck(found)
         self._schema = SchemaCheck(name, of_run=target.of_run, blobs=blobs, found=found)
@@ -80,7 +80,7 @@ class _Pass:
 
     def run(self) -> None:
         previous: Line | None = None
-        for line in lines(self._file):
+        for line in lines(self._source):
             if previous is not None:
                 self._see(previous)
             previous = line
@@ -106,7 +106,7 @@ class _Pass:
             self._found.add(line.number, "torn_tail", detail)
 
     def _still_written(self, line: Line) -> bool:
-        size = os.fstat(self._file).st_size
+        size = self._source.size()
         return is_locked(self._target.path) or size != line.offset + line.size
 
     def _see(self, line: Line) -> None:
