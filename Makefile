@@ -9,6 +9,8 @@
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+INSPECT := $(VENV)/.inspect
+PEERS := $(VENV)/.peers
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: the tests of one share what is dear to make
 TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
@@ -40,16 +42,22 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# what only tests and benchmarks need, and is large, does not delay the demo
+$(INSPECT) $(PEERS): $(VENV)/.%: requirements/%.txt $(STAMP)
+	@echo "Installing requirements/$*.txt (about 20 s)"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
 weights: setup ## fetch the embedded model's weights into the user's cache, once
 	@$(BIN)/remora model pull --quiet
 
 demo: weights ## run the lint agent on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
-test: check weights ## fast tests and all static checks
+test: check weights $(INSPECT) ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: check weights ## all tests, the slow ones too
+test-all: check weights $(INSPECT) ## all tests, the slow ones too
 	$(TESTS) --hypothesis-profile=thorough
 
 check: setup ## format, lint, types, import contracts
@@ -59,7 +67,7 @@ check: setup ## format, lint, types, import contracts
 	$(BIN)/mypy --strict --explicit-package-bases tests
 	$(BIN)/lint-imports --no-logo
 
-bench: weights ## measure speed and size, as ratios of one run
+bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 # Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
@@ -72,7 +80,9 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	  --upgrade --output-file "requirements/$$out.txt"; }; \
 	pin dev pyproject.toml --extra embedded --extra dev; \
 	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
-	pin core pyproject.toml --constraint requirements/dev.txt
+	pin core pyproject.toml --constraint requirements/dev.txt; \
+	pin inspect pyproject.toml --extra inspect --constraint requirements/dev.txt; \
+	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt
 
 clean: ## remove what make made here (not the user's cache)
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build

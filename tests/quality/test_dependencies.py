@@ -15,8 +15,12 @@ EXTRAS = PROJECT["optional-dependencies"]
 FILES = {
     "core": PROJECT["dependencies"],
     "embedded": PROJECT["dependencies"] + EXTRAS["embedded"],
-    "dev": [r for group in (PROJECT["dependencies"], *EXTRAS.values()) for r in group],
+    "inspect": PROJECT["dependencies"] + EXTRAS["inspect"],
+    "peers": PROJECT["dependencies"] + EXTRAS["peers"],
+    "dev": PROJECT["dependencies"] + EXTRAS["embedded"] + EXTRAS["dev"],
 }
+
+ALL = [r for group in (PROJECT["dependencies"], *EXTRAS.values()) for r in group]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -55,6 +59,13 @@ def test_users_and_developers_get_the_same_versions(name: str) -> None:
     assert {k: everything.get(k) for k in pins(name)} == pins(name)
 
 
+@pytest.mark.parametrize("name", ["inspect", "peers"])
+def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> None:
+    everything = pins("dev")
+    shared = {k: version(pin) for k, pin in pins(name).items() if k in everything}
+    assert shared == {k: version(everything[k]) for k in shared}
+
+
 def test_the_core_stays_small() -> None:
     # each one more is a decision; raise the number together with a line in docs/dependencies.md
     assert len(pins("core")) <= 30
@@ -74,4 +85,4 @@ def test_what_users_install_asks_no_more_than_mit_does() -> None:
 def test_docs_explain_exactly_the_declared_dependencies() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     explained = re.findall(r"(?m)^\| `([\w.-]+)` \|", text)
-    assert sorted(explained) == sorted({Requirement(r).name for r in FILES["dev"]})
+    assert sorted(explained) == sorted({Requirement(r).name for r in ALL})
