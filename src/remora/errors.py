@@ -7,6 +7,7 @@
     ├── Conflict                     exit 1   the user's files moved on
     ├── StreamError                  exit 1   a stream cannot be read or written as asked
     │   ├── StreamLocked             exit 3   another process writes this stream
+    │   ├── WriterReplaced           exit 3   the stream has another writer now
     │   ├── StreamDamaged            exit 1   a line is not what its hash says
     │   └── StreamWriteFailed        exit 3   the disk refused
     ├── ScriptError                  exit 1   a `.pym` script is wrong or failed
@@ -62,6 +63,12 @@ class StreamError(RemoraError):
 
 class StreamLocked(StreamError):
     """Another live process holds the stream's only writer."""
+
+    exit_code = 3
+
+
+class WriterReplaced(StreamError):
+    """The stream was taken from this writer: it has another one, or another file, now."""
 
     exit_code = 3
 

@@ -5,11 +5,22 @@ import re
 import secrets
 import threading
 from contextlib import ExitStack, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.trace.private import enter, open_file, open_folder, sync_data, told, write_all
+from remora.trace.group_commit import GroupCommit
+from remora.trace.private import (
+    enter,
+    forget_cached,
+    open_file,
+    open_folder,
+    sync_data,
+    told,
+    write_all,
+)
+from remora.trace.sync_pool import SyncPool
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20
@@ -27,8 +38,11 @@ class ObjectStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._unsynced: set[str] = set()
+        self._safe: set[str] = set()  # contents, and first two digits: folders of contents
         self._failure: DiskError | None = None
         self._lock = threading.Lock()
+        self._pool = SyncPool()
+        self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
         """Store `data` if it is not there yet; its SHA-256. Raises DiskError.
@@ -39,11 +53,13 @@ class ObjectStore:
         with told(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
-            folder = enter(top, digest[:2], make=True)
+            folder = enter(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
-            if _problem(folder, digest) is not None:
+            missing = _problem(folder, digest, safe=digest in self._safe) is not None
+            if missing:
                 _replace(folder, digest, data)
-                with self._lock:
+            with self._lock:  # what another process put, it may not have synced
+                if missing or digest not in self._safe:
                     self._unsynced.add(digest)
         return digest
 
@@ -80,29 +96,35 @@ class ObjectStore:
 
         Raises DiskError, and from then on always: a second try may succeed and prove nothing.
         """
+        self._commit.run()
+
+    def _sync_waiting(self) -> None:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            try:
-                for prefix in sorted({digest[:2] for digest in self._unsynced}):
-                    self._sync_folder(prefix)
-            except DiskError as error:
-                self._failure = error
-                raise
-            self._unsynced.clear()
+            waiting = set(self._unsynced)
+        prefixes = {digest[:2] for digest in waiting}
+        acts = [partial(self._sync_file, digest) for digest in sorted(waiting)]
+        acts += [partial(_sync_folder, self.folder / prefix) for prefix in sorted(prefixes)]
+        if not prefixes <= self._safe:
+            acts.append(partial(_sync_folder, self.folder))
+        try:
+            self._pool.run(acts)
+        except DiskError as error:
+            self._failure = error
+            raise
+        with self._lock:
+            self._unsynced -= waiting
+            self._safe |= waiting | prefixes
 
-    def _sync_folder(self, prefix: str) -> None:
-        path = self.folder / prefix
+    def _sync_file(self, digest: str) -> None:
+        path = self.folder / digest[:2]
         with told(path), ExitStack() as stack:
             folder = open_folder(path)
             stack.callback(os.close, folder)
-            for digest in sorted(d for d in self._unsynced if d.startswith(prefix)):
-                file = open_file(digest, os.O_RDONLY, folder=folder)
-                try:
-                    sync_data(file)
-                finally:
-                    os.close(file)
-            os.fsync(folder)
+            file = open_file(digest, os.O_RDONLY, folder=folder)
+            stack.callback(os.close, file)
+            sync_data(file)
 
 
 class _Opened:
@@ -127,13 +149,22 @@ class _Opened:
         self._stack.close()
 
 
-def _problem(folder: int, digest: str) -> str | None:
+def _sync_folder(path: Path) -> None:
+    with told(path), ExitStack() as stack:
+        folder = open_folder(path)
+        stack.callback(os.close, folder)
+        os.fsync(folder)
+
+
+def _problem(folder: int, digest: str, *, safe: bool) -> str | None:
     """As `ObjectStore.problem`: a file cut by a power failure is written anew."""
     try:
         file = open_file(digest, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
         return "is missing"
     try:
+        if not safe:
+            forget_cached(file)
         return None if _hash(file) == digest else "is not what its name says"
     finally:
         os.close(file)

@@ -33,14 +33,18 @@ def open_folder(path: Path) -> int:
     return os.open(path, _FOLDER)
 
 
-def enter(parent: int, name: str, *, make: bool = False) -> int:
-    """A descriptor of the folder `name` in `parent`; with `make` it is made, or made private."""
+def enter(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
+    """A descriptor of the folder `name` in `parent`; with `make` it is made, or made private.
+
+    Without `sync` a power cut may take a new folder away until `parent` is synced.
+    """
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
     with suppress(FileExistsError):
         os.mkdir(name, FOLDER_MODE, dir_fd=parent)
         os.chmod(name, FOLDER_MODE, dir_fd=parent)  # whatever the umask took away
-        os.fsync(parent)
+        if sync:
+            os.fsync(parent)
     folder = os.open(name, _FOLDER, dir_fd=parent)
     _make_private(folder, FOLDER_MODE)
     return folder
@@ -70,6 +74,16 @@ def write_all(file: int, data: bytes) -> None:
 def sync_data(file: int) -> None:
     """Make a file's content safe against a power cut, without its times where the system can."""
     getattr(os, "fdatasync", os.fsync)(file)
+
+
+def forget_cached(file: int) -> None:
+    """Have what is safe read from the disk again, where the system can.
+
+    After a failed sync memory still holds, as if it were on the disk, what never got there.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _checked(file: int, *, private: bool) -> int:
