@@ -181,12 +181,16 @@ class AgentEnd(Payload, frozen=True, kw_only=True):
 
 
 class RunStart(Payload, frozen=True, kw_only=True):
-    """What a run set out to do, from which files, under which configuration."""
+    """What a run set out to do, from which files, under which configuration.
+
+    `signing` names the key (`{"algorithm", "key"}`) where the run's anchors are signed.
+    """
 
     type: ClassVar[str] = "run_start"
     plan: dict[str, Any] = {}
     config: dict[str, Any] = {}
     base: dict[str, Any] = {}
+    signing: dict[str, str] | None = None
     install: str = ""
 
 
@@ -201,7 +205,7 @@ class JobStart(Payload, frozen=True, kw_only=True):
 
 
 class JobEnd(Payload, frozen=True, kw_only=True):
-    """An attempt ended; `head` anchors the agent's stream in the run's."""
+    """An attempt ended; `head` anchors the agent's stream in the run's, `signature` signs it."""
 
     type: ClassVar[str] = "job_end"
     agent_id: str
@@ -210,10 +214,11 @@ class JobEnd(Payload, frozen=True, kw_only=True):
     attempt: int = 1
     status: str = ""
     head: Head = Head()
+    signature: str | None = None
 
 
 class Review(Payload, frozen=True, kw_only=True):
-    """A person's verdict on a change set; a later one overrides."""
+    """A person's verdict on a change set; a later one overrides. `signature` signs `head`."""
 
     type: ClassVar[str] = "review"
     verdict: str
@@ -223,13 +228,16 @@ class Review(Payload, frozen=True, kw_only=True):
     feedback: str | None = None
     surface: str = "cli"
     detail: list[dict[str, Any]] = []
+    signature: str | None = None
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):
-    """The run is over; `totals` counts its jobs by status."""
+    """The run is over; `totals` counts its jobs by status. `signature` signs the run's own head
+    before this event."""
 
     type: ClassVar[str] = "run_end"
     totals: dict[str, Any] = {}
+    signature: str | None = None
 
 
 PAYLOADS: dict[str, type[Payload]] = {
