@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, StreamDamaged, StreamError
 from remora.memory.budget import trim
 from remora.memory.events import (
     AgentError,
@@ -21,6 +21,8 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.trace.reader import part
 
+FOLDS, TRIMS = frozenset({"fold/1"}), frozenset({"trim/1"})
+"""The rules of folding and trimming that this version knows."""
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _HINT = "`remora trace verify` tells what happened"
 
@@ -32,30 +34,67 @@ class FileAt(NamedTuple):
     mode: int
 
 
+class Moment(NamedTuple):
+    """A turn's decision: the packet before it, how often that was trimmed, and the hash that the
+    decision names of the trimmed one (None where the turn came to no decision)."""
+
+    packet: DecisionPacket
+    trim: int
+    sha256: str | None
+
+    def shown(self) -> DecisionPacket:
+        """The packet as the decider saw it."""
+        return trim(self.packet, self.trim)
+
+
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
     """The packet of turn `turn`'s decision: as shown, or with `shown=False` before it was trimmed.
 
     Of a turn that never came to a decision it is the packet when the turn ended; of turn 0
     what the first turn starts from. Where a resumed turn decided twice, the later counts.
-    Raises NotFound for a turn that the stream does not have, StreamDamaged for no agent's stream.
+    Raises NotFound for a turn that the stream does not have, StreamDamaged for no agent's stream,
+    StreamError for one that was folded or trimmed by rules that this version does not know.
     """
-    packet: DecisionPacket | None = None
-    decided: DecisionPacket | None = None
+    moment = moment_at(events, turn)
+    return moment.shown() if shown else moment.packet
+
+
+def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None = None) -> Moment:
+    """The decision of turn `turn`. With `packet`, that is what it is before the first of `events`,
+    which is then the first of its turn. Raises as `packet_at` does."""
+    decided: Moment | None = None
     seen = 0
     for event in events:
         if packet is not None and event.turn > turn >= 0:
             break
         seen = max(seen, event.turn)
         if packet is None:
-            packet = _first_packet(event)
+            packet = first_packet(event)
         elif event.turn == turn and (named := _decision(event)) is not None:
-            decided = trim(packet, named) if shown else packet
+            decided = Moment(packet, *named)
         packet = packet and apply(packet, event.packet_delta)
     if packet is None:
         raise StreamDamaged("no agent_start in the stream", hint="only agents have packets")
     if turn < 0 or seen < turn:
         raise NotFound(f"no turn {turn} in the stream", hint=f"its turns are 1 to {seen}")
-    return decided or packet
+    return decided or Moment(packet, 0, None)
+
+
+def first_packet(event: Event) -> DecisionPacket | None:
+    """What an `agent_start` begins with, before its own delta; None for any other event.
+
+    Raises StreamDamaged, or StreamError for rules of folding that are not known here.
+    """
+    if event.type != AgentStart.type:
+        return None
+    start = part(event, _Started)
+    for rule, known in ((start.fold, FOLDS), (start.trim, TRIMS)):
+        if rule not in known:
+            raise StreamError(
+                f"{event.agent_id}: its packets follow {rule!r}, which is not known here",
+                hint="a newer version of Remora wrote this stream; read it with that",
+            )
+    return start.packet
 
 
 def files_at(
@@ -63,13 +102,18 @@ def files_at(
 ) -> dict[str, FileAt]:
     """The files that differ from the base commit after turn `turn`, by root-relative path.
 
-    They are the run's base (files that differ from the commit, or all selected ones without
-    git) with the agent's changes up to that turn, inclusive, on top.
+    From below to the top: the run's base (files that differ from the commit, or all selected ones
+    without git), what of it had moved on when the agent began (`rebased`), what the agent began
+    with (`changes` of a fork), the agent's own changes up to that turn, inclusive.
     Raises StreamDamaged if the run's stream has no usable `run_start`.
     """
     files = _base(run_events)
     for event in agent_events:
-        if event.turn <= turn and event.type == ToolResulted.type:
+        if event.turn > turn:
+            break
+        if event.type == AgentStart.type:
+            files |= _files(part(event, _Rebased).rebased or {}, AgentStart.type)
+        if event.type in (AgentStart.type, ToolResulted.type):
             changes = part(event, _Changes).changes
             files.update({change.path: FileAt(change.after, change.mode) for change in changes})
     return files
@@ -78,6 +122,8 @@ def files_at(
 # Only the parts that are needed are decoded: another field may stand as a blob's reference.
 class _Started(msgspec.Struct):
     packet: DecisionPacket
+    fold: str = "fold/1"
+    trim: str = "trim/1"
 
 
 class _Shown(msgspec.Struct):
@@ -89,6 +135,10 @@ class _Changes(msgspec.Struct):
     changes: tuple[Change, ...] = ()
 
 
+class _Rebased(msgspec.Struct):
+    rebased: dict[str, Any] | None = None
+
+
 class _Base(msgspec.Struct, frozen=True):
     files: dict[str, Any] = {}
 
@@ -97,30 +147,29 @@ class _RunStarted(msgspec.Struct):
     base: _Base = _Base()
 
 
-def _first_packet(event: Event) -> DecisionPacket | None:
-    return part(event, _Started).packet if event.type == AgentStart.type else None
-
-
-def _decision(event: Event) -> int | None:
-    """How often the packet that this event was decided on was trimmed, if it names one."""
+def _decision(event: Event) -> tuple[int, str] | None:
+    """How often the packet that this event was decided on was trimmed, and its hash."""
     if event.type not in _DECISIONS:
         return None
     named = part(event, _Shown)
-    return (named.trim or 0) if named.packet_sha256 else None
+    return (named.trim or 0, named.packet_sha256) if named.packet_sha256 else None
 
 
 def _base(run_events: Iterable[Event]) -> dict[str, FileAt]:
     for event in run_events:
         if event.type == RunStart.type:
-            files = part(event, _RunStarted).base.files
-            return {path: _file(path, told) for path, told in files.items()}
+            return _files(part(event, _RunStarted).base.files, RunStart.type)
     raise StreamDamaged("no run_start in the run's stream", hint=_HINT)
 
 
-def _file(path: str, told: object) -> FileAt:
+def _files(files: dict[str, Any], where: str) -> dict[str, FileAt]:
+    return {path: _file(path, told, where) for path, told in files.items()}
+
+
+def _file(path: str, told: object, where: str) -> FileAt:
     match told:
         case None:
             return FileAt(None, 0)
         case {"sha256": str(digest), "mode": int(mode)}:
             return FileAt(digest, mode)
-    raise StreamDamaged(f"run_start tells no content of {path}", hint=_HINT)
+    raise StreamDamaged(f"{where} tells no content of {path}", hint=_HINT)
