@@ -13,6 +13,9 @@ from remora.trace.private import enter, open_file, open_folder, told, write_all
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
 SUFFIX = ".jsonl"
+SEALED = f"{SUFFIX}.zst"
+"""What the names of streams end with, as they are written and as `remora.trace.sealed` keeps
+them. Where both files are there, the first one is the stream."""
 
 
 class TraceFolder:
@@ -59,31 +62,46 @@ class TraceFolder:
         return self.runs / _file_name(run_id)
 
     def existing_agent(self, agent_id: str) -> Path:
-        """The path of a stream that is there. Raises NotFound, naming the nearest."""
+        """The path of a stream that is there, sealed or not. Raises NotFound, naming the nearest."""
         return self._existing(self.traces, "agent", agent_id)
 
     def existing_run(self, run_id: str) -> Path:
-        """The path of a run's stream that is there. Raises NotFound, naming the nearest."""
+        """The path of a run's stream that is there, as `existing_agent` gives an agent's."""
         return self._existing(self.runs, "run", run_id)
 
     def agent_streams(self) -> Iterator[Path]:
-        """Paths of all files that are named as streams of agents, by name."""
+        """Paths of all files that are named as streams of agents, by id, one for each."""
         return _streams(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
-        """Paths of all files that are named as streams of runs, by name."""
+        """Paths of all files that are named as streams of runs, by id, one for each."""
         return _streams(self.runs)
 
     def _existing(self, folder: Path, kind: str, name: str) -> Path:
-        path = folder / f"{name}{SUFFIX}"
-        if is_id(name) and os.path.lexists(path):
-            return path
+        for suffix in (SUFFIX, SEALED) if is_id(name) else ():
+            if os.path.lexists(path := folder / f"{name}{suffix}"):
+                return path
         raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, name))
 
 
 def stream_id(path: Path) -> str:
-    """The id that the file name of a stream spells."""
-    return path.name.removesuffix(SUFFIX)
+    """The id that the file name of a stream spells, sealed or not."""
+    return path.name.removesuffix(SEALED if is_sealed(path) else SUFFIX)
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether the file name is that of a sealed stream."""
+    return path.name.endswith(SEALED)
+
+
+def plain_path(path: Path) -> Path:
+    """Where a stream is written, whichever of its two paths is given."""
+    return path.with_name(stream_id(path) + SUFFIX)
+
+
+def sealed_path(path: Path) -> Path:
+    """Where a stream lies sealed, whichever of its two paths is given."""
+    return path.with_name(stream_id(path) + SEALED)
 
 
 def _file_name(name: str) -> str:
@@ -93,10 +111,14 @@ def _file_name(name: str) -> str:
 
 
 def _streams(folder: Path) -> Iterator[Path]:
-    names: list[str] = []
+    found: dict[str, Path] = {}
     with told(folder), suppress(FileNotFoundError):
-        names = [path.name for path in folder.iterdir()]
-    yield from (folder / name for name in sorted(names) if name.endswith(SUFFIX))
+        for path in folder.iterdir():
+            if path.name.endswith((SUFFIX, SEALED)) and not (
+                is_sealed(path) and stream_id(path) in found
+            ):
+                found[stream_id(path)] = path
+    yield from (found[name] for name in sorted(found))
 
 
 def _nearest(folder: Path, name: str) -> str:

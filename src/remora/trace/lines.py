@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
+from io import BytesIO
 
 import msgspec
 
@@ -58,34 +59,50 @@ def carries(raw: bytes, previous: str) -> str | None:
 
 def lines(source: Source) -> Iterator[Line]:
     """The lines of a stream from its beginning, split at `\\n` only, in bounded memory."""
-    number, offset, kept, size = 1, 0, bytearray(), 0
+    number, offset, kept, size = 1, 0, BytesIO(), 0
     position = 0
     while chunk := source.pread(_CHUNK, position):
         position += len(chunk)
         *complete, rest = chunk.split(b"\n")
         for piece in complete:
-            raw = bytes(kept + piece) if kept else piece
             size += len(piece)
-            yield Line(number, offset, raw[:MAX_LINE], size, True)
+            yield Line(number, offset, _joined(kept, piece), size, True)
             number, offset, size = number + 1, offset + size + 1, 0
-            kept = bytearray()
+            if kept.tell():
+                kept = BytesIO()
         size += len(rest)
-        kept += rest[: max(0, MAX_LINE + 1 - len(kept))]
+        kept.write(rest[: MAX_LINE - kept.tell()])
     if size:
-        yield Line(number, offset, bytes(kept[:MAX_LINE]), size, False)
+        yield Line(number, offset, kept.getvalue(), size, False)
 
 
 def last_line(source: Source) -> bytes | None:
     """The last complete line, read from the end; None where there is none within MAX_LINE."""
-    size = source.size()
-    block = _TAIL_BLOCK
-    while True:
-        start = max(0, size - block)
-        tail = source.pread(size - start, start)
-        end = tail.rfind(b"\n")
-        before = tail.rfind(b"\n", 0, end) if end >= 0 else -1
-        if before >= 0 or (start == 0 and end >= 0):
-            return tail[before + 1 : end]
-        if start == 0 or block > 2 * MAX_LINE:
-            return None
-        block *= 4
+    end = _newline_before(source, source.size())
+    if end < 0:
+        return None
+    before = _newline_before(source, end)
+    # of a line that is too long, and of one whose beginning is too far away, nothing is read
+    return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
+
+
+def _joined(kept: BytesIO, piece: bytes) -> bytes:
+    """A line from its beginning and its end. A buffer gives itself away uncopied: a line may be
+    64 MiB, and two of them at once are enough."""
+    if not kept.tell():
+        return piece[:MAX_LINE]
+    kept.write(piece[: MAX_LINE - kept.tell()])
+    return kept.getvalue()
+
+
+def _newline_before(source: Source, end: int) -> int:
+    """Where the last newline before `end` is; -1 where there is none, or none within MAX_LINE
+    (and a block)."""
+    start, least = end, max(0, end - MAX_LINE - 1)
+    while start > least:
+        block = min(_TAIL_BLOCK, start)
+        start -= block
+        found = source.pread(block, start).rfind(b"\n")
+        if found >= 0:
+            return start + found
+    return -1

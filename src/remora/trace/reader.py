@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +10,14 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, Event, Payload, RunEnd, decode_event, payload
-from remora.trace.folder import TraceFolder, stream_id
+from remora.trace.folder import (
+    TraceFolder,
+    is_sealed,
+    plain_path,
+    sealed_path,
+    stream_id,
+)
+from remora.trace.frames import FramesSource
 from remora.trace.lines import last_line, lines
 from remora.trace.lock import is_locked
 from remora.trace.private import open_path, told
@@ -39,18 +46,36 @@ class _End(msgspec.Struct):
 
 @contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """A stream's bytes, for reading. Raises NotFound, or DiskError (a link, no permission)."""
-    try:
-        with told(path):
-            file = open_path(path)
-    except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise NotFound(f"no stream {path}", hint="`remora trace list` names them") from error
-        raise
-    try:
-        yield FileSource(file)
-    finally:
-        os.close(file)
+    """A stream's bytes, for reading: whether it is sealed or not, whichever path is given.
+
+    Raises NotFound, DiskError (a link, no permission), or StreamDamaged for a sealed stream whose
+    file is not what sealing made; reading that raises it too.
+    """
+    with ExitStack() as stack:
+        for place in _places(path):
+            try:
+                with told(place):
+                    file = open_path(place)
+            except DiskError as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    continue
+                raise
+            stack.callback(os.close, file)
+            if is_sealed(place):
+                yield FramesSource(FileSource(file), place.name)
+                return
+            if os.fstat(file).st_size or not os.path.lexists(sealed_path(place)):
+                yield FileSource(file)
+                return
+        raise NotFound(f"no stream {path}", hint="`remora trace list` names them")
+
+
+def _places(path: Path) -> tuple[Path, ...]:
+    """Where to look: a stream that is thawed or sealed meanwhile is in one place before it is no
+    longer in the other. An empty file beside a sealed stream is nobody's: its writer was killed
+    before it thawed the stream."""
+    plain, sealed = plain_path(path), sealed_path(path)
+    return plain, sealed, plain
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -108,7 +133,7 @@ def stream_status(path: Path) -> str:
     last = last_event(path)
     if last is not None and last.agent_id:
         return _agent_status(last, path)
-    if is_locked(path):
+    if is_locked(plain_path(path)):
         return RUNNING
     ended = any(event.type == RunEnd.type for event in read_events(path))
     return ENDED if ended else INTERRUPTED
@@ -127,7 +152,7 @@ def _info(path: Path) -> StreamInfo:
     try:
         size = path.lstat().st_size
         last = last_event(path)
-        status = RUNNING if is_locked(path) else INTERRUPTED
+        status = RUNNING if is_locked(plain_path(path)) else INTERRUPTED
         if last is not None:
             status = _agent_status(last, path)
     except (DiskError, NotFound, StreamDamaged, OSError):
@@ -146,7 +171,7 @@ def _info(path: Path) -> StreamInfo:
 
 def _agent_status(last: Event, path: Path) -> str:
     if last.type != AgentEnd.type:
-        return RUNNING if is_locked(path) else INTERRUPTED
+        return RUNNING if is_locked(plain_path(path)) else INTERRUPTED
     try:
         return msgspec.json.decode(last.data, type=_End).status
     except (ValueError, RecursionError) as error:
