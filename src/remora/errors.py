@@ -8,6 +8,7 @@
     ├── StreamError                  exit 1   a stream cannot be read or written as asked
     │   ├── StreamLocked             exit 3   another process writes this stream
     │   ├── WriterReplaced           exit 3   the stream has another writer now
+    │   ├── SeqConflict              exit 1   a line was to go elsewhere than to the end
     │   ├── StreamDamaged            exit 1   a line is not what its hash says
     │   └── StreamWriteFailed        exit 3   the disk refused
     ├── ScriptError                  exit 1   a `.pym` script is wrong or failed
@@ -71,6 +72,10 @@ class WriterReplaced(StreamError):
     """The stream was taken from this writer: it has another one, or another file, now."""
 
     exit_code = 3
+
+
+class SeqConflict(StreamError):
+    """A line was to be appended elsewhere than at the end of its stream."""
 
 
 class StreamDamaged(StreamError):

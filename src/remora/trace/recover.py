@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -15,60 +16,100 @@ from remora.trace.private import open_file, write_all
 from remora.trace.source import FileSource
 
 _CHUNK = 1 << 20
+_NOTE = b'"type":"recovered"'
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as found: its sound lines, and how many bytes of a torn tail follow them."""
+    """A stream as found: its sound lines, how many bytes of a torn tail follow them, and the names
+    of the files that `recovered` events tell of."""
 
     head: Head
     last: Event | None
     size: int
     torn: int
+    told: frozenset[str]
 
 
 def is_torn(line: Line) -> bool:
-    """Whether the last line of a stream is what a cut write leaves: unfinished or with holes."""
+    """Whether a line at the end of a stream is what a cut write leaves: unfinished or with holes."""
     return not line.ended or b"\0" in line.raw or stated_hash(line.raw) is None
 
 
 def survey(file: int, path: Path) -> Contents:
-    """Check every hash. Raises StreamDamaged for a bad line that is no torn tail."""
-    head, raw, size = Head(), b"", 0
-    stream = lines(FileSource(file))
-    for line in stream:
-        digest = carries(line.raw, head.hash) if line.ended else None
+    """Check every hash. Raises StreamDamaged for a bad line that is no torn tail.
+
+    What follows the last sound line is one if no line in it ends as a whole line does: it was
+    never acknowledged. A bad line before whole ones is damage.
+    """
+    head, raw, size, torn = Head(), b"", 0, 0
+    told: set[str] = set()
+    for line in lines(FileSource(file)):
+        digest = carries(line.raw, head.hash) if line.ended and not torn else None
         if digest is None:
-            torn = _torn_bytes(line, stream, path)
-            return Contents(head=head, last=_decoded(raw, head, path), size=size, torn=torn)
+            _check_torn(line, head, path)
+            torn += line.size + line.ended
+            continue
         head, raw = Head(count=line.number, hash=digest), line.raw
         size = line.offset + line.size + 1
-    return Contents(head=head, last=_decoded(raw, head, path), size=size, torn=0)
+        if _NOTE in raw:
+            told |= _told(raw)
+    last = _decoded(raw, head, path)
+    return Contents(head=head, last=last, size=size, torn=torn, told=frozenset(told))
 
 
-def quarantine(file: int, contents: Contents, *, name: str, folder: int) -> Recovered:
-    """Copy the torn tail beside the stream, then cut it off. Raises OSError."""
-    beside, target = _free_name(name, folder)
-    digest = sha256()
+def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple[Recovered, ...]:
+    """Copy a torn tail beside the stream, then cut it off. Raises OSError.
+
+    What no event tells of yet: this tail, and before it those of recoveries that were killed.
+    """
+    notes: list[Recovered] = []
+    names = (f"{name}.quarantine-{number}" for number in count(1))
+    new = (beside for beside in names if beside not in contents.told)
+    beside = next(new)
+    while (found := _untold(beside, folder, file, contents)) is not None:
+        notes.append(found)
+        beside = next(new)
+    if contents.torn:
+        notes.append(_quarantine(file, contents, beside, folder))
+    return tuple(notes)
+
+
+def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovered | None:
+    """What a killed recovery set aside; None for nothing, and for a part of the present tail."""
     try:
-        for chunk in _tail(file, contents.size):
-            digest.update(chunk)
+        kept = open_file(beside, os.O_RDONLY, folder=folder)
+    except FileNotFoundError:
+        return None
+    try:
+        size = os.fstat(kept).st_size
+        digest = _hash(_bytes(kept, 0))
+        if size <= contents.torn and digest == _hash(_bytes(file, contents.size, size)):
+            return None
+        return Recovered(quarantine=beside, bytes=size, sha256=digest)
+    finally:
+        os.close(kept)
+
+
+def _quarantine(file: int, contents: Contents, beside: str, folder: int) -> Recovered:
+    target = open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
+    try:
+        for chunk in _bytes(file, contents.size):
             write_all(target, chunk)
         os.fsync(target)
         os.fsync(folder)
     finally:
         os.close(target)
+    digest = _hash(_bytes(file, contents.size))
     os.ftruncate(file, contents.size)
-    return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest.hexdigest())
+    return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest)
 
 
-def _torn_bytes(line: Line, rest: Iterator[Line], path: Path) -> int:
-    following = next(rest, None)
-    if following is not None or not is_torn(line):
+def _check_torn(line: Line, head: Head, path: Path) -> None:
+    if not is_torn(line):
         raise StreamDamaged(
-            f"{path.name}: line {line.number} is not what its hash says",
+            f"{path.name}: line {head.count + 1} is not what its hash says",
             hint="`remora trace verify` tells more; a damaged stream is never continued",
         )
-    return line.size + line.ended
 
 
 def _decoded(raw: bytes, head: Head, path: Path) -> Event | None:
@@ -81,16 +122,25 @@ def _decoded(raw: bytes, head: Head, path: Path) -> Event | None:
     raise StreamDamaged(f"{path.name}: line {head.count} is no event", hint="remora trace verify")
 
 
-def _free_name(name: str, folder: int) -> tuple[str, int]:
-    number = 1
-    while True:
-        beside = f"{name}.quarantine-{number}"
-        with suppress(FileExistsError):
-            return beside, open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-        number += 1
+def _told(raw: bytes) -> set[str]:
+    try:
+        event = decode_event(raw)
+        if event.type == Recovered.type:
+            return {msgspec.json.decode(event.data, type=Recovered).quarantine}
+    except (ValueError, RecursionError):
+        pass  # some other line that holds these words; `last` alone has to be an event here
+    return set()
 
 
-def _tail(file: int, start: int) -> Iterator[bytes]:
-    while chunk := os.pread(file, _CHUNK, start):
+def _bytes(file: int, start: int, most: int | None = None) -> Iterator[bytes]:
+    end = os.fstat(file).st_size if most is None else start + most
+    while start < end and (chunk := os.pread(file, min(_CHUNK, end - start), start)):
         start += len(chunk)
         yield chunk
+
+
+def _hash(chunks: Iterator[bytes]) -> str:
+    digest = sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest()
