@@ -71,11 +71,12 @@ def opened(path: Path) -> Iterator[Source]:
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """Where to look: a stream that is thawed or sealed meanwhile is in one place before it is no
-    longer in the other. An empty file beside a sealed stream is nobody's: its writer was killed
-    before it thawed the stream."""
-    plain, sealed = plain_path(path), sealed_path(path)
-    return plain, sealed, plain
+    """Where to look, and look again: a stream that is thawed or sealed meanwhile is in one place
+    before it is no longer in the other.
+
+    An empty file beside a sealed stream is nobody's: its writer was killed before it thawed.
+    """
+    return (plain_path(path), sealed_path(path)) * 2
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
