@@ -36,7 +36,13 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentStart(Payload, frozen=True, kw_only=True):
-    """All that a replay needs: the first packet, who acts with which tools, which rules held."""
+    """All that a replay needs: the first packet, who acts with which tools, which rules held.
+
+    The files are those of the run's base, but for `rebased` (`{path: {sha256, mode}}`, null for
+    absent: what moved on since the run began) and, on top, `changes` (what a fork's parent had
+    changed). `first_turn` is the turn it begins with, 0 with the context scripts; `decides` says
+    that the packet holds that turn's facts and candidates already.
+    """
 
     type: ClassVar[str] = "agent_start"
     packet: DecisionPacket
@@ -51,6 +57,10 @@ class AgentStart(Payload, frozen=True, kw_only=True):
     redaction: str | None = None
     attempt: int = 1
     parent: dict[str, Any] | None = None
+    rebased: dict[str, Any] = {}
+    changes: tuple[Change, ...] = ()
+    first_turn: int = 0
+    decides: bool = False
 
 
 class TurnStart(Payload, frozen=True, kw_only=True):
@@ -144,11 +154,15 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
 
 class AgentError(Payload, frozen=True, kw_only=True):
-    """Something went wrong in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…"""
+    """Something went wrong in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…
+
+    `hint` says what to do about it, where a part broke.
+    """
 
     type: ClassVar[str] = "agent_error"
     kind: str
     message: str = ""
+    hint: str = ""
     packet_sha256: str | None = None
     trim: int | None = None
 
