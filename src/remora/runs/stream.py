@@ -7,22 +7,32 @@ from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.trust import remember_head
 from remora.trace import Clock, Identity, StreamWriter, utc_now
+from remora.trace.group_commit import GroupCommit
 
 
 class RunStream:
-    """Appends to a run's stream, each event synced, and remembers the head as ours."""
+    """Appends to a run's stream, each event synced, and remembers the head as ours.
+
+    Jobs in several threads may append at once: in one order, and who waits for the disk at the
+    same time shares one sync and one remembered head.
+    """
 
     def __init__(self, project: Project, run_id: str, writer: StreamWriter) -> None:
         self._project = project
         self.run_id = run_id
         self._writer = writer
+        self._commit = GroupCommit(self._keep)
 
     def append(self, payload: Payload) -> Event:
-        """Append, sync, remember."""
+        """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head."""
         event = self._writer.append(payload, turn=0)
-        self._writer.sync()
-        remember_head(self._project.state, self.run_id, self._writer.head)
+        self._commit.run()
         return event
+
+    def _keep(self) -> None:
+        head = self._writer.head
+        self._writer.sync()
+        remember_head(self._project.state, self.run_id, head)
 
     @property
     def head(self) -> Head:

@@ -24,7 +24,10 @@ class EventEmitter(Protocol):
         """Record one event. Only what this returns may be applied or acted upon."""
 
     def end_turn(self) -> None:
-        """A turn is over: make it as safe as the emitter promises."""
+        """A turn is over: make it as safe as the emitter promises.
+
+        This waits for the disk. It may be called in a thread, so that an event loop need not.
+        """
 
     def close(self) -> None:
         """No more events come; closing twice is fine."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.errors import SeqConflict, StreamDamaged, UsageError, WriterReplaced
 from remora.ids import is_id
 from remora.memory.events import Head, decode_event
-from remora.trace.folder import SUFFIX
+from remora.trace.folder import SEALED, SUFFIX, stream_id
 from remora.trace.line_file import LineFile
 from remora.trace.lines import last_line
 from remora.trace.reader import opened, read_lines
@@ -78,8 +78,9 @@ class JsonlTraceStore:
     def streams(self) -> Iterator[str]:
         """As TraceStore says."""
         for name in _FOLDERS:
-            for path in sorted((self._folder / name).glob(f"*{SUFFIX}")):
-                yield f"{name}/{path.name.removesuffix(SUFFIX)}"
+            paths = (self._folder / name).glob(f"*{SUFFIX}*")
+            found = {stream_id(path) for path in paths if path.name.endswith((SUFFIX, SEALED))}
+            yield from (f"{name}/{stream}" for stream in sorted(found))
 
     def _held(self, stream: str, epoch: int) -> LineFile:
         held = self._claimed.get(stream)

@@ -11,6 +11,7 @@ from remora.memory.events import Recovered
 from remora.trace import lock
 from remora.trace.private import forget_cached, open_file, open_folder, sync_data, told
 from remora.trace.recover import Contents, set_aside, survey
+from remora.trace.sealed import is_in_place, thaw
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
@@ -36,17 +37,14 @@ class LineFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open or create the file, lock it, and check every hash; the folder must be there.
+        """Open or create the file, thawed if it was sealed, lock it, and check every hash; the
+        folder must be there.
 
         Raises StreamLocked, StreamDamaged (a bad line that is no torn tail) or DiskError.
         """
         with ExitStack() as on_failure:
-            with told(path), ExitStack() as stack:
-                folder = open_folder(path.parent)
-                stack.callback(os.close, folder)
-                file = open_file(path.name, _OPEN, folder=folder)
+            file = _locked(path)
             on_failure.callback(os.close, file)
-            lock.take(file, path)
             with told(path):
                 forget_cached(file)
                 opened = cls(path, file, survey(file, path))
@@ -133,3 +131,18 @@ class LineFile:
     def _refuse(self, why: str, kind: type[StreamError] = StreamWriteFailed) -> StreamError:
         self._refusal = why
         return kind(f"{self._path}: {why}", hint="`remora trace verify` tells what is on disk")
+
+
+def _locked(path: Path) -> int:
+    while True:
+        thaw(path)
+        with told(path), ExitStack() as stack:
+            folder = open_folder(path.parent)
+            stack.callback(os.close, folder)
+            file = open_file(path.name, _OPEN, folder=folder)
+        with ExitStack() as on_failure:
+            on_failure.callback(os.close, file)
+            lock.take(file, path)
+            if is_in_place(file, path):  # else it was sealed or thawed meanwhile
+                on_failure.pop_all()
+                return file

@@ -57,5 +57,5 @@ def owner(file: int) -> int | None:
     for line in table.splitlines():
         words = line.split()
         if len(words) >= 6 and words[1] == "FLOCK" and words[5] == place:
-            return int(words[4])
+            return int(words[4]) if int(words[4]) > 0 else None  # 0: in another container
     return None
