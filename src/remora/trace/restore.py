@@ -70,6 +70,7 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
         seen = max(seen, event.turn)
         if packet is None:
             packet = first_packet(event)
+            seen = max(seen, _begun(packet, turn))
         elif event.turn == turn and (named := _decision(event)) is not None:
             decided = Moment(packet, *named)
         packet = packet and apply(packet, event.packet_delta)
@@ -78,6 +79,16 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
     if turn < 0 or seen < turn:
         raise NotFound(f"no turn {turn} in the stream", hint=f"its turns are 1 to {seen}")
     return decided or Moment(packet, 0, None)
+
+
+def _begun(packet: DecisionPacket | None, turn: int) -> int:
+    """The turn that a stream begins in: a fork's is its packet's. Raises NotFound for an earlier
+    `turn`, but for 0, which is what the stream starts from."""
+    begun = packet.turn if packet is not None else 0
+    if 0 < turn < begun:
+        hint = f"it is a fork and begins with turn {begun}; its parent has the earlier ones"
+        raise NotFound(f"no turn {turn} in the stream", hint=hint)
+    return begun
 
 
 def first_packet(event: Event) -> DecisionPacket | None:
