@@ -161,6 +161,13 @@ def test_plain_forms(value: Any, expected: Any) -> None:
         (Level.LOW, 1),
         ({1}, {"$repr": "{1}"}),
         (Hostile(), {"$repr": "<Hostile>"}),
+        ({"$int": "1"}, {"$$int": "1"}),
+        ({"$$at": [b""]}, {"$$$at": [{"$bytes": ""}]}),
+        ({"$int": "1", "x": 1}, {"$int": "1", "x": 1}),
+        ({"$blob": "is of another module"}, {"$blob": "is of another module"}),
+        ({2: "a", "2": "b"}, {"$dict": [[2, "a"], ["2", "b"]]}),
+        ({"\udc80": 1}, {"$dict": [[{"$text": "7bKA"}, 1]]}),
+        ({Word("w"): 1, "é": 2}, {"w": 1, "é": 2}),
     ],
 )
 def test_storable_forms(value: Any, expected: Any) -> None:
@@ -179,18 +186,37 @@ def test_a_number_too_long_for_python_to_write_is_spelled_in_hexadecimal() -> No
 
 
 @pytest.mark.parametrize("convert", [plain, storable])
-def test_64_levels_stay_and_a_65th_is_marked(convert: Any) -> None:
+def test_64_levels_stay(convert: Any) -> None:
     assert convert(nested("x", MAX_DEPTH)) == nested("x", MAX_DEPTH)
-    assert convert(nested("x", MAX_DEPTH + 1)) == nested(TOO_DEEP, MAX_DEPTH)
-    assert convert(nested([], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
 
 
-@pytest.mark.parametrize("convert", [plain, storable])
-def test_a_container_inside_itself_is_marked(convert: Any) -> None:
+@pytest.mark.parametrize("deepest", ["x", {}, nested([1], 100)])
+def test_a_packet_drops_what_is_deeper_and_says_so(deepest: Any) -> None:
+    assert plain(nested([deepest], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
+
+
+def test_a_stream_holds_what_is_deeper_as_a_list_of_its_containers() -> None:
+    deep = [{"a": [1, {}], "b": 2**64}, 3]
+    nodes = [[{"$at": 1}, 3], {"a": {"$at": 2}, "b": {"$int": str(2**64)}}, [1, {"$at": 3}], {}]
+    assert storable(nested(deep, MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
+
+
+def family() -> dict[str, Any]:
     parent: dict[str, Any] = {"name": "p"}
     parent["children"] = [{"parent": parent}, {"parent": parent}]
-    children = [{"parent": CYCLE}, {"parent": CYCLE}]
-    assert convert(parent) == {"name": "p", "children": children}
+    return parent
+
+
+@pytest.mark.parametrize(("convert", "mark"), [(plain, CYCLE), (storable, {"$repr": CYCLE})])
+def test_a_container_inside_itself_is_marked(convert: Any, mark: Any) -> None:
+    children = [{"parent": mark}, {"parent": mark}]
+    assert convert(family()) == {"name": "p", "children": children}
+
+
+def test_so_is_one_that_is_stored_as_a_list_of_containers() -> None:
+    child = {"parent": {"$repr": CYCLE}}
+    nodes = [{"name": "p", "children": {"$at": 1}}, [{"$at": 3}, {"$at": 2}], child, child]
+    assert storable(nested(family(), MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
 
 
 @pytest.mark.parametrize("convert", [plain, storable])
