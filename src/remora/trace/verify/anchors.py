@@ -1,10 +1,13 @@
 """What a run's stream says of its agents' streams, and whether they agree."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd
+from remora.memory.events import GENESIS, Head, JobEnd, JobStart, Payload, Review, RunEnd
+from remora.trace.anchor import SavedAnchor
+from remora.trace.sign import Signer
 from remora.trace.verify.report import Problems
 
 
@@ -43,17 +46,15 @@ class RunAnchors:
         self.anchors.setdefault(agent_id, []).append(anchor)
 
 
-class AgentEnding(msgspec.Struct, frozen=True, kw_only=True):
-    """What of an agent's stream the anchors are compared with: `hashes` by line number."""
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a stream the anchors are compared with: `hashes` by line number."""
 
     head: Head
     hashes: dict[int, str]
     end_line: int | None
 
 
-def check_anchors(
-    agent_id: str, ending: AgentEnding, run: RunAnchors | None, found: Problems
-) -> bool:
+def check_anchors(agent_id: str, ending: Ending, run: RunAnchors | None, found: Problems) -> bool:
     """Whether the stream's head is anchored by a `job_end`; adds what does not agree."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
@@ -65,7 +66,28 @@ def check_anchors(
     return any(anchor.ends_job and anchor.head == ending.head for anchor in anchors)
 
 
-def _check_head(anchor: Anchor, ending: AgentEnding, found: Problems) -> None:
+def check_saved(
+    saved: Sequence[SavedAnchor], ending: Ending, signer: Signer | None, found: Problems
+) -> None:
+    """Add what does not agree with heads that were kept elsewhere."""
+    for anchor in saved:
+        problem = _saved_problem(anchor, ending, signer)
+        if problem is not None:
+            found.add(max(1, min(anchor.count, ending.head.count)), "anchor", problem)
+
+
+def _saved_problem(anchor: SavedAnchor, ending: Ending, signer: Signer | None) -> str | None:
+    signature = anchor.signature
+    if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
+        return f"the saved anchor of {anchor.count} lines is not signed with this key"
+    if anchor.count > ending.head.count:
+        return f"the stream ends after {ending.head.count} lines; {anchor.count} were anchored"
+    if ending.hashes.get(anchor.count, GENESIS) != anchor.hash:
+        return f"line {anchor.count} is not the one that was anchored"
+    return None
+
+
+def _check_head(anchor: Anchor, ending: Ending, found: Problems) -> None:
     lines, wanted = ending.head.count, anchor.head
     where = f"line {anchor.line} of the run's stream"
     if wanted.count > lines:

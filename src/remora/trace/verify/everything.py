@@ -1,62 +1,90 @@
-"""All streams of a folder, each agent's against its run's."""
+"""All streams of a folder, each agent's against its run's, and against heads kept elsewhere."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import decode_event
+from remora.memory.events import Head, decode_event
+from remora.trace.anchor import SavedAnchor
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import lines
 from remora.trace.reader import last_event, opened
+from remora.trace.sign import Signer
 from remora.trace.verify.anchors import RunAnchors
+from remora.trace.verify.origin import Parents
 from remora.trace.verify.references import Stores
-from remora.trace.verify.report import Problem, Report, StreamReport
+from remora.trace.verify.report import Problem, Report, StreamReport, Tally
 from remora.trace.verify.stream import Target, verify_stream
 
 
-def verify_all(folder: TraceFolder, agent: str | None = None) -> Report:
+def verify_all(
+    folder: TraceFolder,
+    agent: str | None = None,
+    *,
+    saved: Sequence[SavedAnchor] = (),
+    signer: Signer | None = None,
+) -> Report:
     """Verify every stream, or only one agent's (or run's) of that id.
 
-    Only reads. Raises NotFound for an unknown id and DiskError where `.agentfs` is a link;
-    whatever lies in the folder is a problem in the report.
+    Each of `saved`, the heads that somebody kept elsewhere, must still be the beginning of its
+    stream. With `signer` the anchors in signed runs are checked too. Only reads. Raises NotFound
+    for an unknown id and DiskError where `.agentfs` is a link; whatever lies in the folder is a
+    problem in the report.
     """
     folder.check()
-    everything = _Everything(folder)
+    everything = _Everything(folder, saved, signer)
     if agent is None:
-        return everything.verify()
-    if not is_id(agent) or not folder.agent_stream(agent).exists():
-        if is_id(agent) and folder.run_stream(agent).exists():
-            return Report(streams=(everything.run(folder.run_stream(agent)),))
-        folder.existing_agent(agent)  # raises NotFound, unless it is a broken link
-    return Report(streams=(everything.agent(folder.agent_stream(agent)),))
+        return everything.report(everything.verify())
+    run = _found(folder.existing_run, agent)
+    if run is not None and _found(folder.existing_agent, agent) is None:
+        return everything.report([everything.run(run)])
+    return everything.report([everything.agent(folder.existing_agent(agent))])
 
 
 class _Everything:
     """The streams of one folder; what runs say of their agents is read once."""
 
-    def __init__(self, folder: TraceFolder) -> None:
+    def __init__(
+        self, folder: TraceFolder, saved: Sequence[SavedAnchor], signer: Signer | None
+    ) -> None:
         self._folder = folder
         self._stores = Stores(folder.blobs, folder.objects)
-        self._runs: dict[str, tuple[int, RunAnchors, StreamReport]] = {}
+        self._parents = Parents(folder)
+        self._saved: dict[tuple[str, str], list[SavedAnchor]] = {}
+        for anchor in saved:
+            self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
+        self._signer = signer
+        self._runs: dict[str, _RunRead] = {}
 
-    def verify(self) -> Report:
+    def verify(self) -> list[StreamReport]:
         # agents are listed before their runs are read: a run knows every agent listed earlier
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
-        return Report(streams=(*runs, *map(self.agent, agents)))
+        return [*runs, *map(self.agent, agents), *self._missing()]
+
+    def report(self, streams: Sequence[StreamReport]) -> Report:
+        tallies = [read.tally for read in self._runs.values()]
+        total = Tally(
+            checked=sum(tally.checked for tally in tallies),
+            unsigned_runs=sum(tally.unsigned_runs for tally in tallies),
+            foreign_runs=sum(tally.foreign_runs for tally in tallies),
+        )
+        return Report(streams=tuple(streams), signatures=total if self._signer else None)
 
     def run(self, path: Path) -> StreamReport:
-        _, anchors, report = self._read_run(path)
+        read = self._read_run(path)
         lost = [
             Problem(anchor.line, "anchor", f"the stream of agent {agent_id[:80]!r} is missing")
-            for agent_id, known in anchors.anchors.items()
+            for agent_id, known in read.anchors.anchors.items()
             for anchor in known
-            if anchor.ends_job and not self._is_there(agent_id)
+            if anchor.ends_job and anchor.head.count and not self._is_there(agent_id)
         ]
-        problems = sorted([*report.problems, *lost], key=lambda problem: problem.line)
-        return msgspec.structs.replace(report, problems=tuple(problems))
+        problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
+        return msgspec.structs.replace(read.report, problems=tuple(problems))
 
     def agent(self, path: Path) -> StreamReport:
         run_id = _run_id(path) or self._run_that_names(stream_id(path))
@@ -66,42 +94,97 @@ class _Everything:
         return report
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
-        run = None
-        if run_id is not None and is_id(run_id) and self._folder.run_stream(run_id).exists():
-            run = self._read_run(self._folder.run_stream(run_id))[1]
+        run = self._run_path(run_id)
         return verify_stream(
-            Target(path=path, stores=self._stores, run=run, anchored=run_id is not None)
+            Target(
+                path=path,
+                stores=self._stores,
+                parents=self._parents,
+                run=None if run is None else self._read_run(run).anchors,
+                anchored=run_id is not None,
+                saved=self._saved.get(("agent", stream_id(path)), ()),
+                signer=self._signer,
+            )
         )
+
+    def _missing(self) -> list[StreamReport]:
+        """The streams of which only a saved head is left."""
+        return [
+            _gone(anchors)
+            for (kind, name), anchors in self._saved.items()
+            if _found(self._existing(kind), name) is None
+        ]
+
+    def _existing(self, kind: str) -> Callable[[str], Path]:
+        return self._folder.existing_run if kind == "run" else self._folder.existing_agent
+
+    def _run_path(self, run_id: str | None) -> Path | None:
+        return None if run_id is None else _found(self._folder.existing_run, run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
         """The run of a stream that no longer says whose it is."""
         for path in self._folder.run_streams():
-            anchors = self._read_run(path)[1]
+            anchors = self._read_run(path).anchors
             if agent_id in anchors.started or agent_id in anchors.anchors:
                 return stream_id(path)
         return None
 
-    def _read_run(self, path: Path) -> tuple[int, RunAnchors, StreamReport]:
+    def _read_run(self, path: Path) -> "_RunRead":
         if path.name not in self._runs:
-            size, anchors = _size(path), RunAnchors()
-            report = verify_stream(
-                Target(path=path, of_run=True, stores=self._stores, anchors=anchors)
+            size, anchors, tally = _size(path), RunAnchors(), Tally()
+            target = Target(
+                path=path,
+                of_run=True,
+                stores=self._stores,
+                anchors=anchors,
+                saved=self._saved.get(("run", stream_id(path)), ()),
+                signer=self._signer,
+                tally=tally,
             )
-            self._runs[path.name] = size, anchors, report
+            self._runs[path.name] = _RunRead(size, anchors, tally, verify_stream(target))
         return self._runs[path.name]
 
     def _grown(self, run_id: str | None) -> bool:
-        if run_id is None or not is_id(run_id):
-            return False
-        path = self._folder.run_stream(run_id)
-        before = self._runs.get(path.name)
-        if before is None or before[0] == _size(path):
+        path = self._run_path(run_id)
+        before = None if path is None else self._runs.get(path.name)
+        if path is None or before is None or before.size == _size(path):
             return False
         del self._runs[path.name]
         return True
 
     def _is_there(self, agent_id: str) -> bool:
-        return is_id(agent_id) and self._folder.agent_stream(agent_id).exists()
+        return _found(self._folder.existing_agent, agent_id) is not None
+
+
+class _RunRead(NamedTuple):
+    """A run's stream as it was when it was `size` bytes long."""
+
+    size: int
+    anchors: RunAnchors
+    tally: Tally
+    report: StreamReport
+
+
+def _gone(anchors: Sequence[SavedAnchor]) -> StreamReport:
+    most = max(anchor.count for anchor in anchors)
+    detail = f"the stream is missing; {most} lines of it were anchored"
+    return StreamReport(
+        name=anchors[0].id,
+        of_run=anchors[0].kind == "run",
+        head=Head(),
+        anchored=None if anchors[0].kind == "run" else False,
+        problems=(Problem(1, "anchor", detail),),
+    )
+
+
+def _found(existing: Callable[[str], Path], name: str) -> Path | None:
+    """The stream of that id, None for what is no id or not there."""
+    if not is_id(name):
+        return None
+    try:
+        return existing(name)
+    except NotFound:
+        return None
 
 
 def _size(path: Path) -> int:
@@ -118,7 +201,7 @@ def _run_id(path: Path) -> str | None:
             first = next(lines(source), None)
         if first is not None and first.ended:
             return decode_event(first.raw).run_id
-    except (DiskError, NotFound):
+    except (DiskError, NotFound, StreamDamaged):
         return None
     except (ValueError, RecursionError):
         return _last_run_id(path)

@@ -18,6 +18,7 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt import HISTORY, HISTORY_TYPES, is_known, render
+from remora.memory.versions import unknown_version
 from remora.trace.verify.report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -49,8 +50,7 @@ class ProjectionCheck:
         """Compare the packet before this event, then take the event's delta."""
         try:
             if isinstance(payload, AgentStart) and self._packet is None:
-                self._packet, self._tools = payload.packet, payload.tools
-                self._keeps_history = payload.renderer == HISTORY
+                self._start(line, payload)
             if self._packet is None:
                 return
             self._compare(line, payload, self._packet)
@@ -59,6 +59,14 @@ class ProjectionCheck:
             self._packet = apply(self._packet, event.packet_delta)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "projection", f"cannot be folded: {_named(error)}")
+
+    def _start(self, line: int, start: AgentStart) -> None:
+        unknown = unknown_version(start.fold, start.trim)
+        if unknown is not None:  # then nothing is folded: what came out would be a guess
+            self._found.add(line, "projection", unknown)
+            return
+        self._packet, self._tools = start.packet, start.tools
+        self._keeps_history = start.renderer == HISTORY
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
         named = decision_hash(payload)

@@ -46,10 +46,19 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+class Tally(msgspec.Struct):
+    """What was signed: right signatures, runs without any, runs signed with another key."""
+
+    checked: int = 0
+    unsigned_runs: int = 0
+    foreign_runs: int = 0
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All streams that were looked at."""
+    """All streams that were looked at; `signatures` where there was a key to check them with."""
 
     streams: tuple[StreamReport, ...]
+    signatures: Tally | None = None
 
     @property
     def ok(self) -> bool:
@@ -58,7 +67,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         """The whole report."""
-        return {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
+        built = {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
+        if self.signatures is not None:
+            built["signatures"] = msgspec.structs.asdict(self.signatures)
+        return built
 
 
 class Problems:

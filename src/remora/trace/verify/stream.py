@@ -1,38 +1,49 @@
 """One pass over one stream with every check."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import DiskError, NotFound
-from remora.memory.events import AgentEnd, Head
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import AgentEnd, Event, Head, Payload
+from remora.trace.anchor import SavedAnchor
 from remora.trace.folder import stream_id
 from remora.trace.lines import Line, lines
 from remora.trace.lock import is_locked
 from remora.trace.reader import opened
 from remora.trace.recover import is_torn
+from remora.trace.sign import Signer
 from remora.trace.source import Source
-from remora.trace.verify.anchors import AgentEnding, RunAnchors, check_anchors
+from remora.trace.verify.anchors import Ending, RunAnchors, check_anchors, check_saved
 from remora.trace.verify.chain import ChainCheck
+from remora.trace.verify.origin import OriginCheck, Parents
 from remora.trace.verify.projection import ProjectionCheck
 from remora.trace.verify.references import ReferenceCheck, Stores
-from remora.trace.verify.report import Problems, StreamReport
+from remora.trace.verify.report import Problems, StreamReport, Tally
 from remora.trace.verify.schema import SchemaCheck
+from remora.trace.verify.signatures import SignatureCheck
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """A stream to verify, and what it is verified against.
 
     `anchors` receives what a run's stream says; of an agent's stream `run` is its run's, None
-    where that is missing, and `anchored` whether to compare with it at all.
+    where that is missing, and `anchored` whether to compare with it at all. `saved` are heads
+    that were kept elsewhere, `signer` the key that signed them and the run's anchors.
     """
 
     path: Path
     of_run: bool = False
     stores: Stores | None = None
+    parents: Parents | None = None
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
+    saved: Sequence[SavedAnchor] = ()
+    signer: Signer | None = None
+    tally: Tally = msgspec.field(default_factory=Tally)
 
 
 def verify_stream(target: Target) -> StreamReport:
@@ -67,10 +78,13 @@ class _Pass:
         self._found = found
         self._chain = ChainCheck(found)
         self._schema = SchemaCheck(name, of_run=target.of_run, blobs=blobs, found=found)
-        self._projection = ProjectionCheck(found)
         self._references = ReferenceCheck(target.stores, found)
+        self._of_kind = (
+            _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
+        )
         anchors = target.run.anchors.get(name, []) if target.run else []
-        self._wanted = {anchor.head.count for anchor in anchors}
+        wanted = [anchor.head.count for anchor in anchors]
+        self._wanted = {*wanted, *(anchor.count for anchor in target.saved)}
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
 
@@ -80,21 +94,26 @@ class _Pass:
 
     def run(self) -> None:
         previous: Line | None = None
-        for line in lines(self._source):
+        try:
+            for line in lines(self._source):
+                if previous is not None:
+                    self._see(previous)
+                previous = line
             if previous is not None:
-                self._see(previous)
-            previous = line
-        if previous is not None:
-            self._see_last(previous)
+                self._see_last(previous)
+        except StreamDamaged as error:  # a compressed stream whose bytes are no longer those
+            self._found.add(self._chain.count + 1, "chain", error.message)
+            self._chain.sound = False
         if self._target.anchors is not None:
             self._target.anchors.live = is_locked(self._target.path)
 
     def anchored(self) -> bool | None:
+        ending = Ending(head=self.head, hashes=self._hashes, end_line=self._end_line)
+        check_saved(self._target.saved, ending, self._target.signer, self._found)
         if self._target.of_run:
             return None
         if not self._target.anchored:
             return False
-        ending = AgentEnding(head=self.head, hashes=self._hashes, end_line=self._end_line)
         agrees = check_anchors(self._name, ending, self._target.run, self._found)
         return agrees and self._chain.sound
 
@@ -110,21 +129,55 @@ class _Pass:
         return is_locked(self._target.path) or size != line.offset + line.size
 
     def _see(self, line: Line) -> None:
+        before = self._chain.hash
         event = self._chain.see(line)
         if line.number in self._wanted:
-            self._hashes[line.number] = self._chain.head.hash
+            self._hashes[line.number] = self._chain.hash
         if event is None or not self._chain.trusted:
             self._schema.skip(line.number, event)
             return
         payload = self._schema.see(line.number, event)
         if isinstance(payload, AgentEnd):
             self._end_line = line.number
-        if self._target.anchors is not None:
-            self._target.anchors.see(line.number, payload)
         self._references.see(line.number, event, payload)
-        # behind a damaged line the fold would only repeat that it is damaged
-        if self._chain.sound and not self._target.of_run:
-            self._projection.see(line.number, event, payload)
+        self._of_kind.see(Seen(line.number, event, payload, before), sound=self._chain.sound)
+
+
+class Seen(NamedTuple):
+    """A line that is what its hash says, and the hash before it."""
+
+    line: int
+    event: Event
+    payload: Payload | None
+    before: str
+
+
+class _RunChecks:
+    """What is checked of a run's stream alone."""
+
+    def __init__(self, target: Target, name: str, found: Problems) -> None:
+        self._anchors = target.anchors
+        self._signatures = SignatureCheck(name, target.signer, target.tally, found)
+
+    def see(self, seen: Seen, *, sound: bool) -> None:
+        if self._anchors is not None:
+            self._anchors.see(seen.line, seen.payload)
+        if sound:
+            before = Head(count=seen.line - 1, hash=seen.before)
+            self._signatures.see(seen.line, seen.payload, before)
+
+
+class _AgentChecks:
+    """What is checked of an agent's stream alone."""
+
+    def __init__(self, target: Target, found: Problems) -> None:
+        self._projection = ProjectionCheck(found)
+        self._origin = OriginCheck(target.stores, target.parents, found)
+
+    def see(self, seen: Seen, *, sound: bool) -> None:
+        self._origin.see(seen.line, seen.event)
+        if sound:  # behind a damaged line the fold would only repeat that it is damaged
+            self._projection.see(seen.line, seen.event, seen.payload)
 
 
 def _printable(name: str) -> str:

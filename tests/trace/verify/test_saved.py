@@ -1,0 +1,151 @@
+"""Heads that somebody kept elsewhere: printed, read back, and held against the streams."""
+
+import json
+import os
+
+import pytest
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.memory.events import GENESIS, JobStart
+from remora.trace import TraceFolder, read_lines
+from remora.trace.anchor import SavedAnchor, anchor_of, parse_anchors, streams_of
+from remora.trace.folder import stream_id
+from remora.trace.sign import Signer
+from remora.trace.verify import verify_all
+from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_run, rechained
+
+SIGNER = Signer(b"a key of our own" * 2)
+
+
+def taken(folder: TraceFolder, signer: Signer | None = None) -> list[SavedAnchor]:
+    return [anchor_of(path, kind, signer) for kind, path in streams_of(folder)]
+
+
+def faults(folder: TraceFolder, saved: list[SavedAnchor], signer: Signer | None = None) -> set[str]:
+    report = verify_all(folder, saved=saved, signer=signer)
+    return {f"{s.name} {p.line} {p.kind}" for s in report.streams for p in s.problems}
+
+
+class TestTaking:
+    def test_the_head_of_every_stream_runs_first(self, folder: TraceFolder) -> None:
+        run, agent = play_run(folder)
+        assert [anchor.line for anchor in taken(folder)] == [
+            f"run {RUN} {run.writer.head.count} {run.writer.head.hash}",
+            f"agent {AGENT} {agent.writer.head.count} {agent.writer.head.hash}",
+        ]
+
+    def test_a_runs_are_its_own_and_its_agents(self, folder: TraceFolder) -> None:
+        play_run(folder)
+        other = RunRecorder(folder, "run-2")
+        other.emit(JobStart(agent_id="lint-other", operation="lint", node_id=NODE))
+        Recorder(folder, "lint-other").writer.close()
+        names = [(kind, stream_id(path)) for kind, path in streams_of(folder, "run-2")]
+        assert names == [("run", "run-2"), ("agent", "lint-other")]
+        with pytest.raises(NotFound):
+            list(streams_of(folder, "run-3"))
+
+    @pytest.mark.parametrize("tail", [b"{", b"\0" * 99])
+    def test_a_torn_tail_is_left_out(self, tail: bytes, folder: TraceFolder) -> None:
+        _, agent = play_run(folder)
+        with agent.writer.path.open("ab") as file:
+            file.write(tail)
+        assert anchor_of(agent.writer.path, "agent").head == agent.writer.head
+
+    def test_what_is_broken_today_is_not_anchored(self, folder: TraceFolder) -> None:
+        _, agent = play_run(folder)
+        lines = list(read_lines(agent.writer.path))
+        lines[3] = lines[3].replace(b'"turn":1', b'"turn":2')
+        agent.writer.path.write_bytes(b"".join(line + b"\n" for line in lines))
+        with pytest.raises(StreamDamaged, match="line 4"):
+            anchor_of(agent.writer.path, "agent")
+
+
+class TestReadingBack:
+    def test_lines_and_the_document_say_the_same(self, folder: TraceFolder) -> None:
+        play_run(folder)
+        for signer in (None, SIGNER):
+            anchors = taken(folder, signer)
+            text = "# kept on 1 May\n\n" + "\n".join(anchor.line for anchor in anchors)
+            document = json.dumps({"anchors": [anchor.as_json() for anchor in anchors]})
+            assert parse_anchors(text) == parse_anchors(document) == anchors
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "agent lint-1 3",
+            f"stream lint-1 3 {GENESIS}",
+            f"agent ../x 3 {GENESIS}",
+            f"agent lint-1 -3 {GENESIS}",
+            f"agent lint-1 3 {GENESIS[:-1]}",
+            f"agent lint-1 {'9' * 4000} {GENESIS}",
+            f"agent lint-1 3 {GENESIS} unsigned",
+            f"agent lint-1 3 {GENESIS} {GENESIS} more",
+        ],
+    )
+    def test_what_is_no_anchor_is_named_by_its_line(self, line: str) -> None:
+        good = f"run r 1 {GENESIS}\n"
+        with pytest.raises(UsageError, match="line 2 is no anchor"):
+            parse_anchors(good + line)
+
+    @pytest.mark.parametrize("text", ["{", '{"anchors": 7}', '{"anchors": [{"kind": "x"}]}'])
+    def test_a_document_that_is_none(self, text: str) -> None:
+        with pytest.raises(UsageError):
+            parse_anchors(text)
+
+    def test_a_document_with_an_id_that_is_none(self) -> None:
+        anchor = {"kind": "run", "id": "../x", "count": 1, "hash": GENESIS}
+        with pytest.raises(UsageError, match="anchor 1"):
+            parse_anchors(json.dumps({"anchors": [anchor]}))
+
+
+class TestHolding:
+    def test_a_stream_that_grew_still_begins_with_what_was_anchored(
+        self, folder: TraceFolder
+    ) -> None:
+        run = RunRecorder(folder)
+        early = taken(folder)
+        run.end()
+        play = taken(folder)
+        assert faults(folder, [*early, *play]) == set()
+
+    def test_an_anchor_of_no_line_holds_always(self, folder: TraceFolder) -> None:
+        play_run(folder)
+        nothing = SavedAnchor(kind="agent", id=AGENT, count=0, hash=GENESIS)
+        assert faults(folder, [nothing]) == set()
+
+    def test_a_tail_that_was_cut_at_a_lines_end(self, folder: TraceFolder) -> None:
+        run, _ = play_run(folder)
+        saved = taken(folder)
+        content = run.writer.path.read_bytes()
+        os.truncate(run.writer.path, content.rindex(b"\n", 0, -1) + 1)
+        assert faults(folder, []) == set(), "the chain alone cannot see it"
+        assert faults(folder, saved) == {f"{RUN} {run.writer.head.count - 1} anchor"}
+
+    def test_a_history_that_was_rewritten_with_right_hashes(self, folder: TraceFolder) -> None:
+        run, _ = play_run(folder)
+        saved = taken(folder)
+        lines = list(read_lines(run.writer.path))
+        lines[-1] = lines[-1].replace(b'"jobs":1', b'"jobs":9')
+        run.writer.path.write_bytes(rechained(lines))
+        assert faults(folder, []) == set(), "every hash in it is right"
+        assert faults(folder, saved) == {f"{RUN} {len(lines)} anchor"}
+
+    def test_a_stream_that_is_gone(self, folder: TraceFolder) -> None:
+        run, agent = play_run(folder)
+        saved = taken(folder)
+        run.writer.path.unlink()
+        agent.writer.path.unlink()
+        assert faults(folder, []) == set(), "nothing is left that could miss it"
+        assert faults(folder, saved) == {f"{RUN} 1 anchor", f"{AGENT} 1 anchor"}
+        report = verify_all(folder, saved=saved).as_json()["streams"]
+        assert [set(one) & {"run_id", "agent_id"} for one in report] == [{"run_id"}, {"agent_id"}]
+
+    def test_a_signature_that_was_not_made_with_the_key(self, folder: TraceFolder) -> None:
+        run, agent = play_run(folder)
+        saved = taken(folder, SIGNER)
+        assert faults(folder, saved, SIGNER) == set()
+        other = Signer(b"another key " * 3)
+        assert faults(folder, saved, other) == {
+            f"{RUN} {run.writer.head.count} anchor",
+            f"{AGENT} {agent.writer.head.count} anchor",
+        }
