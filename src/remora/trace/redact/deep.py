@@ -1,0 +1,150 @@
+"""Takes secrets out of nested values, to any depth."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+
+import msgspec
+
+from remora.trace.redact.assignment import ENDING, NAME
+
+_T = TypeVar("_T")
+_Children = list[tuple[Any, str]]
+_NAMED = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
+_HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
+
+
+class Cleaner(Protocol):
+    """What takes secrets out of one string."""
+
+    def text(self, text: str, under: str = "") -> str:
+        """`text` without secrets, itself if it has none; `under` is a telling name of it."""
+
+    def data(self, data: bytes) -> bytes:
+        """The same for bytes."""
+
+
+def cleaned(value: _T, cleaner: Cleaner) -> _T:
+    """`value` with every string in it cleaned; the same object if nothing was found.
+
+    A tree of any depth: nothing here recurses. `value` must not contain itself.
+    """
+    if _is_clean(value, cleaner):
+        return value
+    return cast("_T", _rebuilt(value, cleaner))
+
+
+def _is_clean(value: Any, cleaner: Cleaner) -> bool:
+    """The usual case, so it makes nothing new."""
+    waiting: _Children = [(value, "")]
+    while waiting:
+        item, under = waiting.pop()
+        children = _children(item, under)
+        if children is not None:
+            waiting += children
+        elif _leaf(item, under, cleaner) is not item:
+            return False
+    return True
+
+
+class _Frame(NamedTuple):
+    """A container whose children are being cleaned."""
+
+    value: Any
+    left: _Children
+    done: list[Any]
+
+
+def _rebuilt(value: Any, cleaner: Cleaner) -> Any:
+    root = _Frame(None, [(value, "")], [])
+    frames = [root]
+    while frames:
+        value, left, done = frames[-1]
+        if not left:
+            frames.pop()
+            if frames:
+                frames[-1].done.append(_like(value, done))
+            continue
+        item, under = left.pop()
+        children = _children(item, under)
+        if children is None:
+            done.append(_leaf(item, under, cleaner))
+        else:
+            frames.append(_Frame(item, children[::-1], []))
+    return root.done[0]
+
+
+def _leaf(item: Any, under: str, cleaner: Cleaner) -> Any:
+    if isinstance(item, str):
+        return cleaner.text(item, under)
+    if isinstance(item, bytes | bytearray):
+        clean = cleaner.data(bytes(item))
+        return item if clean == item else type(item)(clean)
+    return item
+
+
+def _children(value: Any, under: str) -> _Children | None:
+    """What a container holds, each with the telling name it stands under; None for a leaf."""
+    if isinstance(value, str | bytes | bytearray | int | float) or value is None:
+        return None
+    if isinstance(value, dict):
+        return [*((key, "") for key in value), *_items(value)]
+    if isinstance(value, list | tuple):
+        return _elements(value, under)
+    if isinstance(value, set | frozenset):
+        return [(item, under) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return [(getattr(value, name), telling(name)) for name in value.__struct_fields__]
+    return None
+
+
+def _items(value: dict[Any, Any]) -> _Children:
+    """Values under their keys; in `{"name": "DB_PASSWORD", "value": …}` under the name."""
+    name = value.get("name", value.get("key"))
+    named = telling(name) if isinstance(name, str) else ""
+    return [
+        (item, (telling(key) or (named if key == "value" else "")) if isinstance(key, str) else "")
+        for key, item in value.items()
+    ]
+
+
+def _elements(value: Sequence[Any], under: str) -> _Children:
+    """Elements under the list's own name; after `--password`, or in a pair, under the first."""
+    children = []
+    before = ""
+    for item in value:
+        children.append((item, before or under))
+        word = isinstance(item, str) and (len(value) == 2 or item.startswith("-"))
+        before = telling(item) if word else ""
+    return children
+
+
+def _like(value: Any, parts: list[Any]) -> Any:
+    """A container like `value` with other parts; `value` itself if they are the same."""
+    if isinstance(value, dict):
+        keys, items = parts[: len(value)], parts[len(value) :]
+        old = chain(value.keys(), value.values())
+        same = all(new is was for new, was in zip(parts, old, strict=True))
+        return value if same else dict(zip(keys, items, strict=True))
+    if isinstance(value, msgspec.Struct):
+        fields = value.__struct_fields__
+        new = {n: p for n, p in zip(fields, parts, strict=True) if p is not getattr(value, n)}
+        return msgspec.structs.replace(value, **new) if new else value
+    if all(new is was for new, was in zip(parts, value, strict=True)):
+        return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*parts)
+    return next(kind for kind in (list, tuple, set, frozenset) if isinstance(value, kind))(parts)
+
+
+@lru_cache(maxsize=1024)
+def telling(name: str) -> str:
+    """`name` if what is kept under it is a secret, or may hold one as a header does; else ""."""
+    return name if _NAMED.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
+
+
+def is_header(name: str) -> bool:
+    """Whether a value under `name` is to be read as the value of an HTTP header."""
+    return _HEADER.fullmatch(name) is not None

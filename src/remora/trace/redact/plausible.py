@@ -1,0 +1,118 @@
+"""Whether a value that stands where a secret might stand looks like one."""
+
+import re
+from itertools import pairwise
+
+SHORTEST = 8
+"""A value of fewer characters is never taken for a secret by its context alone."""
+
+FILLER = "\x01"
+"""Stands, character for character, where a placeholder stands, while rules look at a text."""
+
+_TEMPLATE = re.compile(
+    r"\$?\{[^{}]*\}|%\(\w+\)[sdr]|%[sdr]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)(?![A-Za-z0-9])|\x01+"
+)
+_PATH = re.compile(r"(?:[./~]|\.\./|[A-Za-z]:\\)[^+=]*[/\\][^+=]*|[./~]/[^+=]*")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{0,2}[^@\s]*")
+_NUMBER = re.compile(r"[vV]?[\d.,:_+ TZ-]+(?:-?[a-z]{1,5}\d*)?|0[xX][0-9a-fA-F]{1,8}")
+_PARTS = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(r"[A-Za-z]*\d{0,3}|\d{1,4}|(?:[A-Z]+[a-z]*\d{1,2})+[A-Z][a-z]+")
+_CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS = re.compile(r"[A-Za-z]")
+_DIGIT = re.compile(r"\d")
+_ODD = re.compile(r"[!@#$%^&*+=?~]")
+_FEW = 4
+_LONG_WORD = 20
+
+
+def without_templates(value: bytes) -> str:
+    """What is left of a value without `{name}`, `${NAME}`, `%s` and placeholders."""
+    return _TEMPLATE.sub("", value.decode("latin-1")).strip()
+
+
+def mixed(value: bytes) -> bool:
+    """Has digits, lower and upper case: what a random token of some length always has."""
+    text = value.decode("latin-1")
+    return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
+
+
+def random_letters(text: str) -> bool:
+    """Letters in an order that neither words nor camelCase have: case changes all the time."""
+    letters = [c.isupper() for c in text if c.isalpha()]
+    changes = sum(a != b for a, b in pairwise(letters))
+    return len(letters) >= SHORTEST and changes / len(letters) > 0.34
+
+
+def fixed_text(text: str) -> bool:
+    """Paths, URLs without credentials, numbers, versions, dates, rows of one character."""
+    return (
+        len(set(text)) < _FEW
+        or bool(_NUMBER.fullmatch(text))
+        or bool(_PATH.fullmatch(text))
+        or bool(_URL.fullmatch(text))
+    )
+
+
+def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
+    """Whether `value`, found after a telling name, is a secret and not code or prose.
+
+    `password`: the name speaks of a password, so that people choose the value themselves.
+    `quoted`: it is a literal; without quotes it may be an expression.
+    """
+    text = without_templates(value)
+    if len(text) < SHORTEST:
+        return False
+    if re.search(r"\s", text):
+        return any(_strong(word) for word in text.split())
+    if fixed_text(text):
+        return False
+    if not _DIGIT.search(text):
+        return _without_digits(text, password=password, quoted=quoted)
+    return _with_digits(text, password=password, quoted=quoted)
+
+
+def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
+    odd = bool(_ODD.search(text))
+    if not _LETTERS.search(text):
+        return odd
+    if password and quoted:
+        return odd or not _words_and_numbers(text)
+    return _broken(text) if quoted or password else _scattered(text)
+
+
+def _strong(word: str) -> bool:
+    """A random-looking word within a sentence."""
+    return len(word) >= 12 and mixed(word.encode("latin-1")) and not fixed_text(word)
+
+
+def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
+    if random_letters(text):
+        return True
+    if quoted and password and _ODD.search(text[:-1]) and _LETTERS.search(text):
+        return True
+    return len(text) >= _LONG_WORD and quoted and text.isalpha() and _few_vowels(text)
+
+
+def _few_vowels(text: str) -> bool:
+    """Random letters: English has about 38 vowels in 100 letters, chance 23."""
+    return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
+
+
+def _words_and_numbers(text: str) -> bool:
+    """Words and numbers kept apart (`step-12-of-20`)."""
+    return all(p.isalpha() or p.isdigit() for p in _PARTS.split(text) if p)
+
+
+def _broken(text: str) -> bool:
+    """Some part is neither a word with a number at its end nor a number."""
+    return not all(_WORD.fullmatch(part) for part in _PARTS.split(text) if part)
+
+
+def _scattered(text: str) -> bool:
+    """Letters and digits change places as no identifier has them."""
+    if not _broken(text):
+        return False
+    chunks = _CHUNK.findall(text)
+    digits = [chunk for chunk in chunks if chunk.isdigit()]
+    average = sum(map(len, chunks)) / len(chunks)
+    return average < 2.5 or len(digits) > 2 or max(map(len, digits)) > 3

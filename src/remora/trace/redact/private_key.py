@@ -1,0 +1,43 @@
+"""Private keys in PEM: whole blocks, blocks cut short, blocks with `\\n` for line ends."""
+
+import base64
+import binascii
+import re
+
+from remora.trace.redact.rule import Rule, Span
+
+_BETWEEN = rb"(?:[\s\"'\\,nr+>|#*]{0,120}+(?:-(?!-)[ \t]?)?(?:\d{1,6}[\t :|]++)?)"
+_BODY = re.compile(
+    rb"(?:" + _BETWEEN + rb"[A-Za-z-]{3,20}: [^\n\\\"]{0,120}+)*+"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{16,}+)++"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{1,15}+(?=[\s\"'\\]|-----|\Z))?"
+    rb"(?:" + _BETWEEN + rb"-----END [A-Z0-9 ]{0,40}-----)?"
+)
+
+
+def _block(data: bytes, head: Span) -> Span | None:
+    """From the head to the end of the block, or of what there is of it."""
+    body = _BODY.match(data, head.end)
+    return Span(head.start, body.end()) if body else None
+
+
+def _hides_private_key(value: bytes) -> bool:
+    try:
+        return b"PRIVATE KEY" in base64.b64decode(value[:80], validate=True)
+    except binascii.Error:
+        return False
+
+
+PEM = Rule(
+    "private-key",
+    r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
+    needs="PRIVATE KEY",
+    take=_block,
+)
+
+PEM_IN_BASE64 = Rule(
+    "private-key",
+    r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{60,}={0,2}",
+    needs="LS0tLS1CRUdJTi",
+    accept=_hides_private_key,
+)
