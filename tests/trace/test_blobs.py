@@ -1,6 +1,7 @@
 """Long strings go to the store and come back; nothing else is touched."""
 
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import ToolResulted, payload
 from remora.trace import TraceFolder
-from remora.trace.blobs import BLOB_LIMIT, externalise, references, resolve, whole_payload
+from remora.trace.blobs import (
+    BLOB_LIMIT,
+    LINE_LIMIT,
+    externalise,
+    read_lines,
+    references,
+    resolve,
+    whole_payload,
+)
+from remora.trace.frames import MAGIC
 from tests.trace.conftest import Recorder
 
 KEYS = st.sampled_from(["$blob", "$$blob", "$$$blob", "sha256", "a"])
@@ -84,3 +94,79 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
     assert len(bytes(event.data)) < 10_000
     with pytest.raises(ValueError, match="error"):
         payload(event)
+
+
+def stored(folder: TraceFolder, digest: str) -> Path:
+    return folder.blobs.folder / digest[:2] / digest
+
+
+class TestOnDisk:
+    def test_a_blob_is_compressed_and_named_by_what_it_was_before(
+        self, folder: TraceFolder
+    ) -> None:
+        text = "".join(f"tests/test_{n}.py PASSED\n" for n in range(5_000)).encode()
+        path = stored(folder, folder.blobs.put(text))
+        assert path.name == sha256(text).hexdigest()
+        assert path.stat().st_size < len(text) / 5
+        assert path.read_bytes().startswith(MAGIC)
+        inode = path.stat().st_ino
+        folder.blobs.put(text)
+        assert path.stat().st_ino == inode, "what is there is not written again"
+        assert folder.blobs.get(path.name) == text
+
+    def test_one_that_was_kept_as_it_is_is_still_read(self, folder: TraceFolder) -> None:
+        text = b"as version 0.1 wrote it\n" * 4_000
+        path = stored(folder, sha256(text).hexdigest())
+        path.parent.mkdir(mode=0o700)
+        path.write_bytes(text)
+        assert folder.blobs.get(path.name) == text
+        assert folder.blobs.problem(path.name) is None
+        assert folder.blobs.put(text) == path.name
+        assert read_lines(folder.blobs, path.name, 2, 2)[0] == ["as version 0.1 wrote it"]
+
+    @pytest.mark.parametrize("place", [5, 500, -30, -1])
+    def test_one_that_was_damaged_is_not_given_out(self, place: int, folder: TraceFolder) -> None:
+        text = b"".join(b"line %d\n" % (n * n) for n in range(20_000))
+        path = stored(folder, folder.blobs.put(text))
+        made = bytearray(path.read_bytes())
+        made[place] ^= 0x10
+        path.write_bytes(made)
+        assert folder.blobs.problem(path.name) == "is not what its name says"
+        with pytest.raises(StreamDamaged):
+            folder.blobs.get(path.name)
+        with pytest.raises(StreamDamaged):
+            read_lines(folder.blobs, path.name, 1, 1)
+        folder.blobs.put(text)
+        assert folder.blobs.get(path.name) == text
+
+    def test_an_object_is_never_unpacked(self, folder: TraceFolder) -> None:
+        packed = stored(folder, folder.blobs.put(b"x" * 70_000)).read_bytes()
+        assert folder.objects.get(folder.objects.put(packed)) == packed
+
+
+class TestLines:
+    @given(
+        text=st.text("ab\n\r\u2028é", max_size=80), first=st.integers(1, 9), more=st.integers(0, 9)
+    )
+    def test_lines_are_what_newlines_alone_split(
+        self, text: str, first: int, more: int, folder: TraceFolder
+    ) -> None:
+        digest = folder.blobs.put(text.encode())
+        split = text.split("\n")
+        found = read_lines(folder.blobs, digest, first, first + more)
+        assert found == (split[first - 1 : first + more], len(split))
+
+    def test_a_range_in_the_midst_of_many(self, folder: TraceFolder) -> None:
+        text = "\n".join(f"line {n} " + "é" * (n % 90) for n in range(1, 60_001))
+        digest = folder.blobs.put(text.encode())
+        assert len(text) > 3 << 20
+        found, total = read_lines(folder.blobs, digest, 31_000, 31_059)
+        assert (found, total) == (text.split("\n")[30_999:31_059], 60_000)
+
+    def test_of_a_very_long_line_the_beginning(self, folder: TraceFolder) -> None:
+        digest = folder.blobs.put(("𝄞" * 3_000_000 + "\nshort").encode())
+        assert read_lines(folder.blobs, digest, 1, 2) == (["𝄞" * LINE_LIMIT, "short"], 2)
+
+    def test_a_blob_that_is_gone(self, folder: TraceFolder) -> None:
+        with pytest.raises(NotFound):
+            read_lines(folder.blobs, "0" * 64, 1, 1)

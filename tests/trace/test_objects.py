@@ -106,3 +106,21 @@ def test_threads_share_a_store(folder: TraceFolder) -> None:
     with ThreadPoolExecutor(8) as pool:
         digests = list(pool.map(put, contents))
     assert [folder.objects.get(digest) for digest in digests] == contents
+
+
+def test_what_is_put_again_is_as_new(folder: TraceFolder) -> None:
+    path = stored(folder.objects, folder.objects.put(b"mine"))
+    os.utime(path, (0, 0))
+    folder.objects.put(b"mine")
+    assert path.stat().st_mtime > 1_000_000_000
+
+
+def test_pieces_are_the_content_and_a_wrong_one_is_told_at_the_end(folder: TraceFolder) -> None:
+    content = os.urandom(3 << 20)
+    digest = folder.objects.put(content)
+    pieces = list(folder.objects.pieces(digest))
+    assert b"".join(pieces) == content
+    assert max(map(len, pieces)) <= 1 << 20
+    stored(folder.objects, digest).write_bytes(content[:-1])
+    with pytest.raises(StreamDamaged):
+        list(folder.objects.pieces(digest))

@@ -12,6 +12,8 @@ from remora.trace.objects import ObjectStore, is_sha256
 
 BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""
+LINE_LIMIT = 64 * 1024
+"""Characters of a line that is read alone; one of a text that is no blob is never longer."""
 KEY = "$blob"
 _LINES, _LINE_LENGTH = 10, 200
 _ESCAPED = re.compile(r"\$+blob")
@@ -62,6 +64,25 @@ def resolve(data: Any, store: ObjectStore) -> Any:
     if not isinstance(value, dict) or not is_sha256(value.get("sha256")):
         raise StreamDamaged("a $blob reference without a SHA-256", hint="remora trace verify")
     return store.get(value["sha256"]).decode("utf-8", "replace")
+
+
+def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[list[str], int]:
+    """Lines `first` to `last` (from 1, inclusive) of a stored text, and how many it has in all.
+
+    Lines are what `\\n` splits; of one only the first LINE_LIMIT characters are given. Reads in
+    bounded memory, and all of it: its hash is checked. Raises as `ObjectStore.get` does.
+    """
+    found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
+    number = 1
+    for piece in store.pieces(digest):
+        ended = piece.count(b"\n")
+        if number <= last and number + ended >= first:
+            for at, part in enumerate(piece.split(b"\n"), number):
+                if at in found:
+                    found[at] += part[: 4 * LINE_LIMIT - len(found[at])]
+        number += ended
+    lines = [bytes(line) for at, line in found.items() if at <= number]
+    return [line.decode("utf-8", "ignore")[:LINE_LIMIT] for line in lines], number
 
 
 def references(data: Any) -> list[Any]:

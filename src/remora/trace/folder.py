@@ -26,7 +26,7 @@ class TraceFolder:
         self.path = root / FOLDER
         self.traces = self.path / "traces"
         self.runs = self.path / "runs"
-        self.blobs = ObjectStore(self.path / "blobs")
+        self.blobs = ObjectStore(self.path / "blobs", packs=True)
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:

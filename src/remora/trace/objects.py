@@ -1,12 +1,14 @@
 """Contents by their SHA-256: what streams refer to and do not hold."""
 
+import fcntl
 import os
 import re
-import secrets
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged
@@ -18,12 +20,12 @@ from remora.trace.private import (
     open_folder,
     sync_data,
     told,
-    write_all,
 )
+from remora.trace.source import Source
+from remora.trace.stored import content_of, folder_of, hash_of, pieces_of, write_content
 from remora.trace.sync_pool import SyncPool
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_CHUNK = 1 << 20
 
 
 def is_sha256(text: object) -> bool:
@@ -35,8 +37,11 @@ class ObjectStore:
     """A folder of files `ab/{sha256}`, each 0600, complete or absent. Several streams share one,
     so several threads may."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, packs: bool = False) -> None:
+        """With `packs` what is put is compressed (see `frames`), and named by what it was before;
+        for texts only: other contents could begin as compressed ones do."""
         self.folder = folder
+        self._packs = packs
         self._unsynced: set[str] = set()
         self._safe: set[str] = set()  # contents, and first two digits: folders of contents
         self._failure: DiskError | None = None
@@ -47,17 +52,19 @@ class ObjectStore:
     def put(self, data: bytes) -> str:
         """Store `data` if it is not there yet; its SHA-256. Raises DiskError.
 
-        What was put survives a kill; a power cut only after `sync`.
+        What was put survives a kill; a power cut only after `sync`. What is there already is as
+        new again: what nothing refers to is collected by its age.
         """
         digest = sha256(data).hexdigest()
         with told(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
+            fcntl.flock(top, fcntl.LOCK_SH)  # the collector neither looks nor removes meanwhile
             folder = enter(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
-            missing = _problem(folder, digest, safe=digest in self._safe) is not None
+            missing = not self._renewed(folder, digest)
             if missing:
-                _replace(folder, digest, data)
+                write_content(folder, digest, data, packs=self._packs)
             with self._lock:  # what another process put, it may not have synced
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
@@ -65,31 +72,65 @@ class ObjectStore:
 
     def get(self, digest: str) -> bytes:
         """The content. Raises NotFound, StreamDamaged (it is not what it was) or DiskError."""
+        whole = BytesIO()
+        for piece in self.pieces(digest):
+            whole.write(piece)
+        return whole.getvalue()
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """The content in pieces, in bounded memory. Raises as `get` does: that it is not what it
+        was may be known only after the last piece."""
         if not is_sha256(digest):
             raise NotFound(f"{digest!r} is not the name of an object")
         path = self.folder / digest[:2] / digest
+        found = sha256()
         try:
-            with told(path), _Opened(self.folder, digest) as file:
-                data = _read_all(file)
+            with told(path), self._opened(digest) as source:
+                for piece in pieces_of(source):
+                    found.update(piece)
+                    yield piece
         except DiskError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise NotFound(f"{path} is missing", hint="was it cleaned away?") from error
             raise
-        if sha256(data).hexdigest() != digest:
+        if found.hexdigest() != digest:
             raise StreamDamaged(f"{path} is not what its name says", hint="remora trace verify")
-        return data
 
     def problem(self, digest: object) -> str | None:
         """What is wrong with a content, null if nothing is; reads it in pieces."""
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
-            with _Opened(self.folder, digest) as file:
-                return None if _hash(file) == digest else "is not what its name says"
+            with self._opened(digest) as source:
+                return None if hash_of(source) == digest else "is not what its name says"
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
+        except StreamDamaged:
+            return "is not what its name says"
+
+    @contextmanager
+    def _opened(self, digest: str) -> Iterator[Source]:
+        with (
+            folder_of(self.folder, digest) as folder,
+            content_of(folder, digest, packs=self._packs) as source,
+        ):
+            yield source
+
+    def _renewed(self, folder: int, digest: str) -> bool:
+        """Whether the content is there, and made young; one that a power cut damaged is not."""
+        with suppress(FileNotFoundError, StreamDamaged):
+            file = open_file(digest, os.O_RDONLY, folder=folder)
+            try:
+                if digest not in self._safe:
+                    forget_cached(file)
+                os.utime(file)
+            finally:
+                os.close(file)
+            with content_of(folder, digest, packs=self._packs) as source:
+                return hash_of(source) == digest
+        return False
 
     def sync(self) -> None:
         """Make all that was put safe against a power cut.
@@ -127,69 +168,8 @@ class ObjectStore:
             sync_data(file)
 
 
-class _Opened:
-    """The descriptor of a stored content, reached through no link below the store's folder."""
-
-    def __init__(self, folder: Path, digest: str) -> None:
-        self._path = folder / digest[:2]
-        self._digest = digest
-        self._stack = ExitStack()
-
-    def __enter__(self) -> int:
-        with ExitStack() as stack:
-            top = open_folder(self._path.parent)
-            stack.callback(os.close, top)
-            folder = enter(top, self._path.name)
-            stack.callback(os.close, folder)
-            file = open_file(self._digest, os.O_RDONLY, folder=folder)
-        self._stack.callback(os.close, file)
-        return file
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-
 def _sync_folder(path: Path) -> None:
     with told(path), ExitStack() as stack:
         folder = open_folder(path)
         stack.callback(os.close, folder)
         os.fsync(folder)
-
-
-def _problem(folder: int, digest: str, *, safe: bool) -> str | None:
-    """As `ObjectStore.problem`: a file cut by a power failure is written anew."""
-    try:
-        file = open_file(digest, os.O_RDONLY, folder=folder)
-    except FileNotFoundError:
-        return "is missing"
-    try:
-        if not safe:
-            forget_cached(file)
-        return None if _hash(file) == digest else "is not what its name says"
-    finally:
-        os.close(file)
-
-
-def _replace(folder: int, digest: str, data: bytes) -> None:
-    temporary = f".{digest[:16]}-{secrets.token_hex(4)}"
-    file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-    try:
-        write_all(file, data)
-        os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-    finally:
-        os.close(file)
-
-
-def _hash(file: int) -> str:
-    digest = sha256()
-    while chunk := os.read(file, _CHUNK):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _read_all(file: int) -> bytes:
-    return b"".join(iter(lambda: os.read(file, _CHUNK), b""))
