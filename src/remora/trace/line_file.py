@@ -29,7 +29,7 @@ class LineFile:
         self._name = os.fspath(path)  # asked before each write: pathlib would cost more than that
         self._file = file
         self._size = contents.size
-        self._refusal: str | None = None
+        self._refusal: StreamError | None = None
         self._folder_synced = False
         self._closing = threading.Lock()
         status = os.fstat(file)
@@ -90,10 +90,9 @@ class LineFile:
             raise self._refuse(f"sync failed: {error}") from error
 
     def close(self) -> None:
-        """Release the lock."""
+        """Release the lock; nothing else may follow."""
         with self._closing:
             os.close(self._file)
-            self._refusal = self._refusal or "it is closed"
 
     def _sync(self) -> None:
         sync_data(self._file)
@@ -126,11 +125,13 @@ class LineFile:
 
     def _check_usable(self) -> None:
         if self._refusal is not None:
-            raise StreamWriteFailed(f"{self._path.name} takes no more events: {self._refusal}")
+            why = f"{self._path.name} takes no more events: {self._refusal.message}"
+            raise type(self._refusal)(why, hint=self._refusal.hint)
 
     def _refuse(self, why: str, kind: type[StreamError] = StreamWriteFailed) -> StreamError:
-        self._refusal = why
-        return kind(f"{self._path}: {why}", hint="`remora trace verify` tells what is on disk")
+        hint = "`remora trace verify` tells what is on disk"
+        self._refusal = kind(f"{self._path}: {why}", hint=hint)
+        return self._refusal
 
 
 def _locked(path: Path) -> int:
