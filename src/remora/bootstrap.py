@@ -1,5 +1,6 @@
 """The composition root: configuration in, wired objects out."""
 
+import hmac
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project, root_name
 from remora.runs.trust import install_key
 from remora.trace import GlobalLog, TraceFolder, utc_now
+from remora.trace.redact import OwnRule, Redactor
 from remora.workspaces import Base, SlotDriver, is_junk, take_base
 
 EMBEDDED_LIMIT = 600
@@ -91,14 +93,32 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     trace = TraceFolder(root)
     trace.check()
     name = root_name(root)
+    key = install_key(caller.folders.state)
     return Project(
         root=root,
         config=config,
         trace=trace,
         cache=caller.folders.cache / "roots" / name,
         state=caller.folders.state / "roots" / name,
-        install_key=install_key(caller.folders.state),
+        install_key=key,
+        redact=_redactor(caller, config, key),
     )
+
+
+def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
+    """Fingerprints are this installation's: nobody can try out guesses on a stream."""
+    environ = dict(caller.environ)
+    model_key = _key(caller)
+    if model_key is not None:  # it may stand in the user's file
+        environ["REMORA_API_KEY"] = model_key
+    try:
+        return Redactor(
+            hmac.digest(key, b"redaction", "sha256"),
+            environ=environ,
+            own=[OwnRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
+        )
+    except ValueError as error:
+        raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
 
 
 def _refuse_missing(config: Config) -> None:

@@ -28,11 +28,13 @@ from remora.models.retry import Limits
 from remora.models.scripted import ScriptedModel
 from remora.tools.lint import lint_findings
 from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
+from remora.trace.redact import Redactor
 from remora.trace.verify import verify_all
 from remora.workspaces import SlotDriver, take_base
 from tests.clock import ticking
 
 RUN = "run-1"
+REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
 Answers = (
@@ -140,6 +142,7 @@ class Theatre:
             )
             seen: list[Event] = []
             stage = Stage(
+                redact=REDACT,
                 agent=play.agent,
                 model=model,
                 asking=Asking(renderer=play.renderer, strategy=play.strategy, limit=play.limit),

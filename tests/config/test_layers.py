@@ -84,6 +84,7 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         },
         "escalation": {"enabled": False, "base_url": None, "name": None},
         "hub": {"enabled": "auto", "sweep_seconds": 30, "idle_stop_minutes": 0, "memory_mb": 512},
+        "redaction": {"rules": []},
         "workspace": {
             "driver": "auto",
             "require_isolation": 0,

@@ -31,7 +31,9 @@ def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
     path.write_text(uncommented())
     assert load_config(user_file=path, project_file=path, environ={}, flags={}) == Config()
     assert dotted(yaml.safe_load(uncommented())) == {
-        key for key in known_keys(Config) if "NAME" not in key
+        key
+        for key in known_keys(Config)
+        if "NAME" not in key and not key.startswith("redaction.rules.")
     } | {f"operations.{name}" for name in ("lint", "docstring", "test")}
 
 

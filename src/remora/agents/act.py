@@ -53,6 +53,12 @@ def act(call: ToolCall, agent: Agent, scene: Scene) -> Acted:
     return run_part(agent.tools[call.tool], call.args, scene)
 
 
+def refused(why: str) -> Acted:
+    """The result of a call that was not carried out."""
+    result = {"result": None, "error": why, "outcome": "error"}
+    return _builtin(result, error_kind="denied")
+
+
 def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
     wanted = {spec.name for spec in tool.script.inputs}
@@ -61,7 +67,7 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     return Acted(result=_for_delta(run), record=_for_event(run, tool.script.sha256, scene))
 
 
-def _builtin(value: dict[str, Any]) -> Acted:
+def _builtin(value: dict[str, Any], error_kind: str | None = None) -> Acted:
     return Acted(
         result={**value, "raw_output": value["result"]},
         record={
@@ -69,6 +75,7 @@ def _builtin(value: dict[str, Any]) -> Acted:
             "parsed_output": value["result"],
             "outcome": value["outcome"],
             "error": value.get("error"),
+            "error_kind": error_kind,
         },
     )
 

@@ -1,11 +1,11 @@
 """The turn loop of one agent: append, then apply, then act."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from remora.agents.act import Acted, Scene, act, run_part
+from remora.agents.act import Acted, Scene, act, refused, run_part
 from remora.agents.agent import definition_record
 from remora.agents.aside import aside
 from remora.agents.candidates import offered
@@ -14,10 +14,11 @@ from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
 from remora.agents.outcome import Ending, Tally, Watch, raw_size
 from remora.agents.pull import hub_delta, wanted_nodes
-from remora.agents.recall import SUBMIT, raw_text
+from remora.agents.recall import BUILTIN, SUBMIT, raw_text
+from remora.agents.redacted import RedactedModel, brought_back, written
 from remora.agents.stage import Stage
 from remora.agents.target import located
-from remora.agents.verify import Submission, verify
+from remora.agents.verify import Check, Submission, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
 from remora.ids import spell_path
@@ -52,8 +53,10 @@ class AgentRunner:
         self.job = job
         self.stage = stage
         self.messages: list[dict[str, Any]] = []
+        self._redact = stage.redact
+        self._model = RedactedModel(stage.model, stage.redact)
         self.context = _context(job, stage)
-        self._schemas = stage.agent.schemas
+        self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
         self._outputs: dict[int, str] = {}
         self._history: list[Event] = []
@@ -95,7 +98,7 @@ class AgentRunner:
             self.context.packet,
             self._schemas,
             self.stage.asking,
-            self.stage.model,
+            self._model,
             self._emit,
             self._history,
         )
@@ -119,8 +122,9 @@ class AgentRunner:
         return None
 
     def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
-        self._emit(AgentError(kind=kind, message=error.message), self.context.packet.turn)
-        reason = f"{error.message}; {error.hint}" if error.hint else error.message
+        message = self._redact.text(error.message)
+        self._emit(AgentError(kind=kind, message=message), self.context.packet.turn)
+        reason = f"{message}; {error.hint}" if error.hint else message
         return "error", kind, reason
 
     # --- acting ----------------------------------------------------------------------------
@@ -139,12 +143,24 @@ class AgentRunner:
             ),
             turn,
         )
-        acted = await aside(act, call, self.stage.agent, self._scene())
+        acted = await self._act(call)
         changes = await aside(self._keep_changes)
         self._resulted(call, acted, changes, turn)
         if call.tool == SUBMIT:
             return await self._submit(call, turn)
         return self._watch.after(before, self.context.packet, changed=bool(changes))
+
+    async def _act(self, call: ToolCall) -> Acted:
+        """The call's result without secrets. One that would write a placeholder is refused."""
+        base = self.stage.workspace.base_bytes(self.job.path)
+        why = None if call.tool in BUILTIN else brought_back(call.args, base)
+        if why is not None:
+            return refused(why)
+        return await self._cleanly(act, call, self.stage.agent, self._scene())
+
+    async def _cleanly(self, work: Callable[..., Acted], *args: object) -> Acted:
+        """What a script came to, without secrets; both take their time, and a thread."""
+        return await aside(lambda: self._redact.clean(work(*args)))
 
     def _keep_changes(self) -> tuple[Change, ...]:
         """What the call changed; both contents are in `objects/` before the event names them."""
@@ -184,8 +200,13 @@ class AgentRunner:
             self._emit(SubmitResult(summary=summary, verified=True), turn)
             # a tool that failed may be why nothing changed
             return "no_change", "no_change", self.context.packet.last_error
+        submission = self._submission()
         names = self.stage.agent.definition.verify
-        checks = await aside(verify, names, self._submission())
+        refusal = written(submission.files.values())
+        if refusal is not None:
+            checks = [Check(name="no_placeholders", ok=False, detail=refusal)]
+        else:
+            checks = self._redact.clean(await aside(verify, names, submission))
         failed = next((check for check in checks if not check.ok), None)
         self._emit(
             SubmitResult(
@@ -215,7 +236,7 @@ class AgentRunner:
     async def _look_around(self) -> None:
         """Turn 0: the agent's context scripts, once."""
         for part in self.stage.agent.context:
-            acted = await aside(run_part, part, {}, self._scene())
+            acted = await self._cleanly(run_part, part, {}, self._scene())
             delta = self.context.delta_for({"tool": part.script.name, **acted.result})
             delta = msgspec.structs.replace(self._checked(delta), add_action=msgspec.UNSET)
             self._emit(_update("context", acted), 0, delta)
@@ -225,8 +246,10 @@ class AgentRunner:
         part = self.stage.agent.candidates
         if part is None:
             return ""
-        acted = await aside(run_part, part, {}, self._scene())
+        acted = await self._cleanly(run_part, part, {}, self._scene())
+        base = self.stage.workspace.base_bytes(self.job.path)
         found = acted.result.get("candidate_actions") or []
+        found = [action for action in found if not brought_back(action.get("args") or {}, base)]
         made = [candidate(a["tool"], a.get("args") or {}, a.get("reason") or "") for a in found]
         actions, problem = offered(made, self._schemas, self._strategy)
         problem = acted.record["error"] or problem
@@ -237,7 +260,8 @@ class AgentRunner:
         return problem or "the candidates script offers no action"
 
     async def _pull(self, turn: int) -> None:
-        facts = await self.stage.facts.refresh_context(wanted_nodes(self.context.packet))
+        asked = wanted_nodes(self.context.packet)
+        facts = self._redact.clean(await self.stage.facts.refresh_context(asked))
         if facts:
             self._emit(ContextUpdate(source="hub", value=dict(facts)), turn, hub_delta(facts))
 
@@ -277,12 +301,13 @@ class AgentRunner:
         self._emit(
             AgentStart(
                 packet=self.context.packet,
-                definition=definition_record(stage.agent),
+                definition=self._redact.clean(definition_record(stage.agent)),
                 tools=self._schemas,
-                model={**stage.model.describe(), **msgspec.to_builtins(stage.asking)},
+                model={**self._model.describe(), **msgspec.to_builtins(stage.asking)},
                 counter=stage.model.counter.name,
                 limit=stage.asking.limit,
                 renderer=stage.asking.renderer,
+                redaction=self._redact.version,
                 attempt=self.job.attempt,
                 parent=dict(stage.parent) if stage.parent is not None else None,
             ),
@@ -291,7 +316,8 @@ class AgentRunner:
         self.stage.emitter.end_turn()
 
     def _end(self, ending: Ending) -> AgentResult:
-        status, stop_reason, error = ending
+        status, stop_reason, said = ending
+        error = said and self._redact.text(said)
         change_set = _recorded(changes_between({}, self._snapshot, self.stage.workspace.base))
         self._emit(
             AgentEnd(
@@ -329,19 +355,21 @@ def _context(job: Job, stage: Stage) -> ContextManager:
         {
             "agent_id": job.agent_id,
             "run_id": job.run_id,
-            "goal": definition.goal.format(
-                node_name=job.node_name,
-                node_id=job.node_id,
-                node_type=job.node_type,
-                path=job.path,
-                operation=job.operation,
+            "goal": stage.redact.text(
+                definition.goal.format(
+                    node_name=job.node_name,
+                    node_id=job.node_id,
+                    node_type=job.node_type,
+                    path=job.path,
+                    operation=job.operation,
+                )
             ),
             "operation": job.operation,
             "node_id": job.node_id,
             "node_type": job.node_type,
-            "node_summary": job.node_summary,
+            "node_summary": stage.redact.text(job.node_summary),
             "constraints": {"max_turns": stage.max_turns, "safety": definition.verify},
-            "knowledge": stage.knowledge,
+            "knowledge": stage.redact.clean(stage.knowledge),
         },
         packet_size_limit=stage.asking.limit,
         token_counter=stage.model.counter.count_text,

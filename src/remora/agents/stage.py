@@ -12,6 +12,7 @@ from remora.agents.verify import Findings
 from remora.memory.events import Event
 from remora.models import Model
 from remora.trace import EventEmitter, ObjectStore
+from remora.trace.redact import Redactor
 from remora.workspaces import Workspace
 
 
@@ -27,6 +28,7 @@ class Stage:
     workspace: Workspace
     objects: ObjectStore
     facts: NodeFacts
+    redact: Redactor
     findings_before: Findings
     findings_after: Findings
     clock: Callable[[], datetime]

@@ -155,6 +155,22 @@ class WorkspaceConfig(Section):
     """Globs of ignored files that a copy needs all the same; never .env files."""
 
 
+class RedactionRule(Section):
+    """What else is a secret."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    """Stands in the placeholder: `<secret:NAME:FINGERPRINT>`."""
+    pattern: Annotated[str, Field(min_length=1, max_length=1000)]
+    """A regular expression of RE2; of a group named `secret`, else the first one, only that."""
+
+
+class RedactionConfig(Section):
+    """What never enters a stream, beside the credentials and environment variables known anyway."""
+
+    rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
+    """Rules of your own, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns are RE2's."""
+
+
 class OperationConfig(Section):
     """Settings of one operation."""
 
@@ -181,6 +197,8 @@ class Config(Section):
     """A larger model that is asked when the first one cannot decide (not in this version)."""
     hub: HubConfig = HubConfig()
     """Facts about the code that surrounds a node (not in this version)."""
+    redaction: RedactionConfig = RedactionConfig()
+    """What never enters a stream, beside the credentials and environment variables known anyway."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """The private copies that agents work on."""
     python: Annotated[str, Field(min_length=1)] | None = None

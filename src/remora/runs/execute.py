@@ -177,6 +177,7 @@ def _stage(run: Run, agent: Agent, job: Job, workspace: Workspace, emitter: Even
         workspace=workspace,
         objects=run.project.trace.objects,
         facts=run.facts,
+        redact=run.project.redact,
         findings_before=lambda path: lint_findings(run.base.folder, [path]),
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
         clock=run.clock,
@@ -195,17 +196,21 @@ def _keep_base(run: Run) -> None:
 
 
 def _start(run: Run) -> RunStart:
-    plan = run.plan
+    plan, redact = run.plan, run.project.redact
+    jobs = [
+        msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
+        for job in plan.jobs
+    ]
     return RunStart(
         plan={
-            "jobs": [msgspec.to_builtins(job) for job in plan.jobs],
+            "jobs": [msgspec.to_builtins(job) for job in jobs],
             "operations": list(plan.operations),
             "nodes": plan.nodes,
             "skipped": plan.skipped,
             "findings": plan.findings,
-            "unreadable": list(plan.unreadable),
+            "unreadable": redact.clean(list(plan.unreadable)),
         },
-        config=dict(run.settings),
+        config=redact.clean(dict(run.settings)),
         base={
             "commit": run.base.commit,
             "files": {

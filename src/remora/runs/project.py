@@ -6,12 +6,13 @@ from pathlib import Path
 
 from remora.config import Config
 from remora.trace import TraceFolder
+from remora.trace.redact import Redactor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
     """`cache` and `state` are the user's folders for this root alone; `install_key` is the
-    secret by which this installation knows its own runs."""
+    secret by which this installation knows its own runs. What enters a stream passes `redact`."""
 
     root: Path
     config: Config
@@ -19,6 +20,7 @@ class Project:
     cache: Path
     state: Path
     install_key: bytes
+    redact: Redactor
 
 
 def root_name(root: Path) -> str:

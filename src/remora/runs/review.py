@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from remora.agents.redacted import written
 from remora.agents.verify import parse_errors
 from remora.errors import NotFound, UsageError
 from remora.ids import unspell_path
@@ -105,7 +106,8 @@ def reject(
     with opened_run(project, run_id) as stream:
         jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
         for job in jobs:
-            stream.append(_review(job, "rejected", feedback=feedback))
+            said = feedback and project.redact.text(feedback)
+            stream.append(_review(job, "rejected", feedback=said))
         return Verdicts(
             run_id=run_id,
             accepted=[],
@@ -211,11 +213,12 @@ def _accept_one(
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     check_anchored(project.trace, job.agent_id, job.head)
-    prepared = prepare(project.root, [_patch(project, change) for change in job.change_set])
-    before = prepared.conflicts or _worse(project, prepared, notes)
+    patches = [_patch(project, change) for change in job.change_set]
+    prepared = prepare(project.root, patches)
+    before = prepared.conflicts or _secret(patches) or _worse(project, prepared, notes)
     if before:
         found = _details(job.node_id, before)
-        stream.append(_review(job, "conflict", detail=found))
+        stream.append(_review(job, "conflict", detail=project.redact.clean(found)))
         return found
     for write in prepared.writes:  # what is replaced stays in `objects/`
         if write.ours is not None:
@@ -281,6 +284,12 @@ def _patch(project: Project, change: Change) -> FilePatch:
 
 def _content(project: Project, digest: str | None) -> bytes | None:
     return None if digest is None else project.trace.objects.get(digest)
+
+
+def _secret(patches: Iterable[FilePatch]) -> list[FileConflict]:
+    """Files in which a placeholder would come where the user has a secret, or had nothing."""
+    found = [(patch.path, written([(patch.base, patch.theirs)])) for patch in patches]
+    return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
 
 def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileConflict]:
