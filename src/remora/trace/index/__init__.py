@@ -1,0 +1,15 @@
+"""The KV index over all streams: a view that can be deleted, and is never believed blindly."""
+
+from remora.trace.index.keys import IndexKey, TraceKey, parse_key
+from remora.trace.index.packets import PacketReader
+from remora.trace.index.queries import Reindexed, reindex, trace_queries
+
+__all__ = [
+    "IndexKey",
+    "PacketReader",
+    "Reindexed",
+    "TraceKey",
+    "parse_key",
+    "reindex",
+    "trace_queries",
+]

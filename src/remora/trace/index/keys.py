@@ -1,0 +1,66 @@
+"""The keys by which recorded turns are asked for: `trace:…` for one, `index:…` for many."""
+
+import re
+
+import msgspec
+
+from remora.errors import UsageError
+
+KINDS = ("node", "run", "operation")
+_TRACE = re.compile(
+    r"trace:([^:]*):([^:]*):(.*):(\d{1,18})(?:#([1-9]\d{0,17}))?(?:@([a-z0-9][a-z0-9._-]{0,63}))?",
+    re.DOTALL | re.ASCII,
+)
+
+
+class TraceKey(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of one turn. Without `agent_id` the newest agent's that has it is meant."""
+
+    run_id: str
+    operation: str
+    node_id: str
+    turn: int
+    call: int = 1
+    agent_id: str | None = None
+
+    def __str__(self) -> str:
+        call = "" if self.call == 1 else f"#{self.call}"
+        agent = "" if self.agent_id is None else f"@{self.agent_id}"
+        return f"{job_key(self.run_id, self.operation, self.node_id)}:{self.turn}{call}{agent}"
+
+
+class IndexKey(msgspec.Struct, frozen=True, kw_only=True):
+    """All entries of a node, a run or an operation."""
+
+    kind: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"index:{self.kind}:{self.value}"
+
+
+def job_key(run_id: str, operation: str, node_id: str) -> str:
+    """What the keys of all turns of one job begin with."""
+    return f"trace:{run_id}:{operation}:{node_id}"
+
+
+def parse_key(text: str) -> TraceKey | IndexKey:
+    """What a key means. Raises UsageError for what is none."""
+    if found := _TRACE.fullmatch(text):
+        run_id, operation, node_id, turn, call, agent_id = found.groups()
+        return TraceKey(
+            run_id=run_id,
+            operation=operation,
+            node_id=node_id,
+            turn=int(turn),
+            call=int(call or 1),
+            agent_id=agent_id,
+        )
+    head, _, rest = text.partition(":")
+    kind, colon, value = rest.partition(":")
+    if head == "index" and kind in KINDS and colon:
+        return IndexKey(kind=kind, value=value)
+    raise UsageError(
+        f"{text!r} is no key",
+        hint="keys are trace:RUN:OPERATION:NODE:TURN and index:node|run|operation:NAME",
+    )

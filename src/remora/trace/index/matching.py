@@ -1,0 +1,97 @@
+"""Which turns a query means: by their rows, and by the words in their lines."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.trace.blobs import references
+from remora.trace.index.passage import lines_from
+from remora.trace.index.rows import TurnRow
+from remora.trace.index.times import timestamp
+from remora.trace.objects import ObjectStore
+from remora.trace.source import Source
+from remora.trace.store_queries import Query
+
+_PIECE = 1 << 16
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of turns, with its times as streams spell them."""
+
+    query: Query
+    since: str | None
+    until: str | None
+
+    @classmethod
+    def at(cls, query: Query, now: datetime) -> "Asked":
+        """Raises UsageError for a time that is none."""
+        since, until = (text and timestamp(text, now) for text in (query.since, query.until))
+        return cls(query=query, since=since or None, until=until or None)
+
+    def fits(self, row: TurnRow) -> bool:
+        """Whether all but the text fits; a turn fits a time that any part of it lies in."""
+        wanted = self.query
+        return (
+            wanted.outcome in (None, row.outcome)
+            and wanted.tool in (None, row.tool)
+            and wanted.decided_by in (None, row.decided_by)
+            and (self.since is None or row.ended >= self.since)
+            and (self.until is None or row.began <= self.until)
+        )
+
+
+class TextSearch:
+    """Finds a text in lines and in the blobs that they name, whatever the case.
+
+    It costs reading the lines of all turns that fit otherwise, and each of their blobs once.
+    """
+
+    def __init__(self, text: str, blobs: ObjectStore) -> None:
+        self._text = text.lower()
+        # as a JSON string holds it: a quote has a backslash before it
+        self._needle = msgspec.json.encode(self._text)[1:-1].decode()
+        self._blobs = blobs
+        self._seen: dict[str, bool] = {}
+
+    def within(self, source: Source, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
+        """Those rows whose turn has the text."""
+        last: tuple[int, bool] | None = None
+        for row in rows:
+            if last is None or last[0] != row.turn:
+                last = row.turn, self._turn_has(source, row)
+            if last[1]:
+                yield row
+
+    def _turn_has(self, source: Source, row: TurnRow) -> bool:
+        for line in lines_from(source, row.begin, 0, piece=_PIECE):
+            if row.end is not None and line.offset >= row.end:
+                break
+            if self._line_has(line.raw):
+                return True
+        return False
+
+    def _line_has(self, raw: bytes) -> bool:
+        if self._needle in raw.decode("utf-8", "replace").lower():
+            return True
+        return b'"$blob"' in raw and any(map(self._blob_has, _digests(raw)))
+
+    def _blob_has(self, digest: str) -> bool:
+        if digest not in self._seen:
+            try:
+                text = self._blobs.get(digest).decode("utf-8", "replace")
+            except RemoraError:  # it is gone or damaged: `verify` will tell
+                text = ""
+            self._seen[digest] = self._text in text.lower()
+        return self._seen[digest]
+
+
+def _digests(raw: bytes) -> Iterator[str]:
+    try:
+        found = references(msgspec.json.decode(raw))
+    except (ValueError, RecursionError):
+        return
+    for reference in found:
+        if isinstance(reference, dict) and isinstance(reference.get("sha256"), str):
+            yield reference["sha256"]

@@ -1,0 +1,174 @@
+"""The packet and the lines of any turn, from a packet that was kept nearby."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+import msgspec
+
+from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import Event, decode_event
+from remora.memory.packet import DecisionPacket
+from remora.trace.folder import TraceFolder
+from remora.trace.index.contents import Known, forget, snapshot_before, turn_of
+from remora.trace.index.database import IndexLies, IndexUnusable, database, transaction
+from remora.trace.index.passage import follows, lines_from
+from remora.trace.index.rows import Snapshot, TurnRow
+from remora.trace.index.update import update_one
+from remora.trace.lines import Line
+from remora.trace.reader import last_event, opened, read_events
+from remora.trace.restore import FileAt, Moment, files_at, moment_at
+from remora.trace.source import Source
+
+_PIECE = 1 << 16
+"""Bytes that are read at a time where few are wanted."""
+_Answer = TypeVar("_Answer")
+
+
+class _InTurn(msgspec.Struct):
+    turn: int
+
+
+_TURN = msgspec.json.Decoder(_InTurn)
+
+
+class PacketReader:
+    """What was before an agent's decisions. With `indexed` a turn of a long stream is reached by
+    its place; what comes from the index is believed where the stream confirms it."""
+
+    def __init__(self, folder: TraceFolder, *, indexed: bool = True) -> None:
+        self._folder = folder
+        self._indexed = indexed
+
+    def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
+        """As `restore.packet_at` gives it from all events. Raises as that does, and NotFound for
+        an agent that is not there."""
+        path = self._folder.existing_agent(agent_id)
+        near = self._near(path, turn)
+        with opened(path) as source:
+            moment = near and _restored(source, turn, *near, path)
+            if moment is None or not _confirmed(moment, shown=shown):
+                whole = moment_at(_events(lines_from(source, 0, 0), path), turn)
+                if moment is not None and moment != whole:
+                    self._forget(path)
+                moment = whole
+        return moment.shown() if shown else moment.packet
+
+    def turn_events(self, agent_id: str, turn: int) -> list[Event]:
+        """The events of one turn. Raises NotFound for a turn that is not there, StreamDamaged."""
+        path = self._folder.existing_agent(agent_id)
+        return [*_events(self._turn_lines(agent_id, turn), path)]
+
+    def turn_lines(self, agent_id: str, turn: int) -> list[bytes]:
+        """The recorded lines of one turn, without newlines. Raises as `turn_events` does."""
+        return [line.raw for line in self._turn_lines(agent_id, turn)]
+
+    def last_turn(self, agent_id: str) -> int:
+        """The turn of the last event. Raises NotFound, StreamDamaged."""
+        last = last_event(self._folder.existing_agent(agent_id))
+        if last is None:
+            raise StreamDamaged(f"{agent_id}: the stream is empty", hint="remora trace verify")
+        return last.turn
+
+    def files_at(self, agent_id: str, turn: int) -> dict[str, FileAt]:
+        """As `restore.files_at` gives it from the run's and the agent's events."""
+        path = self._folder.existing_agent(agent_id)
+        last = last_event(path)
+        run_id = "" if last is None else last.run_id
+        run = read_events(self._folder.existing_run(run_id))
+        return files_at(run, read_events(path), turn)
+
+    def _near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
+        """A packet that was kept before a turn; None without one or without an index."""
+        return self._ask(path, lambda index, known: snapshot_before(index, known, turn))
+
+    def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
+        path = self._folder.existing_agent(agent_id)
+        rows = self._ask(
+            path, lambda index, known: turn_of(index, known, turn) if known.ordered else []
+        )
+        with opened(path) as source:
+            found = _lines_of(source, rows[0]) if rows else []
+            if not found or {_turn(line, path) for line in found} != {turn}:
+                every = [(_turn(line, path), line) for line in lines_from(source, 0, 0)]
+                found = [line for number, line in every if number == turn]
+                if not found:
+                    last = max((number for number, _ in every), default=0)
+                    raise NotFound(
+                        f"no turn {turn} in the stream", hint=f"its turns are 1 to {last}"
+                    )
+        return found
+
+    def _ask(
+        self, path: Path, question: Callable[[Connection, Known], _Answer | None]
+    ) -> _Answer | None:
+        """What the index says of a stream; nothing where there is no index."""
+        for fresh in (False, True) if self._indexed else ():
+            try:
+                with database(self._folder.path, fresh=fresh) as index:
+                    known = update_one(index, path)
+                    return None if known is None else question(index, known)
+            except IndexLies:
+                continue
+            except IndexUnusable:
+                break
+        return None
+
+    def _forget(self, path: Path) -> None:
+        """What the index holds of the stream led to a wrong packet: it is built again."""
+
+        def drop(index: Connection, known: Known) -> None:
+            with transaction(index):
+                forget(index, known.id)
+
+        self._ask(path, drop)
+
+
+def _restored(
+    source: Source, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
+) -> Moment | None:
+    """The decision of a turn from a packet that was kept; None if the stream is not as it was."""
+    with suppress(RemoraError):  # whatever it is, reading from the beginning tells it right
+        if follows(source, snapshot.offset, snapshot.hash):
+            lines = lines_from(source, snapshot.offset, snapshot.count, piece=_PIECE)
+            return moment_at(_events(lines, path), turn, packet)
+    return None
+
+
+def _confirmed(moment: Moment, *, shown: bool) -> bool:
+    """Whether the decision itself says that this was its packet. It names the trimmed one: of
+    what was trimmed away it knows nothing."""
+    if moment.sha256 is None or (moment.trim and not shown):
+        return False
+    return canonical_sha256(moment.shown()) == moment.sha256
+
+
+def _lines_of(source: Source, row: TurnRow) -> list[Line]:
+    lines = lines_from(source, row.begin, 0, piece=_PIECE)
+    return [*takewhile(lambda line: row.end is None or line.offset < row.end, lines)]
+
+
+def _events(lines: Iterable[Line], path: Path) -> Iterator[Event]:
+    for line in lines:
+        try:
+            yield decode_event(line.raw)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(line, path) from error
+
+
+def _turn(line: Line, path: Path) -> int:
+    try:
+        return _TURN.decode(line.raw).turn
+    except (ValueError, RecursionError) as error:
+        raise _damaged(line, path) from error
+
+
+def _damaged(line: Line, path: Path) -> StreamDamaged:
+    return StreamDamaged(
+        f"{path.name}: what is at byte {line.offset} is no event",
+        hint="`remora trace verify` tells what happened",
+    )

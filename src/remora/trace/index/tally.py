@@ -1,0 +1,251 @@
+"""A stream's lines, one after another, to the rows that the index holds of it."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.memory.delta import PacketDelta
+from remora.memory.events import (
+    GENESIS,
+    AgentError,
+    AgentStart,
+    ModelRequest,
+    ToolCalled,
+    ToolResulted,
+    decode_event,
+)
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
+from remora.trace.lines import Line, stated_hash
+from remora.trace.restore import first_packet
+
+SPACING = 64 * 1024
+"""The fewest bytes of a stream between two snapshots."""
+_SHARE = 8
+"""How many times a snapshot's size the stream must grow before the next one."""
+
+
+_Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class _Light(msgspec.Struct):
+    """An event without what only some rows need: `data` stays raw."""
+
+    seq: int
+    timestamp: str
+    run_id: str
+    agent_id: str
+    operation: str
+    node_id: str
+    turn: _Turns
+    type: str
+    data: msgspec.Raw
+    packet_delta: PacketDelta | None
+
+
+class _Data(msgspec.Struct):
+    """What rows need of any event's data; a long text may stand as a blob's reference."""
+
+    tool: Any = None
+    outcome: Any = None
+    decided_by: Any = None
+    prompt_tokens: Any = None
+    duration_ms: Any = None
+    attempt: Any = None
+
+
+class _Result(msgspec.Struct, frozen=True):
+    place: Place
+    tool: str
+    outcome: str
+    decided_by: str
+    prompt_tokens: int | None
+    ms: int | None
+
+
+class _Turn(msgspec.Struct):
+    """The turn that the stream is in."""
+
+    turn: int
+    begin: int
+    began: str
+    ended: str
+    tool: str = ""
+    outcome: str = ""
+    decided_by: str = ""
+    prompt_tokens: int | None = None
+    results: list[_Result] = []
+
+    def rows(self, end: int | None) -> list[TurnRow]:
+        """A row for each result, or one that has none."""
+        results: list[_Result | None] = [*self.results] or [None]
+        return [self._row(call, result, end) for call, result in enumerate(results, 1)]
+
+    def _row(self, call: int, result: _Result | None, end: int | None) -> TurnRow:
+        said = self if result is None else result
+        return TurnRow(
+            turn=self.turn,
+            call=call,
+            tool=said.tool,
+            outcome=said.outcome,
+            decided_by=said.decided_by,
+            prompt_tokens=said.prompt_tokens,
+            ms=None if result is None else result.ms,
+            began=self.began,
+            ended=self.ended,
+            begin=self.begin,
+            end=end,
+            place=None if result is None else result.place,
+        )
+
+
+_LIGHT = msgspec.json.Decoder(_Light)
+_DATA = msgspec.json.Decoder(_Data)
+_TOLD = frozenset(
+    {AgentStart.type, ModelRequest.type, ToolCalled.type, ToolResulted.type, AgentError.type}
+)
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """A stream read up to byte `size`; it goes on from there, and can be stored meanwhile.
+
+    `fault` is the number of a line that is no event of this stream, 0 while there is none; what
+    is behind one is not read. `ordered` says whether turns only ever went up. `closed` counts
+    rows of turns that are over. Without `folds` no packets are kept.
+    """
+
+    agent_id: str
+    folds: bool = True
+    stream: StreamRow | None = None
+    size: int = 0
+    count: int = 0
+    hash: str = GENESIS
+    fault: int = 0
+    ordered: bool = True
+    closed: int = 0
+    turn: _Turn | None = None
+    packet: DecisionPacket | None = None
+    snapped: int = 0
+    spacing: int = SPACING
+
+    def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
+        """Read the next line: the rows of the turn that it ends, and a packet to keep."""
+        event = self._event(line)
+        if event is None:
+            self.fault = line.number
+            return [], None
+        closed, snapshot = self._enter(event, line.offset)
+        if event.type in _TOLD:
+            self._note(event, line)
+        if self.folds:
+            self._fold(event, line)
+        self.size = line.offset + line.size + 1
+        self.count = line.number
+        self.hash = stated_hash(line.raw) or ""
+        return closed, snapshot
+
+    def open_rows(self) -> list[TurnRow]:
+        """The rows of the turn that the stream is in, as they are so far."""
+        return self.turn.rows(None) if self.turn else []
+
+    def _event(self, line: Line) -> _Light | None:
+        try:
+            event = _LIGHT.decode(line.raw)
+        except (ValueError, RecursionError):
+            return None
+        ours = event.agent_id == self.agent_id and event.seq == line.number - 1
+        return event if ours and stated_hash(line.raw) is not None else None
+
+    def _enter(self, event: _Light, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
+        """The event's turn becomes the one that the stream is in."""
+        now = self.turn
+        if self.stream is None:
+            self.stream = StreamRow(
+                agent_id=event.agent_id,
+                run_id=event.run_id,
+                operation=event.operation,
+                node_id=event.node_id,
+                attempt=1,
+                started=event.timestamp,
+            )
+        if now is not None and event.turn <= now.turn:
+            self.ordered = self.ordered and event.turn == now.turn
+            now.ended = event.timestamp
+            return [], None
+        closed = now.rows(offset) if now else []
+        self.closed += len(closed)
+        self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)
+        return closed, self._snapshot(event.turn, offset)
+
+    def _snapshot(self, turn: int, offset: int) -> Snapshot | None:
+        if self.packet is None or offset - self.snapped < self.spacing:
+            return None
+        packed = pack(self.packet)
+        self.snapped, self.spacing = offset, max(SPACING, _SHARE * len(packed))
+        return Snapshot(turn=turn, offset=offset, count=self.count, hash=self.hash, packet=packed)
+
+    def _note(self, event: _Light, line: Line) -> None:
+        now = self.turn
+        try:
+            said = _DATA.decode(event.data)
+        except (ValueError, RecursionError):
+            return  # no JSON object: `verify` will tell
+        if now is None or event.turn != now.turn:
+            return
+        match event.type:
+            case AgentStart.type:
+                self._begin(said)
+            case ModelRequest.type:
+                now.prompt_tokens = _number(said.prompt_tokens)
+            case ToolCalled.type:
+                now.tool, now.decided_by = _word(said.tool), _word(said.decided_by)
+            case AgentError.type:
+                now.outcome = "error"
+            case ToolResulted.type:
+                now.results.append(_result(now, said, line))
+
+    def _begin(self, said: _Data) -> None:
+        attempt = _number(said.attempt)
+        if self.stream is not None and attempt is not None:
+            self.stream = msgspec.structs.replace(self.stream, attempt=attempt)
+
+    def _fold(self, event: _Light, line: Line) -> None:
+        if self.packet is None:
+            if event.type != AgentStart.type:
+                return
+            try:
+                self.packet = first_packet(decode_event(line.raw))
+            except (RemoraError, ValueError, RecursionError):
+                self.folds = False  # who asks for a packet is told why
+                return
+        self.packet = self.packet and apply(self.packet, event.packet_delta)
+
+
+def _result(now: _Turn, said: _Data, line: Line) -> _Result:
+    return _Result(
+        place=Place(
+            offset=line.offset,
+            size=line.size,
+            seq=line.number - 1,
+            hash=stated_hash(line.raw) or "",
+        ),
+        tool=_word(said.tool),
+        outcome=_word(said.outcome),
+        decided_by=now.decided_by,
+        prompt_tokens=now.prompt_tokens,
+        ms=_number(said.duration_ms),
+    )
+
+
+def _word(value: object) -> str:
+    """A name, or nothing where a stream holds something else there."""
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int | None:
+    """A whole number that every database holds."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
+        return value
+    return None

@@ -1,0 +1,159 @@
+"""Bringing the index up to date: of each stream only what is new is read."""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from remora.errors import DiskError, NotFound, RemoraError
+from remora.trace.folder import TraceFolder, stream_id
+from remora.trace.index.contents import (
+    FileStamp,
+    Known,
+    forget,
+    known_streams,
+    store_snapshots,
+    store_stream,
+    store_turns,
+    tally_of,
+)
+from remora.trace.index.database import transaction
+from remora.trace.index.passage import follows, lines_from
+from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
+from remora.trace.index.tally import Tally
+from remora.trace.lines import Line
+from remora.trace.reader import opened
+from remora.trace.source import Source
+
+_COMMIT = 64 * 1024 * 1024
+"""Bytes of a stream after which what was read so far is kept."""
+
+
+def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[Known]:
+    """Every stream of the folder as it is now; those whose file is gone are forgotten.
+
+    A file that cannot be read at all has no rows. Raises IndexLies and what SQLite raises.
+    """
+    known = {each.stream.agent_id: each for each in known_streams(connection)}
+    paths = {stream_id(path): path for path in folder.agent_streams()}
+    gone = [known.pop(name) for name in set(known) - set(paths)]
+    if gone:
+        with transaction(connection):
+            for each in gone:
+                forget(connection, each.id)
+    changed = False
+    for name, path in paths.items():
+        changed |= _update(connection, path, known.get(name))
+    return known_streams(connection) if changed else list(known.values())
+
+
+def update_one(connection: sqlite3.Connection, path: Path) -> Known | None:
+    """An agent's stream as it is now, None if it cannot be read. Raises as `update_all` does."""
+    known = known_streams(connection, stream_id(path))
+    if _update(connection, path, known[0] if known else None):
+        known = known_streams(connection, stream_id(path))
+    return known[0] if known else None
+
+
+def tallied(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
+    """All rows of a stream, read from its beginning without the index; none of what cannot be
+    read. Nothing is folded."""
+    tally, rows = Tally(agent_id=stream_id(path), folds=False), list[TurnRow]()
+    with suppress(RemoraError), opened(path) as source:
+        for line in lines_from(source, 0, 0):
+            rows += tally.take(line)[0]
+            if tally.fault:
+                break
+    return tally.stream, rows + tally.open_rows()
+
+
+def _update(connection: sqlite3.Connection, path: Path, known: Known | None) -> bool:
+    """Whether anything was written."""
+    try:
+        stamp = FileStamp.of(path)
+        # an empty file may lie beside the sealed stream that is meant
+        if known is not None and known.stamp == stamp and stamp.size:
+            return False
+        with opened(path) as source:
+            _read(connection, source, known, stamp, stream_id(path))
+    except (OSError, DiskError, NotFound):
+        if known is not None:
+            with transaction(connection):
+                forget(connection, known.id)
+        return known is not None
+    return True
+
+
+def _read(
+    connection: sqlite3.Connection,
+    source: Source,
+    known: Known | None,
+    stamp: FileStamp,
+    agent_id: str,
+) -> None:
+    tally = None if known is None else _continued(connection, source, known, stamp)
+    batch = _Batch(connection, known, stamp, tally or Tally(agent_id=agent_id), anew=tally is None)
+    # a sealed stream whose file is damaged: what came before that stays
+    with suppress(RemoraError):
+        batch.read(lines_from(source, batch.tally.size, batch.tally.count))
+    batch.write()
+
+
+def _continued(
+    connection: sqlite3.Connection, source: Source, known: Known, stamp: FileStamp
+) -> Tally | None:
+    """Where reading stopped, if what was read is still there: the hash of its last line says so.
+    A file that is as large as it was and was written all the same is read anew."""
+    tally = tally_of(connection, known)
+    rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
+    if rewritten or not follows(source, tally.size, tally.hash):
+        return None
+    tally.fault = 0
+    return tally
+
+
+class _Batch:
+    """What was read and not yet written."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        known: Known | None,
+        stamp: FileStamp,
+        tally: Tally,
+        *,
+        anew: bool,
+    ) -> None:
+        self.tally = tally
+        self._connection = connection
+        self._number = None if known is None else known.id
+        self._stamp = stamp
+        self._anew = anew
+        self._rows: list[TurnRow] = []
+        self._snapshots: list[Snapshot] = []
+
+    def read(self, lines: Iterable[Line]) -> None:
+        """To the end, or to a line that is no event; kept every 64 MB."""
+        written = self.tally.size
+        for line in lines:
+            rows, snapshot = self.tally.take(line)
+            if self.tally.fault:
+                break
+            self._rows += rows
+            if snapshot is not None:
+                self._snapshots.append(snapshot)
+            if self.tally.size - written > _COMMIT:
+                self.write(half=True)
+                written = self.tally.size
+
+    def write(self, *, half: bool = False) -> None:
+        """In one transaction. What is `half` read will not look as fresh as its file."""
+        with transaction(self._connection):
+            if self._anew and self._number is not None:
+                forget(self._connection, self._number)
+            stamp = FileStamp(0, 0, 0) if half else self._stamp
+            self._number = store_stream(self._connection, self.tally, stamp, self._number)
+            store_turns(self._connection, self._number, [*self._rows, *self.tally.open_rows()])
+            store_snapshots(self._connection, self._number, self._snapshots)
+        self._anew = False
+        self._rows, self._snapshots = [], []
