@@ -7,6 +7,7 @@ import msgspec
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
+from remora.memory.upcast import lifted
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -303,8 +304,21 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 
 
 def decode_event(line: bytes) -> Event:
-    """The event of one line; raises `msgspec.DecodeError` (or its `ValidationError`)."""
-    return _EVENT.decode(line)
+    """The event of one line; raises `msgspec.DecodeError` (or its `ValidationError`).
+
+    A line of an older version of the format is read as this one would have written it; of a newer
+    one, keys and types that are not known here are passed over.
+    """
+    try:
+        event = _EVENT.decode(line)
+    except msgspec.ValidationError:
+        older = lifted(line, VERSION)
+        if older is None:
+            raise
+        return _EVENT.decode(older)
+    if event.v < VERSION and (older := lifted(line, VERSION)) is not None:
+        return _EVENT.decode(older)
+    return event
 
 
 def payload(event: Event) -> Payload | None:

@@ -21,6 +21,7 @@ from remora.memory.packet import (
     Fact,
     NewAction,
 )
+from remora.memory.versions import unknown_version
 
 _EMPTY = PacketDelta()
 
@@ -48,7 +49,8 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
 def replay(events: Iterable[Event]) -> DecisionPacket:
     """The packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
-    Raises `ValueError` if the stream does not begin with `agent_start`.
+    Raises `ValueError` if the stream does not begin with `agent_start`, or was folded by rules
+    that are not known here.
     """
     stream = iter(events)
     packet = first_packet(next(stream, None))
@@ -62,6 +64,9 @@ def first_packet(event: Event | None) -> DecisionPacket:
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
         raise ValueError("a stream to replay begins with agent_start")
+    unknown = unknown_version(start.fold, start.trim)
+    if unknown is not None:
+        raise ValueError(unknown)
     return apply(start.packet, event.packet_delta)
 
 
