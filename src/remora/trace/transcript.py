@@ -1,7 +1,7 @@
 """A stream as people read it: who was asked what, who decided, what came of it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -10,8 +10,24 @@ from remora.memory.events import Event
 _INDENT = "    "
 _SHOWN = 400
 """Characters of a tool's raw output; requests and answers are shown whole."""
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
-"""What a terminal would obey is spelled out: a transcript quotes what nobody vouches for."""
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+CONTROLS = {
+    **{c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")},
+    **{c: f"\\u{c:04x}" for c in (*_DIRECTIONS, *range(0xD800, 0xE000))},
+}
+"""What a terminal would obey, what turns a line around or hides is spelled out: a transcript
+quotes what nobody vouches for."""
+
+
+class Quoted(NamedTuple):
+    """Text that is quoted whole, under its title; it may have several lines."""
+
+    title: str
+    text: str
+
+
+Part = str | Quoted
+"""A remark in one line, or a quotation."""
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
@@ -41,12 +57,8 @@ class LlmConversationLogger:
             self._write(f"{line}\n")
 
 
-def _paragraph(event: Event) -> Iterator[str]:
-    for line in _lines_of(event):
-        yield line.translate(_CONTROLS)
-
-
-def _lines_of(event: Event) -> Iterator[str]:
+def parts_of(event: Event) -> Iterator[Part]:
+    """What is told of one event, nothing of it made harmless yet."""
     try:
         data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
@@ -54,41 +66,55 @@ def _lines_of(event: Event) -> Iterator[str]:
     if not isinstance(data, dict):
         yield f"[{event.type}] (unreadable data)"
         return
-    write = _PARAGRAPHS.get(event.type)
+    write = _PARTS.get(event.type)
     yield from write(data) if write else iter((f"[{event.type}]",))
 
 
-def _started(data: dict[str, Any]) -> Iterator[str]:
+def _paragraph(event: Event) -> Iterator[str]:
+    for part in parts_of(event):
+        if isinstance(part, str):
+            yield part.translate(CONTROLS)
+        else:
+            yield f"{part.title}:".translate(CONTROLS)
+            yield from (_INDENT + line.translate(CONTROLS) for line in part.text.split("\n"))
+
+
+def _started(data: dict[str, Any]) -> Iterator[Part]:
     packet = data.get("packet")
     packet = packet if isinstance(packet, dict) else {}
     yield f"agent {packet.get('agent_id')} · {packet.get('operation')} · {packet.get('node_id')}"
     yield f"goal: {packet.get('goal')}"
+    parent = data.get("parent")
+    if isinstance(parent, dict):
+        yield f"goes on from {parent.get('agent_id')}, event {parent.get('seq')}"
 
 
-def _context(data: dict[str, Any]) -> Iterator[str]:
+def _context(data: dict[str, Any]) -> Iterator[Part]:
     error = data.get("error")
     yield f"context from {data.get('source')}" + (f": {error}" if error else "")
 
 
-def _request(data: dict[str, Any]) -> Iterator[str]:
+def _request(data: dict[str, Any]) -> Iterator[Part]:
     yield f"-> model ({data.get('renderer')}, {data.get('prompt_tokens')} tokens)"
     messages = data.get("messages")
     for message in messages if isinstance(messages, list) else [{"content": data.get("prompt")}]:
         if isinstance(message, dict):
-            yield from _block(str(message.get("role", "prompt")), message.get("content"))
+            yield _quoted(str(message.get("role", "prompt")), message.get("content"))
 
 
-def _response(data: dict[str, Any]) -> Iterator[str]:
-    yield from _block("<- model", data.get("text"))
+def _response(data: dict[str, Any]) -> Iterator[Part]:
+    yield _quoted("<- model", data.get("text"))
+    if data.get("call"):
+        yield f"{_INDENT}call {_json(data['call'])}"
     if data.get("scores"):
         yield f"{_INDENT}scores {_json(data['scores'])}"
 
 
-def _call(data: dict[str, Any]) -> Iterator[str]:
+def _call(data: dict[str, Any]) -> Iterator[Part]:
     yield f"{data.get('decided_by')} decides: {data.get('tool')}({_json(data.get('args'))})"
 
 
-def _result(data: dict[str, Any]) -> Iterator[str]:
+def _result(data: dict[str, Any]) -> Iterator[Part]:
     yield f"{data.get('tool')}: {data.get('outcome')} in {data.get('duration_ms')} ms"
     shown = _json(data.get("raw_output"))
     yield f"{_INDENT}{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
@@ -100,34 +126,55 @@ def _result(data: dict[str, Any]) -> Iterator[str]:
             yield f"{_INDENT}changed {change.get('path')}"
 
 
-def _submitted(data: dict[str, Any]) -> Iterator[str]:
+def _submitted(data: dict[str, Any]) -> Iterator[Part]:
     yield f"submitted ({'verified' if data.get('verified') else 'not verified'})"
-    yield from _block("summary", data.get("summary"))
+    yield _quoted("summary", data.get("summary"))
 
 
-def _failed(data: dict[str, Any]) -> Iterator[str]:
+def _failed(data: dict[str, Any]) -> Iterator[Part]:
     yield f"error ({data.get('kind')}): {data.get('message')}"
 
 
-def _ended(data: dict[str, Any]) -> Iterator[str]:
+def _escalated(data: dict[str, Any]) -> Iterator[Part]:
+    yield f"a larger model is asked: {data.get('reason')}"
+
+
+def _ended(data: dict[str, Any]) -> Iterator[Part]:
     yield f"end: {data.get('status')} ({data.get('stop_reason')})"
     if data.get("error"):
         yield f"{_INDENT}{data['error']}"
 
 
-def _recovered(data: dict[str, Any]) -> Iterator[str]:
+def _recovered(data: dict[str, Any]) -> Iterator[Part]:
     yield f"recovered: {data.get('bytes')} bytes moved to {data.get('quarantine')}"
 
 
-def _job(data: dict[str, Any]) -> Iterator[str]:
+def _run_started(data: dict[str, Any]) -> Iterator[Part]:
+    plan, base = data.get("plan"), data.get("base")
+    jobs = plan.get("jobs") if isinstance(plan, dict) else None
+    commit = base.get("commit") if isinstance(base, dict) else None
+    yield f"run of {len(jobs) if isinstance(jobs, list) else 0} jobs on {commit or 'no commit'}"
+
+
+def _job(data: dict[str, Any]) -> Iterator[Part]:
     yield f"job {data.get('agent_id')} {data.get('node_id')} {data.get('status', 'starts')}"
 
 
-def _nothing(_: dict[str, Any]) -> Iterator[str]:
+def _reviewed(data: dict[str, Any]) -> Iterator[Part]:
+    yield f"{data.get('verdict')}: {data.get('agent_id')} (by {data.get('surface')})"
+    if data.get("feedback"):
+        yield _quoted("feedback", data["feedback"])
+
+
+def _run_ended(data: dict[str, Any]) -> Iterator[Part]:
+    yield f"end of the run: {_json(data.get('totals'))}"
+
+
+def _nothing(_: dict[str, Any]) -> Iterator[Part]:
     yield from ()
 
 
-_PARAGRAPHS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
+_PARTS: dict[str, Callable[[dict[str, Any]], Iterator[Part]]] = {
     "agent_start": _started,
     "turn_start": _nothing,
     "context_update": _context,
@@ -137,17 +184,19 @@ _PARAGRAPHS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "tool_result": _result,
     "submit_result": _submitted,
     "agent_error": _failed,
+    "escalation": _escalated,
     "agent_end": _ended,
     "recovered": _recovered,
+    "run_start": _run_started,
     "job_start": _job,
     "job_end": _job,
+    "review": _reviewed,
+    "run_end": _run_ended,
 }
 
 
-def _block(title: str, text: Any) -> Iterator[str]:
-    yield f"{title}:"
-    shown = text if isinstance(text, str) else _json(text)
-    yield from (_INDENT + line for line in shown.split("\n"))
+def _quoted(title: str, text: Any) -> Quoted:
+    return Quoted(title, text if isinstance(text, str) else _json(text))
 
 
 def _json(value: Any) -> str:

@@ -1,0 +1,24 @@
+"""Attributes in OTLP's JSON: `{"key", "value": {"stringValue" …}}`, what is null left out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_INT64 = 2**63
+
+
+def attributes(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One entry for each value that is not null, in order."""
+    return [{"key": key, "value": any_value(v)} for key, v in told.items() if v is not None]
+
+
+def any_value(value: Any) -> dict[str, Any]:
+    """A string, boolean, number or list of these; anything else by its `str`."""
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int) and -_INT64 <= value < _INT64:
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list | tuple):
+        return {"arrayValue": {"values": [any_value(item) for item in value]}}
+    return {"stringValue": str(value)}
