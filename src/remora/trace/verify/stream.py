@@ -21,7 +21,7 @@ from remora.trace.verify.chain import ChainCheck
 from remora.trace.verify.origin import OriginCheck, Parents
 from remora.trace.verify.projection import ProjectionCheck
 from remora.trace.verify.references import ReferenceCheck, Stores
-from remora.trace.verify.report import Problems, StreamReport, Tally
+from remora.trace.verify.report import Kind, Problems, StreamReport, Tally
 from remora.trace.verify.schema import SchemaCheck
 from remora.trace.verify.signatures import SignatureCheck
 
@@ -55,8 +55,9 @@ def verify_stream(target: Target) -> StreamReport:
             reading = _Pass(target, name, source, found)
             reading.run()
             head, anchored = reading.head, reading.anchored()
-    except (DiskError, NotFound, OSError) as error:
-        found.add(1, "schema", f"cannot be read: {error}")
+    except (DiskError, NotFound, StreamDamaged, OSError) as error:
+        kind: Kind = "chain" if isinstance(error, StreamDamaged) else "schema"
+        found.add(1, kind, f"cannot be read: {error}")
         head, anchored = Head(), None if target.of_run else False
     return StreamReport(
         name=_printable(name),
