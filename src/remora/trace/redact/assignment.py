@@ -24,6 +24,10 @@ _HEAD = (
 _REACH = 1024
 """Bytes of a value that are looked at before more of it is taken: bounds the time."""
 
+_PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")
+"""Before `token`: how far a list was read, or the public half of a pair."""
+
+_QUOTE_BEFORE_COMMA = re.compile(rb"[\"'][ \t]*,\Z")
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 _ENV_LINE = re.compile(rb"[A-Z0-9_]+=")
 _BLANKS = re.compile(rb"[ \t]{0,16}+(?:\(?\\?\r?\n[ \t]{0,80}+(?=[\"'rRbBuU]))?")
@@ -42,13 +46,17 @@ _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#\"']|\\n|\Z)")
 
 def take(data: bytes, head: Span) -> Span | None:
     """The value that is given after a head, if it looks like a secret."""
-    start = head.end + len((_BLANKS.match(data, head.end) or [b""])[0])
-    comma = data[head.end - 1 : head.end] == b","
-    if comma and not re.search(rb"[\"'][ \t]*,\Z", data[head.start : head.end]):
+    if _PUBLIC.search(data, max(0, head.start - 16), head.start):
         return None
+    comma = data[head.end - 1 : head.end] == b","
+    if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
+        return None
+    start = _start(data, head.end)
     found = _QUOTED.match(data, start, start + _REACH)
     if found is not None:
-        judged = _quoted(data, head, found)
+        judged = plausible(
+            found[found.lastindex or 0], password=_is_password(data, head), quoted=not comma
+        )
     else:
         found = None if comma else _BARE.match(data, start, start + _REACH)
         judged = found is not None and _bare(data, head, found)
@@ -59,9 +67,13 @@ def take(data: bytes, head: Span) -> Span | None:
     return Span(*found.span(found.lastindex or 0))
 
 
-def _quoted(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    password = _PASSWORD.search(data, head.start, head.end) is not None
-    return plausible(found[found.lastindex or 0], password=password, quoted=True)
+def _start(data: bytes, end: int) -> int:
+    blanks = _BLANKS.match(data, end)
+    return blanks.end() if blanks else end
+
+
+def _is_password(data: bytes, head: Span) -> bool:
+    return _PASSWORD.search(data, head.start, head.end) is not None
 
 
 def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
@@ -69,7 +81,7 @@ def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     compared = data[head.end - 2 : head.end] in (b"==", b"!=", b":=")
     if compared or _CALLED.match(data, found.end()):
         return False
-    password = _PASSWORD.search(data, head.start, head.end) is not None
+    password = _is_password(data, head)
     shell = _ENV_LINE.fullmatch(data, head.start, head.end) is not None
     line = password and data[head.end - 1 : head.end] == b":"
     literal = shell or (line and _END_OF_LINE.match(data, found.end()) is not None)

@@ -7,7 +7,7 @@ import re
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
 from remora.trace.redact.plausible import mixed, plausible, without_templates
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64
-from remora.trace.redact.rule import Rule
+from remora.trace.redact.rule import Rule, Span
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
@@ -25,14 +25,26 @@ def _not_a_stand_in(value: bytes) -> bool:
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
 
 
-_PORT = re.compile(r"\d{1,5}/")
-
-
-_PORT = re.compile(r"\d{1,5}/")
+_PORT = re.compile(r"\d{1,5}[/\\,]")
+_BASE64_AFTER = re.compile(rb"[A-Za-z0-9+/]{0,80}")
+_BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
 _STAND_IN = re.compile(
     r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
     r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
 )
+
+
+def _has_digit(value: bytes) -> bool:
+    return any(48 <= byte <= 57 for byte in value)
+
+
+def _outside_base64(data: bytes, found: Span) -> Span | None:
+    """The match, unless it is a chance find in a picture's base64 or in a row of bases."""
+    before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
+    after = _BASE64_AFTER.match(data, found.end)
+    around = sum(run.end() - run.start() for run in (before, after) if run)
+    few = len(set(data[found.start + 4 : found.end])) < 6
+    return None if around >= 80 or few else found
 
 
 def _is_basic(value: bytes) -> bool:
@@ -46,7 +58,12 @@ def _is_basic(value: bytes) -> bool:
 _KNOWN_BY_SHAPE = (
     PEM,
     PEM_IN_BASE64,
-    Rule("aws-access-key", "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "A(?:KIA|SIA|BIA|CCA)[A-Z0-9]"),
+    Rule(
+        "aws-access-key",
+        "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+        "A(?:KIA|SIA|BIA|CCA)[A-Z0-9]",
+        take=_outside_base64,
+    ),
     Rule(
         "aws-secret-key",
         r"(?i)(?:secret[_-]?(?:access)?[_-]?key|aws[_-]?secret)[^\n]{0,24}?([A-Za-z0-9/+]{40})",
@@ -61,7 +78,12 @@ _KNOWN_BY_SHAPE = (
     Rule("github-token", f"gh[pousr]_{_AN}{{36,}}", "gh[pousr]_"),
     Rule("github-token", "github_pat_[A-Za-z0-9_]{22,}", "github_pat_"),
     Rule("gitlab-token", f"gl[a-z]{{2,5}}-{_W}{{20,}}", "gl[a-z]{2,5}-", accept=mixed),
-    Rule("slack-token", "xox[a-z](?:\\.xox[a-z])?-[A-Za-z0-9-]{10,}", "xox[a-z]"),
+    Rule(
+        "slack-token",
+        "xox[abceoprs](?:\\.xox[a-z])?-[A-Za-z0-9-]{10,}",
+        "xox[abceoprs]",
+        _has_digit,
+    ),
     Rule("slack-token", "xapp-[0-9]-[A-Za-z0-9-]{20,}", "xapp-"),
     Rule(
         "slack-webhook",
@@ -71,7 +93,7 @@ _KNOWN_BY_SHAPE = (
     Rule("discord-webhook", rf"/api/webhooks/[0-9]+/({_W}{{40,}})", "/api/webhooks/"),
     Rule("stripe-key", f"[sr]k_(?:live|test)_{_AN}{{16,}}", "[sr]k_(?:live|test)_"),
     Rule("stripe-key", "whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
-    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza"),
+    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", take=_outside_base64),
     Rule("google-oauth", rf"ya29\.{_W}{{20,}}", r"ya29\."),
     Rule("google-oauth", f"GOCSPX-{_W}{{20,}}", "GOCSPX-"),
     Rule("anthropic-key", f"sk-ant-{_W}{{20,}}", "sk-ant-"),

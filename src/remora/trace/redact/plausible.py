@@ -1,7 +1,6 @@
 """Whether a value that stands where a secret might stand looks like one."""
 
 import re
-from itertools import pairwise
 
 SHORTEST = 8
 """A value of fewer characters is never taken for a secret by its context alone."""
@@ -16,7 +15,8 @@ _PATH = re.compile(r"(?:[./~]|\.\./|[A-Za-z]:\\)[^+=]*[/\\][^+=]*|[./~]/[^+=]*")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{0,2}[^@\s]*")
 _NUMBER = re.compile(r"[vV]?[\d.,:_+ TZ-]+(?:-?[a-z]{1,5}\d*)?|0[xX][0-9a-fA-F]{1,8}")
 _PARTS = re.compile(r"[^A-Za-z0-9]+")
-_WORD = re.compile(r"[A-Za-z]*\d{0,3}|\d{1,4}|(?:[A-Z]+[a-z]*\d{1,2})+[A-Z][a-z]+")
+_PATTERN = re.compile(r"\[[^\]]+\][+*?{]|\(\?|\\[dwsb]")
+_WORD = re.compile(r"[A-Za-z]*\d{0,3}|\d{1,4}[a-z]{0,2}|(?:[A-Z]+[a-z]*\d{1,2})+[A-Z][a-z]+")
 _CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
@@ -37,10 +37,10 @@ def mixed(value: bytes) -> bool:
 
 
 def random_letters(text: str) -> bool:
-    """Letters in an order that neither words nor camelCase have: case changes all the time."""
-    letters = [c.isupper() for c in text if c.isalpha()]
-    changes = sum(a != b for a, b in pairwise(letters))
-    return len(letters) >= SHORTEST and changes / len(letters) > 0.34
+    """Letters of both cases in an order that neither words nor camelCase have."""
+    chunks = _CHUNK.findall(text)
+    letters = sum(len(chunk) for chunk in chunks if chunk.isalpha())
+    return letters >= SHORTEST and not text.islower() and letters / len(chunks) < 2.6
 
 
 def fixed_text(text: str) -> bool:
@@ -77,6 +77,8 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
         return odd
     if password and quoted:
         return odd or not _words_and_numbers(text)
+    if _PATTERN.search(text):
+        return False
     return _broken(text) if quoted or password else _scattered(text)
 
 
