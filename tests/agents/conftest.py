@@ -149,6 +149,7 @@ class Theatre:
                 emitter=JsonlEventEmitter(writer),
                 workspace=workspace,
                 objects=folder.objects,
+                blobs=folder.blobs,
                 facts=play.facts,
                 findings_before=lambda path: lint_findings(base.folder, [path]),
                 findings_after=lambda path: lint_findings(workspace.tree, [path]),

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.decide import Decision
 from remora.agents.extension import checked_extensions
 from remora.agents.outcome import Tally, Watch, raw_size
 from remora.agents.pull import hub_delta, wanted_nodes
 from remora.agents.recall import MAX_LINES, raw_text, recall
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.agents.target import located, stretches
-from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.delta import PacketDelta, new_action
-from remora.memory.events import ToolResulted
+from remora.memory.events import ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
@@ -72,11 +70,7 @@ class TestWatch:
 class TestTally:
     def count(self, choice: int | None, *, asked: bool) -> Tally:
         tally = Tally()
-        decision = Decision(
-            call=ToolCall(tool="t"), decided_by="model", scores=[], choice=choice,
-            packet_sha256="", trim=0, asked=asked,
-        )  # fmt: skip
-        tally.count(decision)
+        tally.count(ToolCalled(tool="t", decided_by="model" if asked else "rule", choice=choice))
         return tally
 
     @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])

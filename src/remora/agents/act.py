@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.agent import HARNESS_INPUTS, Agent
-from remora.agents.recall import RECALL, SUBMIT, recall
+from remora.agents.recall import RECALL, SUBMIT, Outputs, recall
 from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.tools import Tool, ToolRun, run_tool
@@ -25,14 +25,14 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What a script may be given: the workspace, where the node stands, the packet, options.
 
-    `outputs` are the raw outputs so far by turn, for `recall`.
+    `outputs` are the raw outputs so far, for `recall`.
     """
 
     tree: Path
     target: dict[str, Any]
     packet: dict[str, Any]
     options: dict[str, Any]
-    outputs: Mapping[int, str]
+    outputs: Outputs
     clock: datetime
     seed: int
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from remora.agents.candidates import declared_tools, is_complete, matches, narrowed
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.errors import ConfigError, ModelError
-from remora.memory.budget import Fit, fit
+from remora.memory.budget import Fit, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import Candidate, DecisionPacket
@@ -42,7 +42,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A call and who decided it; `asked` tells whether a model had the choice."""
+    """A call and who decided it."""
 
     call: ToolCall
     decided_by: str
@@ -50,7 +50,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     choice: int | None
     packet_sha256: str
     trim: int
-    asked: bool = False
 
 
 class NoDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,21 +180,67 @@ async def _ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
     emit(_response(answer), shown.turn)
-    if truncated(fitted.tokens, exact=model.counter.exact, usage=answer.usage):
+    asked = _Asked(packet=shown, sha256=digest, trim=fitted.trim, tokens=fitted.tokens)
+    return _judged(answer, asked, tools, asking, exact=model.counter.exact)
+
+
+def decided_by_record(
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    asking: Asking,
+    request: ModelRequest,
+    response: ModelResponse,
+    *,
+    exact: bool,
+) -> Decision | NoDecision:
+    """What a recorded answer to a recorded request decides: no model is asked twice.
+
+    `packet` is the one before it was trimmed; `exact` says whether tokens were counted as the
+    server counts them.
+    """
+    asked = _Asked(
+        packet=trim(packet, request.trim),
+        sha256=request.packet_sha256,
+        trim=request.trim,
+        tokens=request.prompt_tokens,
+    )
+    answer = Answer(
+        text=response.text,
+        call=response.call,
+        scores=response.scores or {},
+        usage=response.usage,
+        finish_reason=response.finish_reason,
+    )
+    return _judged(answer, asked, tools, asking, exact=exact)
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model was shown: the trimmed packet, its hash, and the tokens of the request."""
+
+    packet: DecisionPacket
+    sha256: str
+    trim: int
+    tokens: int
+
+
+def _judged(
+    answer: Answer, asked: _Asked, tools: Sequence[ToolSchema], asking: Asking, *, exact: bool
+) -> Decision | NoDecision:
+    if truncated(asked.tokens, exact=exact, usage=answer.usage):
         message = (
-            f"the server read {answer.usage.prompt_tokens} of {fitted.tokens} prompt tokens: "
+            f"the server read {answer.usage.prompt_tokens} of {asked.tokens} prompt tokens: "
             "its context is smaller than it says"
         )
         return NoDecision(
-            kind="context_truncated", message=message, packet_sha256=digest, trim=fitted.trim
+            kind="context_truncated", message=message, packet_sha256=asked.sha256, trim=asked.trim
         )
     try:
-        chosen = _chosen(answer, shown, tools, asking)
+        chosen = _chosen(answer, asked.packet, tools, asking)
     except BadCall as bad:
         return NoDecision(
-            kind="bad_call", message=bad.message, packet_sha256=digest, trim=fitted.trim
+            kind="bad_call", message=bad.message, packet_sha256=asked.sha256, trim=asked.trim
         )
-    return replace(chosen, packet_sha256=digest, trim=fitted.trim)
+    return replace(chosen, packet_sha256=asked.sha256, trim=asked.trim)
 
 
 def _plain(messages: tuple[Message, ...] | None) -> list[dict[str, Any]] | None:
@@ -264,7 +309,6 @@ def _ranked(answer: Answer, candidates: Sequence[Candidate], margin: float) -> D
         choice=choice,
         packet_sha256="",
         trim=0,
-        asked=True,
     )
 
 
@@ -280,5 +324,4 @@ def _called(call: ToolCall, candidates: Sequence[Candidate]) -> Decision:
         choice=choice,
         packet_sha256="",
         trim=0,
-        asked=True,
     )

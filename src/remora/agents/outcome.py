@@ -4,10 +4,9 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.decide import Decision
 from remora.agents.job import Status, StopReason
 from remora.memory.canonical import canonical
-from remora.memory.events import Event
+from remora.memory.events import AgentError, Event, SubmitResult, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.trace.reader import part
 
@@ -19,7 +18,7 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class Tally:
-    """Counts over a run; only `asked` decisions could have gone another way."""
+    """Counts over an agent's life; only `asked` decisions could have gone another way."""
 
     def __init__(self) -> None:
         self.turns = 0
@@ -29,12 +28,12 @@ class Tally:
         self.max_packet_tokens = 0
         self.raw_bytes = 0
 
-    def count(self, decision: Decision) -> None:
-        """Take a decision into account."""
-        self.decided_by[decision.decided_by] += 1
-        if decision.asked:
+    def count(self, call: ToolCalled) -> None:
+        """Take a decision into account. A rule decides where nobody had a choice."""
+        self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
+        if call.decided_by != "rule":
             self.asked += 1
-            self.differed += decision.choice not in (None, 0)
+            self.differed += call.choice not in (None, 0)
 
 
 class Watch:
@@ -64,6 +63,31 @@ class Watch:
         if self._idle_turns >= MAX_IDLE_TURNS:
             return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns changed nothing"
         return None
+
+
+def error_ending(error: AgentError, watch: Watch) -> Ending | None:
+    """The ending that a turn without a call leads to, if any; bad calls are counted in `watch`."""
+    reason = f"{error.message}; {error.hint}" if error.hint else error.message
+    match error.kind:
+        case "packet_too_large":
+            return "error", "packet_too_large", reason
+        case "context_truncated" | "model_error":
+            return "error", "model_error", reason
+        case "tool_error":
+            return "error", "tool_error", reason
+    if watch.bad_call():
+        return "failed", "model_error", f"two bad calls in a row: {error.message}"
+    return None
+
+
+def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
+    """What a submission came to; `changed`: the agent has changed a file."""
+    if not changed:
+        return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
+    failed = next((check for check in submitted.checks if not check.get("ok")), None)
+    if failed is not None:
+        return "failed", "verification", f"{failed.get('name')}: {failed.get('detail')}"
+    return "submitted", "submitted", None
 
 
 def _known(packet: DecisionPacket) -> bytes:

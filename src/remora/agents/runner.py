@@ -9,20 +9,21 @@ from remora.agents.act import Acted, Scene, act, refused, run_part
 from remora.agents.agent import definition_record
 from remora.agents.aside import aside
 from remora.agents.candidates import offered
-from remora.agents.decide import Decision, NoDecision, decide
+from remora.agents.decide import Decision, NoDecision, decide, decided_by_record
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
-from remora.agents.outcome import Ending, Tally, Watch, raw_size
+from remora.agents.outcome import Ending, submission_ending
 from remora.agents.pull import hub_delta, wanted_nodes
-from remora.agents.recall import BUILTIN, SUBMIT, raw_text
+from remora.agents.recall import BUILTIN, SUBMIT
 from remora.agents.redacted import RedactedModel, brought_back, written
 from remora.agents.stage import Stage
+from remora.agents.standing import Standing
 from remora.agents.target import located
 from remora.agents.verify import Check, Submission, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
-from remora.ids import spell_path
-from remora.memory.canonical import canonical_sha256, storable
+from remora.ids import spell_path, unspell_path
+from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, candidate, error_text
 from remora.memory.events import (
@@ -32,8 +33,6 @@ from remora.memory.events import (
     Change,
     ContextUpdate,
     Event,
-    ModelRequest,
-    ModelResponse,
     Payload,
     SubmitResult,
     ToolCalled,
@@ -41,100 +40,124 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import packet_json
-from remora.memory.prompt import HISTORY, HISTORY_TYPES
+from remora.memory.unstorable import unstorable
 from remora.workspaces import Change as FileChange
-from remora.workspaces import changes_between
+from remora.workspaces import FileState, changes_between
 
 
 class AgentRunner:
-    """Runs one job to its end. `messages` keeps what was said, for debugging; it is never sent."""
+    """Runs one job to its end, from its beginning or from where its recorded events leave off."""
 
     def __init__(self, job: Job, stage: Stage) -> None:
         self.job = job
         self.stage = stage
-        self.messages: list[dict[str, Any]] = []
         self._redact = stage.redact
         self._model = RedactedModel(stage.model, stage.redact)
-        self.context = _context(job, stage)
+        self._at = Standing(_context(job, stage), stage.blobs)
         self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
-        self._outputs: dict[int, str] = {}
-        self._history: list[Event] = []
         self._target: dict[str, Any] | None = None
-        self._snapshot = stage.workspace.snapshot()
-        self._tally = Tally()
-        self._watch = Watch()
+        self._snapshot: dict[str, FileState] = {}
+
+    @property
+    def context(self) -> ContextManager:
+        """Holds the packet as it is now."""
+        return self._at.context
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What was said, for debugging; it is never sent."""
+        return self._at.messages
 
     async def run(self) -> AgentResult:
         """Start, turns, end. A part that breaks ends the job, not the process."""
-        self._start()
+        await aside(self._stand)
+        if self._at.start is None:
+            await self._start()
         try:
+            await aside(self._restore_files)
             ending = await self._turns()
         except ModelError as error:
             ending = self._broken("model_error", error)
         except RemoraError as error:
             ending = self._broken("tool_error", error)
-        return self._end(ending)
+        return await self._end(ending)
+
+    async def give_up(self, why: RemoraError) -> AgentResult:
+        """End a job that cannot go on, where it stands."""
+        await aside(self._stand)
+        if self._at.start is None:
+            await self._start()
+        await aside(self._restore_files)
+        return await self._end(self._at.ending or self._broken("tool_error", why))
+
+    def _stand(self) -> None:
+        """Take in what is recorded."""
+        for event in self.stage.ancestors:
+            self._at.see(event)
+        for event in self.stage.recorded:
+            self._at.see(event)
+            self.stage.on_event(event)
+        if self._at.start is not None:
+            self._schemas = self._at.start.tools
+
+    def _restore_files(self) -> None:
+        """The workspace as the last recorded result left it: what a call without a result did to
+        another copy is not there, and the call is made again."""
+        files: dict[str, tuple[bytes | None, int]] = {}
+        for spelled, change in self._at.files.items():
+            content = None if change.after is None else self.stage.objects.get(change.after)
+            files[unspell_path(spelled)] = content, change.mode
+        self.stage.workspace.set_files(files)
+        self._snapshot = self.stage.workspace.snapshot()
 
     async def _turns(self) -> Ending:
         await self._look_around()
-        for turn in range(1, self.stage.max_turns + 1):
-            ending = await self._turn(turn)
-            if ending is not None:
-                return ending
-            self.stage.emitter.end_turn()
         most = self.stage.max_turns
-        return "failed", "max_turns", f"not done after {most} turn{'s' if most > 1 else ''}"
+        while (ending := self._at.ending) is None and self._at.next_turn <= most:
+            ending = await self._turn(self._at.next_turn)
+            if ending is not None:
+                break
+            await aside(self.stage.emitter.end_turn)
+        told = f"not done after {most} turn{'s' if most > 1 else ''}"
+        return ending or ("failed", "max_turns", told)
 
-    async def _turn(self, turn: int) -> Ending | None:
-        self._tally.turns = turn
-        self._emit(TurnStart(), turn, PacketDelta(turn=turn))
-        await self._pull(turn)
-        if self.stage.agent.candidates is not None:
-            without = await self._propose(turn)
-            if not self.context.packet.candidate_actions:
-                return "failed", "no_progress", without
-        decision = await decide(
+    async def _turn(self, number: int) -> Ending | None:
+        """A turn, or what is left of it."""
+        if self._at.turn.number != number:
+            self._emit(TurnStart(), number, PacketDelta(turn=number))
+        if not self._at.turn.decided_on:
+            await self._prepare(number)
+        if self._at.turn.call is None and self._at.ending is None:
+            await self._decide(number)
+        if self._at.turn.call is None or self._at.ending is not None:
+            return self._at.ending
+        return await self._carry_out(self._at.turn.call, number)
+
+    async def _prepare(self, turn: int) -> None:
+        """Bring facts and candidates into the packet, as far as they are not there yet."""
+        if not self._at.turn.given:
+            await self._pull(turn)
+        if not self._at.turn.offered:
+            await self._propose(turn)
+
+    async def _decide(self, turn: int) -> None:
+        """Append the turn's call, or why there is none."""
+        decision = self._recorded_decision() or await decide(
             self.context.packet,
             self._schemas,
             self.stage.asking,
             self._model,
             self._emit,
-            self._history,
+            self._at.history,
         )
         if isinstance(decision, NoDecision):
-            return self._undecided(decision, turn)
-        self._watch.good_call()
-        self._tally.count(decision)
-        return await self._carry_out(decision, turn)
-
-    def _undecided(self, why: NoDecision, turn: int) -> Ending | None:
-        error = AgentError(
-            kind=why.kind, message=why.message, packet_sha256=why.packet_sha256, trim=why.trim
-        )
-        self._emit(error, turn, PacketDelta(set_error=error_text(why.message)))
-        if why.kind == "packet_too_large":
-            return "error", "packet_too_large", why.message
-        if why.kind == "context_truncated":
-            return "error", "model_error", why.message
-        if self._watch.bad_call():
-            return "failed", "model_error", f"two bad calls in a row: {why.message}"
-        return None
-
-    def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
-        message = self._redact.text(error.message)
-        self._emit(AgentError(kind=kind, message=message), self.context.packet.turn)
-        reason = f"{message}; {error.hint}" if error.hint else message
-        return "error", kind, reason
-
-    # --- acting ----------------------------------------------------------------------------
-
-    async def _carry_out(self, decision: Decision, turn: int) -> Ending | None:
-        call, before = decision.call, self.context.packet
+            self._undecided(decision, turn)
+            return
         self._emit(
             ToolCalled(
-                tool=call.tool,
-                args=call.args,
+                tool=decision.call.tool,
+                args=decision.call.args,
                 decided_by=decision.decided_by,
                 scores=decision.scores,
                 choice=decision.choice,
@@ -143,12 +166,47 @@ class AgentRunner:
             ),
             turn,
         )
-        acted = await self._act(call)
-        changes = await aside(self._keep_changes)
-        self._resulted(call, acted, changes, turn)
-        if call.tool == SUBMIT:
-            return await self._submit(call, turn)
-        return self._watch.after(before, self.context.packet, changed=bool(changes))
+
+    def _recorded_decision(self) -> Decision | NoDecision | None:
+        """What the model answered before the agent was interrupted."""
+        asked, answered = self._at.turn.request, self._at.turn.response
+        if asked is None or answered is None:
+            return None
+        return decided_by_record(
+            self.context.packet,
+            self._schemas,
+            self.stage.asking,
+            asked,
+            answered,
+            exact=self._model.counter.exact,
+        )
+
+    def _undecided(self, why: NoDecision, turn: int) -> None:
+        error = AgentError(
+            kind=why.kind, message=why.message, packet_sha256=why.packet_sha256, trim=why.trim
+        )
+        self._emit(error, turn, PacketDelta(set_error=error_text(why.message)))
+
+    def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
+        message = self._redact.text(error.message)
+        self._emit(
+            AgentError(kind=kind, message=message, hint=self._redact.text(error.hint)),
+            self.context.packet.turn,
+        )
+        return self._at.ending or ("error", kind, message)
+
+    # --- acting ----------------------------------------------------------------------------
+
+    async def _carry_out(self, called: ToolCalled, turn: int) -> Ending | None:
+        call = ToolCall(tool=called.tool, args=unstorable(called.args))
+        if not self._at.turn.resulted:
+            acted = await self._act(call)
+            self._resulted(call, acted, await aside(self._keep_changes), turn)
+        if call.tool != SUBMIT:
+            return self._at.ending
+        if self._at.turn.submitted is None:
+            await self._submit(call, turn)
+        return self._submission_ending()
 
     async def _act(self, call: ToolCall) -> Acted:
         """The call's result without secrets. One that would write a placeholder is refused."""
@@ -178,13 +236,11 @@ class AgentRunner:
         self, call: ToolCall, acted: Acted, changes: tuple[Change, ...], turn: int
     ) -> None:
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **acted.result})
-        event = self._emit(
+        self._emit(
             ToolResulted(tool=call.tool, args=call.args, changes=changes, **acted.record),
             turn,
             self._checked(delta),
         )
-        self._outputs[turn] = raw_text(storable(acted.record["raw_output"]))
-        self._tally.raw_bytes += raw_size(event)
 
     def _checked(self, delta: PacketDelta) -> PacketDelta:
         """What a script said, without what the agent may not be offered or hold."""
@@ -194,31 +250,31 @@ class AgentRunner:
         schema = self.stage.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
 
-    async def _submit(self, call: ToolCall, turn: int) -> Ending:
+    async def _submit(self, call: ToolCall, turn: int) -> None:
+        """Append what the checks say of the changes; there is nothing to check without any."""
         summary = str(call.args.get("summary") or "")
-        if not self._snapshot:
-            self._emit(SubmitResult(summary=summary, verified=True), turn)
-            # a tool that failed may be why nothing changed
-            return "no_change", "no_change", self.context.packet.last_error
-        submission = self._submission()
-        names = self.stage.agent.definition.verify
-        refusal = written(submission.files.values())
-        if refusal is not None:
-            checks = [Check(name="no_placeholders", ok=False, detail=refusal)]
-        else:
-            checks = self._redact.clean(await aside(verify, names, submission))
-        failed = next((check for check in checks if not check.ok), None)
+        checks = await self._checks() if self._snapshot else []
         self._emit(
             SubmitResult(
                 summary=summary,
                 checks=[msgspec.to_builtins(check) for check in checks],
-                verified=failed is None,
+                verified=all(check.ok for check in checks),
             ),
             turn,
         )
-        if failed is not None:
-            return "failed", "verification", f"{failed.name}: {failed.detail}"
-        return "submitted", "submitted", None
+
+    async def _checks(self) -> list[Check]:
+        submission = self._submission()
+        refusal = written(submission.files.values())
+        if refusal is not None:
+            return [Check(name="no_placeholders", ok=False, detail=refusal)]
+        names = self.stage.agent.definition.verify
+        return self._redact.clean(await aside(verify, names, submission))
+
+    def _submission_ending(self) -> Ending:
+        submitted = self._at.turn.submitted
+        assert submitted is not None
+        return submission_ending(submitted, self.context.packet, changed=bool(self._snapshot))
 
     def _submission(self) -> Submission:
         workspace = self.stage.workspace
@@ -234,18 +290,22 @@ class AgentRunner:
     # --- what enters the packet ------------------------------------------------------------
 
     async def _look_around(self) -> None:
-        """Turn 0: the agent's context scripts, once."""
-        for part in self.stage.agent.context:
+        """Turn 0: the agent's context scripts, each once; none where the packet came with what
+        they found."""
+        start = self._at.start
+        if start is None or start.first_turn or self._at.turn.number:
+            return
+        for part in self.stage.agent.context[self._at.looked :]:
             acted = await self._cleanly(run_part, part, {}, self._scene())
             delta = self.context.delta_for({"tool": part.script.name, **acted.result})
             delta = msgspec.structs.replace(self._checked(delta), add_action=msgspec.UNSET)
             self._emit(_update("context", acted), 0, delta)
 
-    async def _propose(self, turn: int) -> str:
-        """Ask the candidates script; returns why it offers nothing, where it does not."""
+    async def _propose(self, turn: int) -> None:
+        """Ask the candidates script, where the agent has one."""
         part = self.stage.agent.candidates
         if part is None:
-            return ""
+            return
         acted = await self._cleanly(run_part, part, {}, self._scene())
         base = self.stage.workspace.base_bytes(self.job.path)
         found = acted.result.get("candidate_actions") or []
@@ -257,7 +317,6 @@ class AgentRunner:
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(_update("candidates", acted), turn, delta)
-        return problem or "the candidates script offers no action"
 
     async def _pull(self, turn: int) -> None:
         asked = wanted_nodes(self.context.packet)
@@ -273,7 +332,7 @@ class AgentRunner:
             target=self._target,
             packet=packet_json(self.context.packet),
             options={**self.stage.options, "open": self.stage.asking.strategy != "rank"},
-            outputs=self._outputs,
+            outputs=self._at.outputs,
             clock=self.stage.clock(),
             seed=self.stage.asking.seed or 0,
         )
@@ -283,20 +342,11 @@ class AgentRunner:
     def _emit(self, payload: Payload, turn: int, delta: PacketDelta | None = None) -> Event:
         """Append, then apply what was written."""
         event = self.stage.emitter.emit(payload, turn=turn, delta=delta)
-        self.context.apply_event(event)
-        if self.stage.asking.renderer == HISTORY and event.type in HISTORY_TYPES:
-            self._history.append(event)
-        if isinstance(payload, ModelRequest):
-            self._tally.max_packet_tokens = max(
-                self._tally.max_packet_tokens, payload.prompt_tokens
-            )
-            self.messages += payload.messages or [{"role": "user", "content": payload.prompt}]
-        elif isinstance(payload, ModelResponse):
-            self.messages.append({"role": "assistant", "content": payload.text})
+        self._at.see(event)
         self.stage.on_event(event)
         return event
 
-    def _start(self) -> None:
+    async def _start(self) -> None:
         stage = self.stage
         self._emit(
             AgentStart(
@@ -309,13 +359,13 @@ class AgentRunner:
                 renderer=stage.asking.renderer,
                 redaction=self._redact.version,
                 attempt=self.job.attempt,
-                parent=dict(stage.parent) if stage.parent is not None else None,
+                rebased=dict(stage.rebased),
             ),
             0,
         )
-        self.stage.emitter.end_turn()
+        await aside(self.stage.emitter.end_turn)
 
-    def _end(self, ending: Ending) -> AgentResult:
+    async def _end(self, ending: Ending) -> AgentResult:
         status, stop_reason, said = ending
         error = said and self._redact.text(said)
         change_set = _recorded(changes_between({}, self._snapshot, self.stage.workspace.base))
@@ -329,16 +379,17 @@ class AgentRunner:
             ),
             self.context.packet.turn,
         )
-        self.stage.emitter.end_turn()
+        await aside(self.stage.emitter.end_turn)
+        tally = self._at.tally
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
-            turns=self._tally.turns,
-            decided_by=self._tally.decided_by,
-            asked=self._tally.asked,
-            differed=self._tally.differed,
-            max_packet_tokens=self._tally.max_packet_tokens,
-            raw_bytes=self._tally.raw_bytes,
+            turns=tally.turns,
+            decided_by=tally.decided_by,
+            asked=tally.asked,
+            differed=tally.differed,
+            max_packet_tokens=tally.max_packet_tokens,
+            raw_bytes=tally.raw_bytes,
             change_set=change_set,
             error=error,
             head=self.stage.emitter.head,

@@ -1,6 +1,6 @@
 """What one agent is given to work with, wired by the composition root."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,12 @@ from remora.workspaces import Workspace
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """Everything outside the loop. `findings_before` lints the base, `findings_after` the
-    workspace; `on_event` is told of each event once it is in the stream."""
+    workspace; `on_event` is told of each event once it is in the stream.
+
+    `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
+    was forked from, up to there. `rebased` names the files of the workspace's base that are not as
+    in the run's (`{path: {sha256, mode}}`).
+    """
 
     agent: Agent
     model: Model
@@ -27,6 +32,7 @@ class Stage:
     emitter: EventEmitter
     workspace: Workspace
     objects: ObjectStore
+    blobs: ObjectStore
     facts: NodeFacts
     redact: Redactor
     findings_before: Findings
@@ -36,4 +42,6 @@ class Stage:
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     knowledge: Mapping[str, Any] = field(default_factory=dict)
-    parent: Mapping[str, Any] | None = None
+    rebased: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Iterable[Event] = ()
+    ancestors: Iterable[Event] = ()

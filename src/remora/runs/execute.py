@@ -176,6 +176,7 @@ def _stage(run: Run, agent: Agent, job: Job, workspace: Workspace, emitter: Even
         emitter=emitter,
         workspace=workspace,
         objects=run.project.trace.objects,
+        blobs=run.project.trace.blobs,
         facts=run.facts,
         redact=run.project.redact,
         findings_before=lambda path: lint_findings(run.base.folder, [path]),
