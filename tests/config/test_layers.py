@@ -67,7 +67,8 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
                 "trace_indexing": ["node", "run", "operation"],
                 "durability": "turn",
                 "global_events": False,
-                "retention": {"keep_days": 30, "compress_after_days": 2},
+                "signing_key_file": None,
+                "retention": {"keep_days": 30, "compress_after_days": 2, "keep_mb": None},
             },
         },
         "model": {

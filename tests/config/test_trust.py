@@ -27,6 +27,7 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("model: {base_url: 'https://example.org'}", "1:19", "model.base_url"),
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
         ("runner: {memory: {global_events: true}}", "1:34", "runner.memory.global_events"),
+        ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
     ],
@@ -41,12 +42,14 @@ def test_what_only_the_user_may_set(tmp_path: Path, text: str, place: str, key: 
 
 def test_the_user_may_set_it(tmp_path: Path) -> None:
     text = (
-        "workspace: {allow_unsandboxed: true}\nrunner: {memory: {global_events: true}}\n"
+        "workspace: {allow_unsandboxed: true}\n"
+        "runner: {memory: {global_events: true, signing_key_file: ~/key}}\n"
         "escalation: {enabled: true, base_url: 'https://example.org'}"
     )
     config = load(tmp_path, "", text, REMORA_MODEL__BASE_URL="https://example.org/v1")
     assert config.workspace.allow_unsandboxed
     assert config.escalation.enabled
+    assert config.runner.memory.signing_key_file == "~/key"
     assert config.model.base_url == "https://example.org/v1"
 
 

@@ -50,12 +50,15 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """How long streams stay."""
+    """What `remora trace compact` does with what is old. Nothing is done without that command, and
+    never to a run that goes on, can be resumed or waits for a verdict."""
 
-    keep_days: Count = 30
-    """Days after which a finished run's streams are removed (not in this version: they stay)."""
-    compress_after_days: Count = 2
-    """Days after which a finished run's large outputs are compressed (not in this version)."""
+    keep_days: Count | None = 30
+    """Days after a run's last event after which its streams expire; null: never."""
+    compress_after_days: Count | None = 2
+    """Days after a run's last event after which its streams are sealed; null: never."""
+    keep_mb: Count | None = None
+    """The most MiB of streams and contents: the oldest runs expire until it fits; null: no limit."""
 
 
 class MemoryConfig(Section):
@@ -66,18 +69,21 @@ class MemoryConfig(Section):
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
     """The most tokens of a whole request; the embedded model takes at most 600."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """Where streams live: jsonl (files) or kv (files and an index; in this version the same as
-    jsonl). postgres is not in this version."""
+    """Where streams live: jsonl (files alone) or kv (files, and an index that can be deleted).
+    postgres is not in this version."""
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Who summarizes a tool's output: tool_side, tool_specific or default."""
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """What the index can be asked by (not in this version)."""
+    """What the index can be asked by."""
     durability: Literal["event", "turn", "none"] = "turn"
     """When a stream is synced to disk: after each event, at turn ends, or never."""
     global_events: bool = False
     """Write every event to events.jsonl in the user's cache too. Not in a project's file."""
+    signing_key_file: Annotated[str, Field(min_length=1)] | None = None
+    """A file of mode 0600 with a key of at least 16 characters, which signs the anchors of new runs
+    (REMORA_SIGNING_KEY holds the key itself). Not in a project's file."""
     retention: RetentionConfig = RetentionConfig()
     """How long streams stay."""
 

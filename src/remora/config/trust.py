@@ -14,11 +14,13 @@ _LOOPBACK = re.compile(
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
 _SECRETS = (("model", "api_key"), ("escalation", "api_key"))
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
+_SIGNING = ("runner", "memory", "signing_key_file")
 _WHY: dict[tuple[str, ...], str] = {
     **dict.fromkeys(_ADDRESSES, "an address other than this machine's"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
     _GRANTS[1]: "a stream outside the project",
+    _SIGNING: "the key that signs anchors",
 }
 
 
