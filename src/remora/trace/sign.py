@@ -17,6 +17,8 @@ VARIABLE = "REMORA_SIGNING_KEY"
 ALGORITHM = "hmac-sha256"
 LEAST = 16
 """Bytes of the shortest key."""
+_MOST = 64 * 1024
+_SETTING = "runner.memory.signing_key_file names it"
 _READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -74,18 +76,22 @@ def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Sign
     )
 
 
-def find_signer(environ: Mapping[str, str], key_file: Path | None) -> Signer | None:
+def find_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
     """The key of REMORA_SIGNING_KEY, else of the file; None where neither is set.
 
-    Raises ConfigError for a key that is too short or that others can read, DiskError for a file
-    that cannot be read; none of them shows the key.
+    Raises ConfigError for a key that is too short or that others can read, or a file that is not
+    named by its whole path, DiskError for one that cannot be read; none of them shows the key.
     """
     given = environ.get(VARIABLE, "").strip()
     if given:
         return _signer(os.fsencode(given), VARIABLE)
     if key_file is None:
         return None
-    return _signer(_read(key_file).strip(), str(key_file))
+    home = environ.get("HOME", "")
+    path = Path(home, key_file[2:]) if home and key_file.startswith("~/") else Path(key_file)
+    if not path.is_absolute():  # in a cloned repository it would be somebody else's file
+        raise ConfigError(f"{key_file}: name the signing key by its whole path", hint=_SETTING)
+    return _signer(_read(path).strip(), str(path))
 
 
 def _signer(key: bytes, place: str) -> Signer:
@@ -104,8 +110,6 @@ def _read(path: Path) -> bytes:
                 raise ConfigError(
                     f"{path}: others may read this signing key", hint=f"chmod 600 {path}"
                 )
-            return file.read()
+            return file.read(_MOST)
     except OSError as error:
-        raise DiskError(
-            f"{path}: {error.strerror}", hint="runner.memory.signing_key_file names it"
-        ) from error
+        raise DiskError(f"{path}: {error.strerror}", hint=_SETTING) from error

@@ -158,7 +158,11 @@ class TestKey:
         given = {"REMORA_SIGNING_KEY": "some other key of theirs"}
         assert [
             signer and signer.name
-            for signer in (find_signer({}, file), find_signer(given, file), find_signer({}, None))
+            for signer in (
+                find_signer({}, str(file)),
+                find_signer(given, str(file)),
+                find_signer({}, None),
+            )
         ] == [SIGNER.name, OTHER.name, None]
 
     def test_a_key_that_others_can_read_is_refused(self, tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ class TestKey:
         file.write_bytes(KEY)
         file.chmod(0o640)
         with pytest.raises(ConfigError, match="others may read"):
-            find_signer({}, file)
+            find_signer({}, str(file))
 
     def test_a_short_one_is_refused_and_not_shown(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
@@ -175,4 +179,15 @@ class TestKey:
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(DiskError, match="No such file"):
-            find_signer({}, tmp_path / "key")
+            find_signer({}, str(tmp_path / "key"))
+
+    def test_it_is_named_by_its_whole_path_or_from_the_users_home(self, tmp_path: Path) -> None:
+        """A relative one would be somebody else's file in a cloned repository."""
+        file = tmp_path / "key"
+        file.write_bytes(KEY)
+        file.chmod(0o600)
+        found = find_signer({"HOME": str(tmp_path)}, "~/key")
+        assert found is not None
+        assert found.name == SIGNER.name
+        with pytest.raises(ConfigError, match="whole path"):
+            find_signer({}, "key")
