@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,28 +118,39 @@ class Theatre:
     def play(self, play: Play) -> Played:
         """Run it. The stream must verify, and fold to the packet that the runner holds."""
         self.count += 1
-        place = self.folder / f"play-{self.count}"
-        root = place / "project"
+        root = self.folder / f"play-{self.count}" / "project"
         root.mkdir(parents=True)
         source = play.source if isinstance(play.source, bytes) else play.source.encode()
         (root / "mod.py").write_bytes(source)
         for name, text in play.files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        base = take_base(root, project_files(root), place / "base")
+        TraceFolder(root).create()
+        played = self._played(play, root)
+        assert (root / "mod.py").read_bytes() == source, "the user's file is untouched"
+        return played
+
+    def go_on(self, play: Play, played: Played, events: int) -> Played:
+        """Run it again from its first `events` lines: all that a kill left."""
+        self.count += 1
+        place = self.folder / f"play-{self.count}"
+        root = place / "project"
+        shutil.copytree(played.folder.root, root)
+        (stream,) = TraceFolder(root).agent_streams()
+        stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:events]))
+        return self._played(play, root)
+
+    def _played(self, play: Play, root: Path) -> Played:
+        base = take_base(root, project_files(root), root.parent / "base")
         folder = TraceFolder(root)
-        folder.create()
         job = a_job(play.node, play.agent.definition.operation)
         identity = Identity(RUN, job.agent_id, job.operation, job.node_id)
         clock = ticking()
         model = play.model or scripted(play.answers)
-        with SlotDriver(base, place / "slots").open() as workspace:
+        path = folder.agent_stream(job.agent_id)
+        with SlotDriver(base, root.parent / "slots").open() as workspace:
             writer = StreamWriter.open(
-                folder.agent_stream(job.agent_id),
-                identity,
-                blobs=folder.blobs,
-                objects=folder.objects,
-                clock=clock,
+                path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
             seen: list[Event] = []
             stage = Stage(
@@ -158,13 +170,13 @@ class Theatre:
                 max_turns=play.max_turns,
                 options=play.options,
                 knowledge=play.knowledge,
+                recorded=list(read_events(path)),
             )
             runner = AgentRunner(job, stage)
             with writer:
                 result = self.loop.run(runner.run())
             after = workspace.read("mod.py")
-        assert (root / "mod.py").read_bytes() == source, "the user's file is untouched"
-        events = list(read_events(folder.agent_stream(job.agent_id)))
+        events = list(read_events(path))
         assert [event.hash for event in seen] == [event.hash for event in events]
         assert verify_problems(folder) == []
         assert replay(events) == runner.context.packet

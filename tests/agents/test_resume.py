@@ -1,0 +1,137 @@
+"""An agent that was cut off anywhere goes on as if it never had been."""
+
+import json
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.agents import Agent
+from remora.models import Request
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre
+
+EDITS = """
+from remora.pym import Input, external
+
+text: str = Input("text")
+
+@external
+def read_text(path: str) -> str: ...
+
+@external
+def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+
+lines = read_text("mod.py").split("\\n")
+if text == "nothing":
+    report = {"result": lines, "summary": "looked", "outcome": "success"}
+elif text == "broken":
+    report = {"result": None, "error": "it does not do this", "outcome": "error"}
+else:
+    edit_text("mod.py", 5, lines[4], "    " + text)
+    report = {
+        "result": text, "summary": "wrote " + text, "outcome": "success",
+        "knowledge_delta": {"wrote": text},
+    }
+report
+"""
+CANDIDATES = """
+from remora.pym import Input
+
+packet: dict = Input("packet")
+
+texts = ["x = 1", "x = 2", "x =", "nothing", "broken"]
+actions = [{"tool": "act", "args": {"text": text}, "reason": "why not"} for text in texts]
+actions.append({"tool": "submit_result", "args": {}, "reason": "enough"})
+{"result": len(actions), "summary": "s", "candidate_actions": actions}
+"""
+LOOK = '{"result": 1, "summary": "s", "knowledge_delta": {"looked": 1}, "outcome": "success"}'
+
+
+def choosing(seed: int, weights: Mapping[str, int]) -> Callable[[Request], str]:
+    """A model whose answer follows from what it is shown, and from nothing else."""
+
+    def answer(request: Request) -> str:
+        shown = "\n".join(message.content for message in request.messages or ())
+        (chosen,) = Random(f"{seed} {shown}").choices([*weights], [*weights.values()])
+        return chosen
+
+    return answer
+
+
+class Facts:
+    """A Hub that knows something of the node."""
+
+    async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
+        return {key: {"signature": "def f()", "last_updated": "2026-01-01"} for key in keys}
+
+
+def call(text: str) -> str:
+    return json.dumps({"tool": "act", "args": {"text": text}}, separators=(",", ":"))
+
+
+def an_agent(theatre: Theatre) -> Agent:
+    yaml = """
+        name: own
+        operation: own
+        goal: Look at {node_name}
+        tools:
+          - {name: act, script: act.pym, grants: [read_text, edit_text]}
+        candidates: {script: candidates.pym}
+        context: [{script: look.pym}, {script: look.pym}]
+        verify: [parses]
+    """
+    return theatre.agent(yaml, act=EDITS, candidates=CANDIDATES, look=LOOK)
+
+
+def told(played: Played) -> list[tuple[Any, ...]]:
+    """What the stream says, but for when: `recovered` and repeated requests aside."""
+    kept: list[tuple[Any, ...]] = []
+    for event in played.events:
+        data = msgspec.json.decode(event.data)
+        for name in ("duration_ms", "clock", "parent", "timestamp"):
+            data.pop(name, None)
+        for made in data.get("host_calls") or ():
+            made.pop("duration_ms", None)
+        told = (event.turn, event.type, data, msgspec.to_builtins(event.packet_delta))
+        if event.type == "model_request" and kept and kept[-1] == told:
+            continue  # asked again: the answer had not come
+        kept.append(told)
+    return kept
+
+
+def check_every_cut(theatre: Theatre, play: Play) -> Played:
+    whole = theatre.play(play)
+    for count in range(len(whole.events)):
+        again = theatre.go_on(play, whole, count)
+        assert told(again) == told(whole), f"cut after {count} events"
+        assert again.after == whole.after
+        assert msgspec.structs.replace(again.result, head=whole.result.head) == whole.result
+        assert again.runner.context.packet == whole.runner.context.packet
+        assert [m for m in again.runner.messages if m["role"] == "assistant"] == [
+            m for m in whole.runner.messages if m["role"] == "assistant"
+        ]
+    return whole
+
+
+X, Y, NOTHING, BROKEN, BAD = *map(call, ["x = 1", "x = 2", "nothing", "broken"]), "no call"
+ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
+    "submitted": (1, {X: 2, Y: 2, NOTHING: 1, BAD: 1, SUBMIT: 1}, 12),
+    "no_change": (2, {NOTHING: 2, BROKEN: 1, SUBMIT: 2}, 12),
+    "repeated_call": (3, {X: 1, BROKEN: 9}, 12),
+    "no_progress": (4, {NOTHING: 1, BROKEN: 1}, 12),
+    "model_error": (5, {X: 1, BAD: 3}, 12),
+    "max_turns": (6, {X: 1, Y: 1}, 4),
+    "verification": (7, {call("x ="): 1, SUBMIT: 1}, 12),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -> None:
+    seed, weights, most = ENDINGS[ending]
+    play = Play(
+        agent=an_agent(theatre), answers=choosing(seed, weights), max_turns=most, facts=Facts()
+    )
+    whole = check_every_cut(theatre, play)
+    assert whole.result.stop_reason == ending
