@@ -27,8 +27,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def at(cls, query: Query, now: datetime) -> "Asked":
         """Raises UsageError for a time that is none."""
-        since, until = (text and timestamp(text, now) for text in (query.since, query.until))
-        return cls(query=query, since=since or None, until=until or None)
+        since, until = (
+            None if text is None else timestamp(text, now) for text in (query.since, query.until)
+        )
+        return cls(query=query, since=since, until=until)
 
     def fits(self, row: TurnRow) -> bool:
         """Whether all but the text fits; a turn fits a time that any part of it lies in."""
