@@ -189,13 +189,18 @@ def _candidate_side(candidate: Row, one: Asked, survey: Survey, attempt: Attempt
     facts = provenance(one, survey, attempt)
     if not taken or facts["tool"] != candidate["tool"]:  # what did not happen has no outcome
         facts = {**facts, "outcome": None, "error": None, "decided_by": None}
-    return {**facts, **{name: candidate[name] for name in ("tool", "args", "label")}}
+    return {
+        **facts,
+        "tool": candidate["tool"],
+        "args": candidate["args"],
+        "candidate": candidate["label"],
+    }
 
 
 _SIDES = (
     "tool",
     "args",
-    "label",
+    "candidate",
     "decided_by",
     "outcome",
     "error",

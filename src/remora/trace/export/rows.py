@@ -42,18 +42,12 @@ def answered(folder: TraceFolder, survey: Survey, tally: Tally) -> Iterator[Aske
 
 
 def conversation(one: Asked) -> Row:
-    """`prompt`, `completion` and `messages` as trainers read them.
-
-    Of a conversation all three are lists of messages, `messages` the whole of it; of a plain
-    prompt all are strings.
-    """
+    """`prompt` and `completion` as trainers read them: lists of messages of a conversation,
+    strings of a plain prompt."""
     said = answer_message(one)
     if one.request.messages is None:
-        prompt = one.request.prompt or ""
-        text = said["content"]
-        return {"prompt": prompt, "completion": text, "messages": prompt + text}
-    prompts = one.request.messages
-    return {"prompt": prompts, "completion": [said], "messages": [*prompts, said]}
+        return {"prompt": one.request.prompt or "", "completion": said["content"]}
+    return {"prompt": one.request.messages, "completion": [said]}
 
 
 def answer_message(one: Asked) -> Row:
@@ -66,15 +60,19 @@ def answer_message(one: Asked) -> Row:
 
 
 def provenance(one: Asked, survey: Survey, attempt: Attempt) -> Row:
-    """Where a row comes from and what became of it: columns of one type each, so that any reader
-    of tables takes them; values of any form stand as JSON text."""
+    """Where a row comes from and what became of it.
+
+    Each column has one type, so that any reader of tables takes them; values of any form stand as
+    JSON text. None has a name that trainers give a meaning of their own, such as `messages`
+    (beside `prompt` TRL refuses it) or `label`.
+    """
     call, result = one.call, one.result
     return {
         "tools": _declared(one),
         "tool": call.tool if call else None,
         "args": text_of(call.args) if call else None,
         "decided_by": call.decided_by if call else None,
-        "label": taken_label(one),
+        "candidate": taken_label(one),
         "candidates": candidates(one),
         "outcome": result.outcome if result else None,
         "error": _error(one),
