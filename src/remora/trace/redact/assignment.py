@@ -39,9 +39,12 @@ _QUOTED = re.compile(
     rb"|\\++\"((?:[^\"\\\n]++|\\++(?!\"))*+)"
     rb"|\\++'((?:[^'\\\n]++|\\++(?!'))*+))"
 )
-_BARE = re.compile(rb"([^\s\"'`<>()\[\]{},;&|\\]++)")
-_CALLED = re.compile(rb"[ \t]?[(\[]")
-_END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#\"']|\\n|\Z)")
+_BARE = re.compile(rb"([^\x00\x02-\x20\"'`<>()\[\]{},;&|\\\x7f]++)")
+_CALLED = re.compile(rb"[(\[]")
+_NO_CODE = re.compile(rb"[?#@$~]|!(?!=)")
+"""What no expression has between its letters and digits."""
+
+_END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00]|\\n|\Z)")
 
 
 def take(data: bytes, head: Span) -> Span | None:
@@ -84,8 +87,13 @@ def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     password = _is_password(data, head)
     shell = _ENV_LINE.fullmatch(data, head.start, head.end) is not None
     line = password and data[head.end - 1 : head.end] == b":"
-    literal = shell or (line and _END_OF_LINE.match(data, found.end()) is not None)
-    return plausible(found[1].rstrip(b".:!?"), password=password, quoted=literal)
+    value = found[1].rstrip(b".:!?")
+    literal = (
+        shell
+        or (line and _END_OF_LINE.match(data, found.end()) is not None)
+        or (password and _NO_CODE.search(value) is not None)
+    )
+    return plausible(value, password=password, quoted=literal)
 
 
 def given(name: str, value: bytes) -> bool:

@@ -167,7 +167,7 @@ _KNOWN_BY_PLACE = (
         r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
         r"=([^\s;,\"'&<>()\[\]{}]{16,})",
         "(?i)session|sid=|csrf|remember",
-        accept=lambda value: plausible(value, password=False, quoted=False),
+        accept=lambda value: plausible(value, password=False, quoted=True),
     ),
     Rule(
         "assignment",

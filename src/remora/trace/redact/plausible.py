@@ -107,7 +107,8 @@ def _words_and_numbers(text: str) -> bool:
 
 def _broken(text: str) -> bool:
     """Some part is neither a word with a number at its end nor a number."""
-    return not all(_WORD.fullmatch(part) for part in _PARTS.split(text) if part)
+    parts = _PARTS.split(text)
+    return any(random_letters(part) or not _WORD.fullmatch(part) for part in parts if part)
 
 
 def _scattered(text: str) -> bool:
