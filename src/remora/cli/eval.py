@@ -1,0 +1,112 @@
+"""Evaluations: `eval memory`."""
+
+from collections.abc import Iterator
+
+import click
+
+from remora.cli.options import Options, command, group
+from remora.cli.output import count, emit, note, plain, table
+from remora.cli.session import records_of
+from remora.evals import Arm, Report, agents_of, settings, what_if
+from remora.evals.report import Tally
+from remora.evals.setting import RENDERER_NAMES, SUMMARIZERS
+
+_HEAD = (
+    "SETTING",
+    "TOOL",
+    "CALLS",
+    "TOKENS",
+    "MOST",
+    "COVERED",
+    "BY MEMORY",
+    "DROPPED",
+    "TOO LARGE",
+)
+
+
+@command(
+    "memory",
+    examples=(
+        "remora eval memory",
+        "remora eval memory --limit 600 --limit 1500",
+        "remora eval memory --summarizers default --renderer json --run last",
+    ),
+)
+@click.option(
+    "--summarizers",
+    multiple=True,
+    type=click.Choice(SUMMARIZERS),
+    help="Who speaks for results, as in runner.memory.summarizer_mode.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tokens of the whole request, as in runner.memory.packet_size_limit.",
+)
+@click.option(
+    "--renderer",
+    "renderers",
+    multiple=True,
+    type=click.Choice(tuple(RENDERER_NAMES)),
+    help="How a packet is shown; history: raw outputs instead of it.",
+)
+@click.option(
+    "--run", "names", multiple=True, metavar="RUN|AGENT", help="Only these; all if not given."
+)
+def memory(
+    options: Options,
+    summarizers: tuple[str, ...],
+    limits: tuple[int, ...],
+    renderers: tuple[str, ...],
+    names: tuple[str, ...],
+) -> int:
+    """Fold recorded streams again with other settings. No model and no tool is asked.
+
+    For each tool: tokens of the requests that led to its calls, the share of the values in
+    their arguments that were in the packet, and facts of its results that the next packet did
+    not hold. Each option may be given more than once; every combination is compared with what
+    was recorded.
+    """
+    folder = records_of(options)
+    asked = settings(summarizers, limits, renderers)
+    report = what_if(folder, folder.root, agents_of(folder, names), asked)
+    for name, why in report.skipped:
+        note(options, f"{name} is left out: {why}")
+    for text in report.notes:
+        note(options, text)
+    emit(options, report.as_json(), _lines(report))
+    return 1 if report.skipped else 0
+
+
+eval_ = group("eval", "Evaluate settings on what was recorded.", (memory,))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    if not report.arms[0].tools:
+        yield "no calls were recorded yet; `remora analyze` records them"
+        return
+    yield from table(_HEAD, [row for arm in report.arms for row in _rows(arm)])
+    yield f"from {count(report.streams, 'stream')}; tokens by {plain('; '.join(report.counters))}"
+
+
+def _rows(arm: Arm) -> Iterator[list[object]]:
+    for tool, tally in sorted(arm.tools.items()):
+        yield [arm.setting.name, tool, *_cells(tally)]
+    if len(arm.tools) > 1:
+        yield [arm.setting.name, "all", *_cells(arm.total())]
+
+
+def _cells(tally: Tally) -> list[object]:
+    said = tally.as_json()
+    return [
+        tally.calls,
+        round(said["packet_tokens"]) if tally.calls else "-",
+        tally.most_tokens if tally.calls else "-",
+        f"{said['coverage']:.0%} of {tally.values}" if tally.values else "-",
+        f"{said['remembered']:.0%}" if tally.values > tally.given else "-",
+        f"{tally.dropped} of {tally.facts}" if tally.facts else "-",
+        tally.too_large,
+    ]

@@ -1,0 +1,75 @@
+"""Tokens of a request where no model server is asked: the recorded counter, or an estimate."""
+
+import math
+
+import msgspec
+
+from remora.chat import Message, ToolSchema
+from remora.memory.events import AgentStart, ModelRequest
+from remora.models import TokenCounter
+from remora.models.counters import UpperBound
+
+_GUESSED = 0.5
+
+
+class Estimate:
+    """UTF-8 bytes times a ratio, rounded up: that of the recorded requests which were counted by
+    the same tokenizer, else one half, as `ContextManager` guesses."""
+
+    exact = False
+
+    def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
+        """`tokens` of requests that were `size` bytes; of none, they are guessed."""
+        known = tokens > 0 and size > 0
+        self.ratio = tokens / size if known else _GUESSED
+        how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
+        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} a byte, {how}"
+
+    def count_messages(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
+    ) -> int:
+        """Of a chat request."""
+        return self._tokens(messages_size(messages) + tools_size(tools))
+
+    def count_text(self, prompt: str) -> int:
+        """Of a finished prompt."""
+        return self._tokens(len(prompt.encode()))
+
+    def _tokens(self, size: int) -> int:
+        return math.ceil(size * self.ratio)
+
+
+def messages_size(messages: tuple[Message, ...]) -> int:
+    """UTF-8 bytes of the messages' contents."""
+    return sum(len(message.content.encode()) for message in messages)
+
+
+def tools_size(tools: tuple[ToolSchema, ...]) -> int:
+    """UTF-8 bytes of tools that are declared natively."""
+    return len(msgspec.json.encode(tools)) if tools else 0
+
+
+class Tokenizers:
+    """What the recorded requests say of each tokenizer's tokens a byte."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def see(self, counter: str, request: ModelRequest) -> None:
+        """A request that was counted by the counter of that name."""
+        tokens, size = self._seen.get(counter, (0, 0))
+        self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)
+
+    def counter(self, start: AgentStart) -> TokenCounter:
+        """For an agent's requests: its own where that needs no server, else an estimate."""
+        if start.counter == UpperBound.name:
+            return UpperBound()
+        return Estimate(start.counter, *self._seen.get(start.counter, ()))
+
+
+def _size(request: ModelRequest) -> int:
+    if request.messages is None:
+        return len((request.prompt or "").encode())
+    texts = sum(len(str(message.get("content", "")).encode()) for message in request.messages)
+    tools = request.decoding.get("tools")
+    return texts + (len(msgspec.json.encode(tools)) if tools else 0)
