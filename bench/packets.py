@@ -8,13 +8,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare, utc_now
+from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
 from remora.memory.projection import apply
 from remora.memory.prompt import HISTORY, HISTORY_TYPES, render
 from remora.models import Model
-from remora.trace import TraceFolder, read_events
+from remora.trace import TraceFolder, read_events, utc_now
 
 WISH = Wish(node="src/shop/catalog.py:*", unsafe_fixes=True)
 SHOP = Path(__file__).parent.parent / "examples" / "shop"

@@ -8,7 +8,14 @@ import pytest
 
 from remora.agents import load_agents
 from remora.agents.decide import ANSWER_TOKENS, Asking
-from remora.bootstrap import EMBEDDED_LIMIT, Caller, Wish, _asking, _max_turns, open_project
+from remora.bootstrap import (
+    EMBEDDED_LIMIT,
+    Caller,
+    Wish,
+    asking_for,
+    max_turns_for,
+    open_project,
+)
 from remora.config import load_config
 from remora.errors import ConfigError, DiskError, UsageError
 from remora.models.scripted import ScriptedModel
@@ -28,7 +35,7 @@ def configured(**flags: Any) -> Any:
 
 def asked(model: ScriptedModel, wish: Wish | None = None, **flags: Any) -> Asking:
     lint = load_agents(Path("/nowhere"))["lint"]
-    return _asking(configured(**flags), lint, model, wish or Wish())
+    return asking_for(configured(**flags), lint, model, wish or Wish())
 
 
 class TestTheLimitOfARequest:
@@ -74,7 +81,7 @@ def test_the_seed_is_always_recorded() -> None:
 )
 def test_the_nearest_word_on_turns_counts(wish: Wish, flags: Mapping[str, Any], turns: int) -> None:
     config = load_config(user_file=None, project_file=None, environ={}, flags=flags)
-    assert _max_turns(config, load_agents(Path("/nowhere"))["lint"], wish) == turns
+    assert max_turns_for(config, load_agents(Path("/nowhere"))["lint"], wish) == turns
 
 
 @pytest.mark.parametrize(

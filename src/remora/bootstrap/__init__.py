@@ -1,0 +1,34 @@
+"""The composition root: configuration in, wired objects out."""
+
+from remora.bootstrap.caller import (
+    Caller,
+    connect_model,
+    model_status,
+    open_config,
+    open_project,
+)
+from remora.bootstrap.planning import Prepared, Wish, prepare, too_many
+from remora.bootstrap.wiring import (
+    EMBEDDED_LIMIT,
+    asking_for,
+    carry_out,
+    connect_own_models,
+    max_turns_for,
+)
+
+__all__ = [
+    "EMBEDDED_LIMIT",
+    "Caller",
+    "Prepared",
+    "Wish",
+    "asking_for",
+    "carry_out",
+    "connect_model",
+    "connect_own_models",
+    "max_turns_for",
+    "model_status",
+    "open_config",
+    "open_project",
+    "prepare",
+    "too_many",
+]

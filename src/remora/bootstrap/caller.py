@@ -1,0 +1,136 @@
+"""From who asks, and from where, to the configuration, the project and the model."""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os.path import lexists, realpath
+from pathlib import Path
+from typing import Any
+
+from remora.config import Config, UserFolders, api_key, load_config
+from remora.errors import ConfigError, UsageError
+from remora.files import find_root
+from remora.models import Model
+from remora.models.provider import Status, open_model, status
+from remora.runs.project import Project, root_name
+from remora.runs.trust import install_key
+from remora.trace import TraceFolder
+from remora.trace.redact import OwnRule, Redactor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks, from where: the process's environment and folder, and the global flags."""
+
+    environ: Mapping[str, str]
+    folder: Path
+    root: Path | None = None
+    config_file: Path | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> UserFolders:
+        """The user's own folders."""
+        return UserFolders.from_environ(self.environ)
+
+    def find_root(self, paths: Sequence[Path] = ()) -> Path:
+        """`--root`, else the root of the first target, else of the folder we are in."""
+        if self.root is not None:
+            if not self.root.is_dir():
+                raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
+            return self.root.resolve()
+        start = self.folder / paths[0] if paths else self.folder
+        if not start.exists():
+            raise UsageError(
+                f"{paths[0] if paths else start} does not exist",
+                hint="name a file or folder of the project",
+            )
+        return find_root(start)
+
+
+def open_config(caller: Caller, root: Path) -> Config:
+    """The configuration that holds for `root`. Raises ConfigError."""
+    user = caller.folders.config_file
+    project = caller.config_file or root / "remora.yaml"
+    if caller.config_file is not None and not project.is_file():
+        raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
+    if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
+        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
+    return load_config(
+        user_file=user if lexists(user) else None,
+        project_file=project if lexists(project) else None,
+        environ=caller.environ,
+        flags=caller.flags,
+    )
+
+
+def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+    """The project around the given targets. Raises UsageError, ConfigError, DiskError.
+
+    No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
+    """
+    root = caller.find_root(paths)
+    config = open_config(caller, root)
+    _refuse_missing(config)
+    trace = TraceFolder(root)
+    trace.check()
+    name = root_name(root)
+    key = install_key(caller.folders.state)
+    return Project(
+        root=root,
+        config=config,
+        trace=trace,
+        cache=caller.folders.cache / "roots" / name,
+        state=caller.folders.state / "roots" / name,
+        install_key=key,
+        redact=_redactor(caller, config, key),
+    )
+
+
+def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
+    """Fingerprints are this installation's: nobody can try out guesses on a stream."""
+    environ = dict(caller.environ)
+    key_of_model = model_key(caller)
+    if key_of_model is not None:  # it may stand in the user's file
+        environ["REMORA_API_KEY"] = key_of_model
+    try:
+        return Redactor(
+            hmac.digest(key, b"redaction", "sha256"),
+            environ=environ,
+            own=[OwnRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
+        )
+    except ValueError as error:
+        raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
+
+
+def _refuse_missing(config: Config) -> None:
+    """A setting that this version cannot keep is an error, never silently something else."""
+    missing = {
+        "escalation.enabled": config.escalation.enabled,
+        "hub.enabled: true": config.hub.enabled is True,
+        "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
+        "workspace.driver: overlay": config.workspace.driver == "overlay",
+        "workspace.require_isolation": config.workspace.require_isolation > 0,
+    }
+    for key, wanted in missing.items():
+        if wanted:
+            raise ConfigError(
+                f"{key} asks for what this version does not have", hint="leave it at its default"
+            )
+
+
+def connect_model(caller: Caller, config: Config) -> Model:
+    """The configured model. Raises ModelError; never falls through to another one."""
+    return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+
+
+def model_status(caller: Caller, config: Config) -> Status:
+    """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
+    return status(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+
+
+def model_key(caller: Caller) -> str | None:
+    """The key for the configured server: the environment's, else the user's file's."""
+    user = caller.folders.config_file
+    return api_key(caller.environ, user if lexists(user) else None)

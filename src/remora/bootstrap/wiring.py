@@ -1,0 +1,120 @@
+"""From a planned run and a model to a run that goes."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from remora.agents import Agent
+from remora.agents.decide import ANSWER_TOKENS, Asking, strategy_for
+from remora.agents.pull import NoHub
+from remora.bootstrap.caller import Caller, model_key
+from remora.bootstrap.planning import Prepared, Wish
+from remora.config import Config
+from remora.models import Model
+from remora.models.provider import open_model
+from remora.runs.execute import LocalEngine, Run, Watcher, execute
+from remora.trace import GlobalLog
+from remora.workspaces import SlotDriver
+
+EMBEDDED_LIMIT = 600
+"""Tokens of a whole request to the embedded model: what it reads in about two seconds."""
+
+
+def connect_own_models(caller: Caller, prepared: Prepared, model: Model) -> dict[str, Model]:
+    """By operation, the models that agents name for themselves where it is not `model`.
+
+    They are asked of the configured server. Raises ModelError, ConfigError.
+    """
+    own: dict[str, Model] = {}
+    for agent in prepared.agents:
+        name = agent.definition.model
+        if name is not None and name != model.name:
+            settings = prepared.project.config.model.model_copy(update={"name": name})
+            folder = caller.folders.cache
+            own[agent.definition.operation] = open_model(
+                settings, cache=folder, api_key=model_key(caller)
+            )
+    return own
+
+
+async def carry_out(
+    prepared: Prepared,
+    model: Model,
+    wish: Wish,
+    watcher: Watcher,
+    clock: Callable[[], datetime],
+    own: Mapping[str, Model] | None = None,
+) -> None:
+    """Run the plan to its end; agents of the operations in `own` ask that model instead.
+
+    Raises ModelError if a model cannot answer as configured.
+    """
+    project = prepared.project
+    models = {agent.definition.operation: model for agent in prepared.agents} | dict(own or {})
+    asking = {
+        agent.definition.operation: asking_for(
+            project.config, agent, models[agent.definition.operation], wish
+        )
+        for agent in prepared.agents
+    }
+    run = Run(
+        run_id=prepared.run_id,
+        project=project,
+        plan=prepared.plan,
+        base=prepared.base,
+        slots=SlotDriver(prepared.base, project.cache / "slots"),
+        agents={agent.definition.operation: agent for agent in prepared.agents},
+        model=lambda agent: models[agent.definition.operation],
+        engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
+        facts=NoHub(),
+        clock=clock,
+        asking=lambda agent: asking[agent.definition.operation],
+        max_turns=lambda agent: max_turns_for(project.config, agent, wish),
+        options={"unsafe_fixes": wish.unsafe_fixes},
+        settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
+        watcher=watcher,
+        listeners=(GlobalLog(prepared.events_file),)
+        if project.config.runner.memory.global_events
+        else (),
+    )
+    await execute(run)
+
+
+def asking_for(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:
+    """How `model` is asked for `agent`. Raises ModelError or ConfigError if it cannot be so."""
+    memory = config.runner.memory
+    renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
+    limit = memory.packet_size_limit
+    if model.describe().get("provider") == "embedded":
+        limit = min(limit, EMBEDDED_LIMIT)
+    if not memory.enabled:  # for comparisons: as much raw history as the server takes
+        renderer, limit = "history", model.context or limit
+    if model.context is not None:
+        limit = min(limit, model.context - ANSWER_TOKENS)
+    has_candidates = agent.candidates is not None
+    return Asking(
+        renderer=f"{renderer}/1",
+        strategy=strategy_for(
+            model, renderer, config.model.decoding, has_candidates=has_candidates
+        ),
+        limit=limit,
+        margin=config.model.margin,
+        seed=wish.seed if wish.seed is not None else 0,
+        exact=config.model.exact,
+    )
+
+
+def max_turns_for(config: Config, agent: Agent, wish: Wish) -> int:
+    """The flag, else the configured operation, else the definition, else the runner's."""
+    operation = config.operations.get(agent.definition.operation)
+    configured = operation.max_turns if operation is not None else None
+    return wish.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
+
+
+def _settings(model: Model, wish: Wish) -> dict[str, Any]:
+    return {
+        "model_name": model.name,
+        "unsafe_fixes": wish.unsafe_fixes,
+        "seed": wish.seed,
+        "max_turns": wish.max_turns,
+    }
