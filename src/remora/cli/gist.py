@@ -1,23 +1,64 @@
 """An event in one line, for listings; total for every event that could be decoded."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from remora.memory.events import Event
 from remora.memory.packet import clip
 
 _WIDTH = 100
+_Kind = TypeVar("_Kind")
 
 
 def gist(event: Event) -> str:
     """What happened, in a few words; empty for types that say it all by their name."""
-    data = msgspec.json.decode(event.data)
     tell = _TELLERS.get(event.type)
-    if tell is None or not isinstance(data, dict):
+    if tell is None:
         return ""
-    return clip(tell(data), _WIDTH)
+    try:
+        told = _TOLD.decode(event.data)
+    except (ValueError, RecursionError):
+        return ""
+    return clip(tell({k: v for k, v in asdict(told).items() if v is not UNSET}), _WIDTH)
+
+
+class _Told(msgspec.Struct):
+    """All that is told of any event. The rest, which may be long, is not even decoded."""
+
+    agent_id: Any = UNSET
+    args: Any = UNSET
+    bytes: Any = UNSET
+    changes: msgspec.Raw | UnsetType = UNSET
+    choice: Any = UNSET
+    decided_by: Any = UNSET
+    error: Any = UNSET
+    feedback: Any = UNSET
+    kind: Any = UNSET
+    message: Any = UNSET
+    model: Any = UNSET
+    node_id: Any = UNSET
+    outcome: Any = UNSET
+    packet: msgspec.Raw | UnsetType = UNSET
+    packet_sha256: Any = UNSET
+    plan: msgspec.Raw | UnsetType = UNSET
+    prompt_tokens: Any = UNSET
+    quarantine: Any = UNSET
+    renderer: Any = UNSET
+    scores: Any = UNSET
+    source: Any = UNSET
+    status: Any = UNSET
+    stop_reason: Any = UNSET
+    text: Any = UNSET
+    tool: Any = UNSET
+    verdict: Any = UNSET
+    verified: Any = UNSET
+
+
+_TOLD = msgspec.json.Decoder(_Told)
 
 
 def call_text(data: dict[str, Any]) -> str:
@@ -37,10 +78,9 @@ def chosen_text(data: dict[str, Any]) -> str:
 
 
 def _agent_start(data: dict[str, Any]) -> str:
-    model, packet = data.get("model"), data.get("packet")
+    model = data.get("model")
     named = model.get("name") if isinstance(model, dict) else None
-    goal = packet.get("goal") if isinstance(packet, dict) else ""
-    return f"{named}: {goal}"
+    return f"{named}: {_within(data.get('packet'), 'goal')}"
 
 
 def _context_update(data: dict[str, Any]) -> str:
@@ -61,8 +101,8 @@ def _tool_call(data: dict[str, Any]) -> str:
 
 
 def _tool_result(data: dict[str, Any]) -> str:
-    changes = data.get("changes")
-    changed = f", {len(changes)} changed" if isinstance(changes, list) and changes else ""
+    changes = _length(data.get("changes"))
+    changed = f", {changes} changed" if changes else ""
     error = f": {data['error']}" if data.get("error") else ""
     return f"{data.get('tool')}: {data.get('outcome')}{changed}{error}"
 
@@ -84,9 +124,8 @@ def _recovered(data: dict[str, Any]) -> str:
 
 
 def _run_start(data: dict[str, Any]) -> str:
-    plan = data.get("plan")
-    jobs = plan.get("jobs") if isinstance(plan, dict) else None
-    return f"{len(jobs)} jobs" if isinstance(jobs, list) else ""
+    jobs = _length(_members(data.get("plan")).get("jobs"))
+    return "" if jobs is None else f"{jobs} jobs"
 
 
 def _job(data: dict[str, Any]) -> str:
@@ -96,6 +135,26 @@ def _job(data: dict[str, Any]) -> str:
 def _review(data: dict[str, Any]) -> str:
     feedback = f": {data['feedback']}" if data.get("feedback") else ""
     return f"{data.get('agent_id')} {data.get('verdict')}{feedback}"
+
+
+def _members(raw: msgspec.Raw | None) -> dict[str, msgspec.Raw]:
+    return _decoded(raw, dict[str, msgspec.Raw]) or {}
+
+
+def _length(raw: msgspec.Raw | None) -> int | None:
+    items = _decoded(raw, list[msgspec.Raw])
+    return None if items is None else len(items)
+
+
+def _within(raw: msgspec.Raw | None, key: str) -> str:
+    return _decoded(_members(raw).get(key), str) or ""
+
+
+def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=kind)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json(value: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from remora.cli.output import count, plain
-from remora.trace.verify import Report, StreamReport
+from remora.trace.verify import Report, StreamReport, Tally
 
 _FEW = 3
 
@@ -28,12 +28,24 @@ def report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
         yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+    if report.signatures is not None:
+        yield _signed(report.signatures)
 
 
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
     return f"{state}  {kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+
+
+def _signed(tally: Tally) -> str:
+    """What the key could vouch for, and what not."""
+    parts = [f"{count(tally.checked, 'anchor')} signed with your key"]
+    if tally.unsigned_runs:
+        parts.append(f"{count(tally.unsigned_runs, 'run')} not signed")
+    if tally.foreign_runs:
+        parts.append(f"{count(tally.foreign_runs, 'run')} signed with another key, not checked")
+    return "signatures: " + "; ".join(parts)
 
 
 def _unanchored(report: Report) -> str:

@@ -6,33 +6,34 @@ import msgspec
 
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
-from remora.trace import ObjectStore, TraceFolder, packet_at, read_events
+from remora.trace import ObjectStore
 from remora.trace.blobs import resolve
+from remora.trace.index import PacketReader
 from remora.trace.reader import data_of
 
 
-def event_document(event: Event, blobs: ObjectStore | None = None) -> dict[str, Any]:
-    """The event as JSON, as recorded; with `blobs`, long strings stand in it whole.
+def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
+    """The event as JSON; long strings that were moved to `blobs` stand in it whole.
 
-    Raises StreamDamaged for data that is no JSON object.
+    Raises StreamDamaged for data that is no JSON object, NotFound for a blob that is gone.
     """
     document = msgspec.structs.asdict(event)
-    data = data_of(event)
-    document["data"] = data if blobs is None else resolve(data, blobs)
+    document["data"] = resolve(data_of(event), blobs)
     document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
     return document
 
 
-def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, Any]:
+def turn_document(
+    reader: PacketReader, blobs: ObjectStore, agent_id: str, turn: int
+) -> dict[str, Any]:
     """`{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
     `packet` is as shown for the turn's decision, `prompt_tokens` null where no model was asked,
     `raw_output` what the turn's tool gave, whole. Raises NotFound for a turn that is not there,
     StreamDamaged.
     """
-    events = list(read_events(folder.existing_agent(agent_id)))
-    packet = packet_at(events, turn)
-    ours = [event_document(event, folder.blobs) for event in events if event.turn == turn]
+    packet = reader.packet_at(agent_id, turn)
+    ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]
     results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
     asked = [e["data"].get("prompt_tokens") for e in ours if e["type"] == ModelRequest.type]
     return {

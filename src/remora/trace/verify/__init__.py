@@ -1,7 +1,7 @@
 """Whether the streams on disk are what was written: hashes, folds, prompts, contents, anchors."""
 
 from remora.trace.verify.everything import verify_all
-from remora.trace.verify.report import Kind, Problem, Report, StreamReport
+from remora.trace.verify.report import Kind, Problem, Report, StreamReport, Tally
 from remora.trace.verify.stream import Target, verify_stream
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Problem",
     "Report",
     "StreamReport",
+    "Tally",
     "Target",
     "verify_all",
     "verify_stream",

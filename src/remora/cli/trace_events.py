@@ -1,0 +1,77 @@
+"""Events on their way out: one to a line for people, or as recorded within one JSON document."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+import msgspec
+
+from remora.cli.gist import gist
+from remora.cli.output import plain
+from remora.errors import StreamDamaged
+from remora.memory.events import PAYLOADS, Event
+from remora.trace import last_event, read_events
+from remora.trace.reader import part
+
+_TYPE = max(map(len, PAYLOADS))
+_LEAST = 4
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+Write = Callable[[bytes | str], None]
+
+
+class Columns:
+    """The widths of a listing that is printed while its stream is read: of what will come only
+    this is known, that the last event has the largest numbers."""
+
+    def __init__(self, path: Path) -> None:
+        last = None
+        with suppress(StreamDamaged):  # what is wrong with it is told where it stands
+            last = last_event(path)
+        self._seq = max(_LEAST, len(str(last.seq if last else 0)))
+        self._turn = max(_LEAST, len(str(last.turn if last else 0)))
+
+    @property
+    def head(self) -> str:
+        """The titles."""
+        return click.style(f"{'SEQ':>{self._seq}}  {'TURN':>{self._turn}}  EVENT", bold=True)
+
+    def line(self, event: Event) -> str:
+        """One event."""
+        numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
+        return plain(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip())
+
+
+def whole(path: Path) -> int:
+    """How many events there are, each of them readable: what is said before a document is begun,
+    so that either a whole one is printed or an error. Raises StreamDamaged."""
+    count = 0
+    for event in read_events(path):
+        part(event, dict[str, msgspec.Raw])
+        count += 1
+    return count
+
+
+@contextmanager
+def document(name: str, member: str) -> Iterator[Write]:
+    """One JSON document `{"agent_id": name, member: […]}`, each item of which is printed as it
+    comes: a recorded line (bytes) as the JSON that it is, a text as a string; all in ASCII."""
+    click.echo(f'{{"agent_id": {json.dumps(name)}, "{member}": [', nl=False)
+    before = "\n"
+
+    def write(item: bytes | str) -> None:
+        nonlocal before
+        click.echo(before + (json.dumps(item) if isinstance(item, str) else _ascii(item)), nl=False)
+        before = ",\n"
+
+    try:
+        yield write
+    finally:
+        click.echo("]}")
+
+
+def _ascii(line: bytes) -> str:
+    """The same JSON: characters beyond ASCII stand only within its strings."""
+    return _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], line.decode())

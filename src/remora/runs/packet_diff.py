@@ -1,0 +1,95 @@
+"""What changed in the packet between two decisions of one agent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+import msgspec
+
+from remora.memory.canonical import canonical
+from remora.memory.packet import DecisionPacket, packet_json
+
+Op = Literal["add", "remove", "change"]
+
+
+class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference. `path` is a JSON Pointer: of an item of a list the index is that in the
+    later packet, of a removed one that in the earlier. `before` of what was added and `after` of
+    what was removed are null."""
+
+    op: Op
+    path: str
+    before: Any
+    after: Any
+
+
+def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
+    """The differences in the packet's order; none if and only if the two are equal as JSON.
+
+    `knowledge` is compared by key, lists by their items, `excerpt` and everything else whole.
+    """
+    return list(_members("", packet_json(before), packet_json(after)))
+
+
+_BY_KEY = frozenset({"/knowledge", "/hub_context", "/hub_freshness", "/extensions", "/omitted"})
+_BY_ITEM = frozenset({"/diagnostics", "/candidate_actions", "/recent_actions"})
+
+
+def _members(
+    path: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[PacketChange]:
+    for key in [*before, *(key for key in after if key not in before)]:
+        place = f"{path}/{_escaped(key)}"
+        if key not in after:
+            yield PacketChange(op="remove", path=place, before=before[key], after=None)
+        elif key not in before:
+            yield PacketChange(op="add", path=place, before=None, after=after[key])
+        elif not _same(before[key], after[key]):
+            yield from _changed(place, before[key], after[key])
+
+
+def _changed(place: str, before: Any, after: Any) -> Iterator[PacketChange]:
+    if place in _BY_KEY:
+        yield from _members(place, before, after)
+    elif place in _BY_ITEM:
+        yield from _items(place, before, after)
+    else:
+        yield PacketChange(op="change", path=place, before=before, after=after)
+
+
+def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[PacketChange]:
+    spelled = [list(map(canonical, items)) for items in (before, after)]
+    matcher = SequenceMatcher(a=spelled[0], b=spelled[1], autojunk=False)
+    for op, *spans in matcher.get_opcodes():
+        if op != "equal":
+            old = {index: before[index] for index in range(*spans[:2])}
+            new = {index: after[index] for index in range(*spans[2:])}
+            yield from _replaced(place, old, new)
+
+
+def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[PacketChange]:
+    """A stretch of a list that another took the place of, by index."""
+    pairs = {o: n for o, n in zip(old, new, strict=False) if _akin(old[o], new[n])}
+    for index, item in old.items():
+        if index in pairs:
+            to = pairs[index]
+            yield PacketChange(op="change", path=f"{place}/{to}", before=item, after=new.pop(to))
+        else:
+            yield PacketChange(op="remove", path=f"{place}/{index}", before=item, after=None)
+    for index, item in new.items():
+        yield PacketChange(op="add", path=f"{place}/{index}", before=None, after=item)
+
+
+def _akin(before: Any, after: Any) -> bool:
+    """Whether two items are one that changed: the same call, such as one more of a kind."""
+    if not isinstance(before, dict) or not isinstance(after, dict) or "tool" not in before:
+        return False
+    return all(_same(before.get(key), after.get(key)) for key in ("tool", "args"))
+
+
+def _same(before: Any, after: Any) -> bool:
+    return canonical(before) == canonical(after)  # 1 is not true, and the order of keys is nothing
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

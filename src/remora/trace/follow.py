@@ -1,0 +1,77 @@
+"""The end of a stream, and what is appended to it while one looks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from remora.trace.folder import plain_path
+from remora.trace.lines import lines
+from remora.trace.lock import is_locked
+from remora.trace.reader import opened
+from remora.trace.source import Source
+
+_BLOCK = 1 << 16
+
+
+class Follower:
+    """Gives a stream's complete lines as they come; what is unfinished waits for its newline.
+
+    Begins with the last `count` of those that are there.
+    """
+
+    def __init__(self, path: Path, count: int) -> None:
+        self.path = path
+        self._count = count
+        self._place: int | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a live writer holds the stream."""
+        return is_locked(plain_path(self.path))
+
+    def lines(self) -> Iterator[bytes]:
+        """What was appended since the last call, without newlines, one line at a time.
+
+        Raises NotFound, DiskError, StreamDamaged.
+        """
+        with opened(self.path) as source:
+            if self._place is None:
+                self._place = _begin(source, self._count)
+            for line in lines(_From(source, self._place)):
+                if line.ended:
+                    self._place += line.size + 1
+                    yield line.raw
+
+
+class _From:
+    """A source without what is before a place."""
+
+    def __init__(self, source: Source, place: int) -> None:
+        self._source = source
+        self._place = place
+
+    def size(self) -> int:
+        return self._source.size() - self._place
+
+    def pread(self, count: int, offset: int) -> bytes:
+        return self._source.pread(count, offset + self._place)
+
+
+def _begin(source: Source, count: int) -> int:
+    """Where the last `count` complete lines begin."""
+    place, wanted = source.size(), count + 1  # the newline before the first of them too
+    while place > 0:
+        start = max(0, place - _BLOCK)
+        block = source.pread(place - start, start)
+        newlines = block.count(b"\n")
+        if newlines >= wanted:
+            return start + _nth_from_end(block, wanted) + 1
+        wanted -= newlines
+        place = start
+    return 0
+
+
+def _nth_from_end(block: bytes, number: int) -> int:
+    end = len(block)
+    for _ in range(number):
+        end = block.rindex(b"\n", 0, end)
+    return end
