@@ -1,6 +1,7 @@
 """Attributes in OTLP's JSON: `{"key", "value": {"stringValue" …}}`, what is null left out."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 _INT64 = 2**63
@@ -17,7 +18,7 @@ def any_value(value: Any) -> dict[str, Any]:
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64 <= value < _INT64:
         return {"intValue": str(value)}
-    if isinstance(value, float):
+    if isinstance(value, float) and isfinite(value):
         return {"doubleValue": value}
     if isinstance(value, list | tuple):
         return {"arrayValue": {"values": [any_value(item) for item in value]}}

@@ -87,26 +87,26 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
 
 
 def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
-    """Every run by name, then agents whose run's stream is gone; for a damaged one its error.
+    """Every run by name, then agents that no run names; for a damaged stream its error.
 
     The agents of a damaged run are left out: what people said of them cannot be known.
     """
     seen: set[str] = set()
-    runs = set()
+    damaged: set[str] = set()
     for path in folder.run_streams():
-        runs.add(stream_id(path))
         try:
             group = group_of_run(folder, stream_id(path))
         except StreamDamaged as damage:
+            damaged.add(stream_id(path))
             yield damage
             continue
         seen.update(group.agents)
         yield group
-    yield from _without_run(folder, seen, runs)
+    yield from _without_run(folder, seen, damaged)
 
 
 def _without_run(
-    folder: TraceFolder, seen: set[str], runs: set[str]
+    folder: TraceFolder, seen: set[str], damaged: set[str]
 ) -> Iterator[RunGroup | StreamDamaged]:
     for path in folder.agent_streams():
         agent_id = stream_id(path)
@@ -117,7 +117,7 @@ def _without_run(
         except StreamDamaged as damage:
             yield damage
             continue
-        if first is not None and first.run_id not in runs:
+        if first is not None and first.run_id not in damaged:
             yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
 
 

@@ -51,6 +51,7 @@ def agent_spans(
         yield from reader.take(event)
     yield from reader.unfinished()
     failed = survey.status in ("failed", "error")
+    message = (survey.error or "") if content else ""
     yield Span(
         run_id=survey.run_id,
         span_id=reader.agent,
@@ -58,7 +59,7 @@ def agent_spans(
         began=survey.began,
         ended=survey.ended,
         parent=parent,
-        error=(survey.stop_reason or survey.status, survey.error or "") if failed else None,
+        error=(survey.stop_reason or survey.status, message) if failed else None,
         events=tuple(reader.errors),
         told=agent_told(survey, attempt, content=content),
     )
