@@ -80,6 +80,14 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
         raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
 
 
+def forget_head(state: Path, run_id: str) -> None:
+    """The run is gone: nothing can be ours any more by that name. Raises DiskError."""
+    try:
+        (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
+    except OSError as error:
+        raise DiskError(f"{state}: {error.strerror}", hint="check the folder's rights") from error
+
+
 def check_ours(
     trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
 ) -> None:

@@ -1,0 +1,121 @@
+"""How a stream goes: held so that nobody writes it, checked to its last line, then all its files."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from remora.errors import DiskError, NotFound, StreamDamaged, StreamLocked
+from remora.memory.events import Head
+from remora.trace import lock
+from remora.trace.folder import TraceFolder, plain_path, sealed_path
+from remora.trace.lines import carries, lines
+from remora.trace.private import open_folder, open_path, told
+from remora.trace.reader import opened
+from remora.trace.sealed import TEMPORARY
+
+
+@contextmanager
+def compacting(folder: TraceFolder) -> Iterator[None]:
+    """Be the only one here who removes anything. Raises StreamLocked, DiskError."""
+    with told(folder.path):
+        file = open_folder(folder.path)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise StreamLocked(
+            f"another `remora trace compact` works here (process {lock.owner(file)})",
+            hint="wait until it ends",
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def held_stream(path: Path) -> Iterator[int]:
+    """Hold a stream, sealed or not, so that nobody writes or thaws it; its size on the disk.
+
+    Raises StreamLocked where somebody does, NotFound or DiskError.
+    """
+    try:
+        with told(path):
+            file = open_path(path)
+    except DiskError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise NotFound(f"no stream {path}") from error
+        raise
+    try:
+        lock.take(file, path)
+        yield os.fstat(file).st_size
+    finally:
+        os.close(file)
+
+
+def sound_head(path: Path) -> Head:
+    """The head of a stream whose every line is what its hash says. Raises StreamDamaged for any
+    other, a torn one too, and as `opened` does."""
+    head = Head()
+    with opened(path) as source:
+        for line in lines(source):
+            digest = carries(line.raw, head.hash) if line.ended else None
+            if digest is None:
+                raise StreamDamaged(f"{path.name}: line {line.number} is not what its hash says")
+            head = Head(count=line.number, hash=digest)
+    return head
+
+
+def beside(path: Path) -> list[Path]:
+    """Where torn tails of a stream were moved to."""
+    found: list[Path] = []
+    name = plain_path(path).name
+    while os.path.lexists(path.with_name(f"{name}.quarantine-{len(found) + 1}")):
+        found.append(path.with_name(f"{name}.quarantine-{len(found) + 1}"))
+    return found
+
+
+def remove_stream(path: Path) -> None:
+    """Remove a stream with all its files: the sealed one first, which would else stand for the
+    plain one. Raises DiskError."""
+    with told(path):
+        for place in (sealed_path(path), plain_path(path), *beside(path)):
+            place.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+
+def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
+    """Remove what killed processes left half made, if it is older than a moment; its bytes."""
+    removed = 0
+    for path in _half_made(folder):
+        with told(path), suppress(FileNotFoundError):
+            status = path.lstat()
+            if status.st_mtime < made_before:
+                path.unlink()
+                removed += status.st_size
+    return removed
+
+
+def _half_made(folder: TraceFolder) -> Iterator[Path]:
+    for place in (folder.traces, folder.runs):
+        yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY))
+    for store in (folder.blobs.folder, folder.objects.folder):
+        with suppress(FileNotFoundError):
+            for prefix in sorted(store.iterdir()):
+                if prefix.is_dir() and not prefix.is_symlink():
+                    yield from _hidden(prefix)
+
+
+def _hidden(place: Path) -> list[Path]:
+    with told(place), suppress(FileNotFoundError):
+        return sorted(path for path in place.iterdir() if path.name.startswith("."))
+    return []
+
+
+def _sync_folder(path: Path) -> None:
+    folder = open_folder(path)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
