@@ -17,7 +17,7 @@ from remora.trace import last_event, read_events
 from remora.trace.reader import part
 
 _TYPE = max(map(len, PAYLOADS))
-_LEAST = 4
+
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 Write = Callable[[bytes | str], None]
 
@@ -30,8 +30,8 @@ class Columns:
         last = None
         with suppress(StreamDamaged):  # what is wrong with it is told where it stands
             last = last_event(path)
-        self._seq = max(_LEAST, len(str(last.seq if last else 0)))
-        self._turn = max(_LEAST, len(str(last.turn if last else 0)))
+        self._seq = max(len("SEQ"), len(str(last.seq if last else 0)))
+        self._turn = max(len("TURN"), len(str(last.turn if last else 0)))
 
     @property
     def head(self) -> str:

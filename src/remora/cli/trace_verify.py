@@ -50,7 +50,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
     name = None if agent is None else stream_named(folder, agent)
     saved = [] if anchors is None else _read(anchors)
     report = verify_all(folder, name, saved=saved, signer=signer_of(options))
-    emit(options, report.as_json(), report_lines(report, verbose=options.verbose))
+    emit(options, report.as_json(), report_lines(report, verbose=options.verbose, saved=len(saved)))
     return 0 if report.ok else 1
 
 

@@ -10,8 +10,9 @@ from remora.trace.verify import Report, StreamReport, Tally
 _FEW = 3
 
 
-def report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
-    """Every problem; the sound streams too where there are few of them, or with `-v`."""
+def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[str]:
+    """Every problem; the sound streams too where there are few of them, or with `-v`. `saved` is
+    the number of heads that were kept elsewhere."""
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
         if each or not stream.ok:
@@ -28,6 +29,8 @@ def report_lines(report: Report, *, verbose: bool) -> Iterator[str]:
         yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+    if saved and not bad:
+        yield f"anchors: {count(saved, 'kept head')} held"
     if report.signatures is not None:
         yield _signed(report.signatures)
 
