@@ -99,6 +99,17 @@ def strategy_for(
     return decoding
 
 
+def check_able(model: Model, strategy: Strategy) -> None:
+    """Raise ModelError unless the model can be asked in this way."""
+    able = model.capabilities
+    can = {"rank": able.rank, "grammar": able.grammar, "completion": able.completions}
+    if not can.get(strategy, True):
+        raise ModelError(
+            f"{model.name} cannot be asked by {strategy}, as the agent was until now",
+            hint="use the model that the run began with, or fork the agent with --model",
+        )
+
+
 async def decide(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],

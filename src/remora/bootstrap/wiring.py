@@ -12,7 +12,9 @@ from remora.bootstrap.planning import Prepared, Wish
 from remora.config import Config
 from remora.models import Model
 from remora.models.provider import open_model
-from remora.runs.execute import LocalEngine, Run, Watcher, execute
+from remora.runs.engine import LocalEngine
+from remora.runs.execute import execute
+from remora.runs.run import Ground, Run, Watcher
 from remora.trace import GlobalLog
 from remora.workspaces import SlotDriver
 
@@ -61,10 +63,8 @@ async def carry_out(
         run_id=prepared.run_id,
         project=project,
         plan=prepared.plan,
-        base=prepared.base,
-        slots=SlotDriver(prepared.base, project.cache / "slots"),
         agents={agent.definition.operation: agent for agent in prepared.agents},
-        model=lambda agent: models[agent.definition.operation],
+        model=lambda agent, _: models[agent.definition.operation],
         engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
         facts=NoHub(),
         clock=clock,
@@ -77,7 +77,8 @@ async def carry_out(
         if project.config.runner.memory.global_events
         else (),
     )
-    await execute(run)
+    slots = SlotDriver(prepared.base, project.cache / "slots")
+    await execute(run, Ground(base=prepared.base, slots=slots))
 
 
 def asking_for(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:

@@ -1,0 +1,67 @@
+"""What a run is made of, whoever carries it out: its parts, its ground, who watches it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from remora.agents import Agent, AgentResult, Job
+from remora.agents.decide import Asking
+from remora.agents.pull import NodeFacts
+from remora.memory.events import Event
+from remora.models import Model
+from remora.runs.engine import Engine
+from remora.runs.plan import Plan
+from remora.runs.project import Project
+from remora.workspaces import Base, SlotDriver
+
+
+class Watcher(Protocol):
+    """Is told how a run goes, as it goes."""
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        """The run begins."""
+
+    def began(self, job: Job) -> None:
+        """A job begins."""
+
+    def event(self, job: Job, event: Event) -> None:
+        """An event of a job is in its stream."""
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """A job ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """All that a run needs, wired by the composition root.
+
+    `model` gives an agent's model; of an agent that was asked before also by its recorded name.
+    """
+
+    run_id: str
+    project: Project
+    plan: Plan
+    agents: Mapping[str, Agent]
+    model: Callable[[Agent, str | None], Model]
+    engine: Engine
+    facts: NodeFacts
+    clock: Callable[[], datetime]
+    asking: Callable[[Agent], Asking]
+    max_turns: Callable[[Agent], int]
+    options: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    watcher: Watcher
+    listeners: tuple[Callable[[Event], object], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """The files that an agent starts from, and private copies of them.
+
+    `rebased` are those of them that are not as in the run's own base: `{path: {sha256, mode}}`.
+    """
+
+    base: Base
+    slots: SlotDriver
+    rebased: Mapping[str, Any] = field(default_factory=dict)

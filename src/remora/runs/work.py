@@ -1,0 +1,155 @@
+"""One attempt of a job carried out: from its beginning, or on from where its stream leaves off."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from remora.agents import AgentResult, AgentRunner, Job, Stage
+from remora.agents.aside import aside
+from remora.agents.decide import Asking, check_able
+from remora.agents.summarize import summarizers_in
+from remora.errors import RemoraError, StreamDamaged
+from remora.memory.events import AgentStart, Event, Head, JobEnd, JobStart
+from remora.runs.lineage import ancestors, first_start
+from remora.runs.project import Project
+from remora.runs.run import Ground, Run
+from remora.runs.stream import RunStream
+from remora.tools.lint import lint_findings
+from remora.trace import (
+    Clock,
+    EventEmitter,
+    Identity,
+    JsonlEventEmitter,
+    StreamWriter,
+    TeeEmitter,
+    read_events,
+    utc_now,
+)
+from remora.workspaces import Workspace
+
+
+async def work_on(
+    run: Run, stream: RunStream, job: Job, ground: Ground, gone: RemoraError | None = None
+) -> str:
+    """Bring an attempt to its end and record that in the run's stream; its status.
+
+    `gone` is why it cannot go on: it is then ended where it stands.
+    """
+    await aside(stream.append, job_start(job))
+    run.watcher.began(job)
+    with ground.slots.open() as workspace:
+        result = await _run_agent(run, job, ground, workspace, gone)
+    await aside(stream.append, job_end(job, result.status, result.head))
+    run.watcher.ended(job, result)
+    return result.status
+
+
+def job_start(job: Job) -> JobStart:
+    """Says in the run's stream that an attempt begins, or goes on."""
+    return JobStart(
+        agent_id=job.agent_id,
+        operation=job.operation,
+        node_id=job.node_id,
+        attempt=job.attempt,
+    )
+
+
+def job_end(job: Job, status: str, head: Head) -> JobEnd:
+    """Says how an attempt ended, and anchors its stream."""
+    return JobEnd(
+        agent_id=job.agent_id,
+        operation=job.operation,
+        node_id=job.node_id,
+        attempt=job.attempt,
+        status=status,
+        head=head,
+    )
+
+
+def agent_writer(project: Project, job: Job, clock: Clock = utc_now) -> StreamWriter:
+    """The attempt's own stream, for writing; a torn tail is moved away. Raises as it does."""
+    return StreamWriter.open(
+        project.trace.agent_stream(job.agent_id),
+        Identity(
+            run_id=job.run_id,
+            agent_id=job.agent_id,
+            operation=job.operation,
+            node_id=job.node_id,
+        ),
+        blobs=project.trace.blobs,
+        objects=project.trace.objects,
+        durability=project.config.runner.memory.durability,
+        clock=clock,
+    )
+
+
+async def _run_agent(
+    run: Run, job: Job, ground: Ground, workspace: Workspace, gone: RemoraError | None
+) -> AgentResult:
+    writer = agent_writer(run.project, job, run.clock)
+    try:
+        recorded = list(read_events(writer.path)) if writer.head.count else []
+        emitter = TeeEmitter(JsonlEventEmitter(writer), *run.listeners)
+        stage = _stage(run, job, ground, workspace, emitter)
+        runner = AgentRunner(job, _as_recorded(run, job, stage, recorded))
+        return await (runner.run() if gone is None else runner.give_up(gone))
+    finally:
+        writer.close()
+
+
+def _stage(
+    run: Run, job: Job, ground: Ground, workspace: Workspace, emitter: EventEmitter
+) -> Stage:
+    agent = run.agents[job.operation]
+    mode = run.project.config.runner.memory.summarizer_mode
+    return Stage(
+        agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
+        model=run.model(agent, None),
+        asking=run.asking(agent),
+        emitter=emitter,
+        workspace=workspace,
+        objects=run.project.trace.objects,
+        blobs=run.project.trace.blobs,
+        facts=run.facts,
+        redact=run.project.redact,
+        findings_before=lambda path: lint_findings(ground.base.folder, [path]),
+        findings_after=lambda path: lint_findings(workspace.tree, [path]),
+        clock=run.clock,
+        on_event=lambda event: run.watcher.event(job, event),
+        max_turns=run.max_turns(agent),
+        options=run.options,
+        rebased=ground.rebased,
+    )
+
+
+def _as_recorded(run: Run, job: Job, stage: Stage, recorded: Sequence[Event]) -> Stage:
+    """The stage of an agent that has begun: it is asked as it was, by the model that it had.
+
+    Raises ModelError if that model cannot be asked so any more.
+    """
+    start = first_start(recorded)
+    if start is None:
+        return replace(stage, recorded=recorded)
+    asking = asked_as(start)
+    model = run.model(run.agents[job.operation], start.model.get("name"))
+    check_able(model, asking.strategy)
+    return replace(
+        stage,
+        model=model,
+        asking=asking,
+        max_turns=start.packet.constraints.max_turns,
+        recorded=recorded,
+        ancestors=ancestors(run.project.trace, start),
+    )
+
+
+def asked_as(start: AgentStart) -> Asking:
+    """How an agent's model is asked, from its `agent_start`. Raises StreamDamaged."""
+    try:
+        return msgspec.convert(start.model, Asking)
+    except msgspec.ValidationError as error:
+        raise StreamDamaged(
+            f"{start.packet.agent_id}: its agent_start does not say how it is asked: {error}",
+            hint="remora trace verify",
+        ) from error
