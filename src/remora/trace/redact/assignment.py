@@ -1,9 +1,10 @@
 """Secrets known only by the name they are given to: `password = "…"`, `API_KEY=…`, `token: …`."""
 
 import re
+from collections.abc import Iterator
 
-from remora.trace.redact.plausible import plausible
-from remora.trace.redact.rule import Rule, Span
+from remora.trace.redact.plausible import SHORTEST, plausible
+from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (
     r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
@@ -24,6 +25,11 @@ _HEAD = (
 _REACH = 1024
 """Bytes of a value that are looked at before more of it is taken: bounds the time."""
 
+_BARE_REACH = 200
+_OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
+_SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{20}")
+"""What a value has at the least that may be a secret; the first, cheap question."""
+
 _PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")
 """Before `token`: how far a list was read, or the public half of a pair."""
 
@@ -41,33 +47,60 @@ _QUOTED = re.compile(
 )
 _BARE = re.compile(rb"([^\x00\x02-\x20\"'`<>()\[\]{},;&|\\\x7f]++)")
 _CALLED = re.compile(rb"[(\[]")
+_ODD = re.compile(rb"[!?#@$~*%^+]")
 _NO_CODE = re.compile(rb"[?#@$~]|!(?!=)")
 """What no expression has between its letters and digits."""
 
-_END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00]|\\n|\Z)")
+_END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 
 
-def take(data: bytes, head: Span) -> Span | None:
-    """The value that is given after a head, if it looks like a secret."""
+def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
+    """The value after each head, if it looks like a secret.
+
+    A run without quotes may hold many heads (`token:secret=key:…`). Each one's value is the
+    rest of the run, so the first and the last are asked: the time stays linear.
+    """
+    done = run_end = 0
+    last: Span | None = None
+    for match in heads.finditer(data):
+        head = Span(*match.span())
+        if last is not None and head.start >= run_end:
+            yield from _taken(data, last, done)
+            last = None
+        if head.start < done:
+            continue
+        if head.start < run_end and data[head.end : head.end + 1] not in _OPENERS:
+            last = head
+            continue
+        value, run_end = _value(data, head)
+        if value is not None:
+            done = value.end
+            yield value
+    if last is not None:
+        yield from _taken(data, last, done)
+
+
+def _taken(data: bytes, head: Span, done: int) -> Iterator[Span]:
+    value = _value(data, head)[0] if head.start >= done else None
+    if value is not None:
+        yield value
+
+
+def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
+    """The secret after a head, and how far a run without quotes was looked at."""
     if _PUBLIC.search(data, max(0, head.start - 16), head.start):
-        return None
+        return None, 0
     comma = data[head.end - 1 : head.end] == b","
     if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
-        return None
+        return None, 0
     start = _start(data, head.end)
     found = _QUOTED.match(data, start, start + _REACH)
     if found is not None:
-        judged = plausible(
-            found[found.lastindex or 0], password=_is_password(data, head), quoted=not comma
-        )
-    else:
-        found = None if comma else _BARE.match(data, start, start + _REACH)
-        judged = found is not None and _bare(data, head, found)
-    if found is None or not judged:
-        return None
-    if found.end() == start + _REACH:
-        found = found.re.match(data, start) or found
-    return Span(*found.span(found.lastindex or 0))
+        return _quoted(data, head, found, listed=comma), 0
+    found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
+    if found is None:
+        return None, 0
+    return (_to_the_end(found, _BARE_REACH) if _bare(data, head, found) else None), found.end()
 
 
 def _start(data: bytes, end: int) -> int:
@@ -75,24 +108,40 @@ def _start(data: bytes, end: int) -> int:
     return blanks.end() if blanks else end
 
 
+def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
+    """The whole value, also where only its beginning was looked at."""
+    if found.end() == found.start() + reach:
+        found = found.re.match(found.string, found.start()) or found
+    return Span(*found.span(found.lastindex or 0))
+
+
 def _is_password(data: bytes, head: Span) -> bool:
     return _PASSWORD.search(data, head.start, head.end) is not None
 
 
+def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
+    value = found[found.lastindex or 0]
+    if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
+        return None
+    if not plausible(value, password=_is_password(data, head), quoted=not listed):
+        return None
+    return _to_the_end(found, _REACH)
+
+
 def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     """Without quotes it may be code: a call, an attribute, a comparison."""
+    value = found[1].rstrip(b".:!?")
+    if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
+        return False
     compared = data[head.end - 2 : head.end] in (b"==", b"!=", b":=")
     if compared or _CALLED.match(data, found.end()):
         return False
     password = _is_password(data, head)
-    shell = _ENV_LINE.fullmatch(data, head.start, head.end) is not None
-    line = password and data[head.end - 1 : head.end] == b":"
-    value = found[1].rstrip(b".:!?")
-    literal = (
-        shell
-        or (line and _END_OF_LINE.match(data, found.end()) is not None)
-        or (password and _NO_CODE.search(value) is not None)
-    )
+    literal = _ENV_LINE.fullmatch(data, head.start, head.end) is not None
+    if password and data[head.end - 1 : head.end] == b":":
+        literal = literal or bool(_END_OF_LINE.match(data, found.end()) or _ODD.search(value))
+    elif password:
+        literal = literal or _NO_CODE.search(value) is not None
     return plausible(value, password=password, quoted=literal)
 
 
@@ -102,4 +151,4 @@ def given(name: str, value: bytes) -> bool:
     return plausible(value, password=password, quoted=True)
 
 
-ASSIGNMENT = Rule("assignment", _HEAD, needs=rf"(?i){NAME}", take=take)
+ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find)

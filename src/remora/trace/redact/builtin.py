@@ -7,7 +7,7 @@ import re
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
 from remora.trace.redact.plausible import mixed, plausible, without_templates
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64
-from remora.trace.redact.rule import Rule, Span
+from remora.trace.redact.rule import Rule, Span, by_head
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
@@ -62,7 +62,7 @@ _KNOWN_BY_SHAPE = (
         "aws-access-key",
         "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
         "A(?:KIA|SIA|BIA|CCA)[A-Z0-9]",
-        take=_outside_base64,
+        find=by_head(_outside_base64),
     ),
     Rule(
         "aws-secret-key",
@@ -93,7 +93,7 @@ _KNOWN_BY_SHAPE = (
     Rule("discord-webhook", rf"/api/webhooks/[0-9]+/({_W}{{40,}})", "/api/webhooks/"),
     Rule("stripe-key", f"[sr]k_(?:live|test)_{_AN}{{16,}}", "[sr]k_(?:live|test)_"),
     Rule("stripe-key", "whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
-    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", take=_outside_base64),
+    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", find=by_head(_outside_base64)),
     Rule("google-oauth", rf"ya29\.{_W}{{20,}}", r"ya29\."),
     Rule("google-oauth", f"GOCSPX-{_W}{{20,}}", "GOCSPX-"),
     Rule("anthropic-key", f"sk-ant-{_W}{{20,}}", "sk-ant-"),
@@ -128,7 +128,7 @@ _KNOWN_BY_PLACE = (
     Rule(
         "basic-auth",
         r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",
-        "://",
+        r"://[^\s/:@\"'<>]*:[^\s\"'`<>]+@",
         accept=_not_a_stand_in,
     ),
     Rule(

@@ -12,6 +12,7 @@ from remora.trace.redact.assignment import ENDING, NAME
 
 _T = TypeVar("_T")
 _Children = list[tuple[Any, str]]
+_LEAVES = (str, int, float, bytes, bytearray)
 _NAMED = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
 _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
@@ -25,6 +26,9 @@ class Cleaner(Protocol):
     def data(self, data: bytes) -> bytes:
         """The same for bytes."""
 
+    def may_hold(self, text: str) -> bool:
+        """False if neither `text` nor any part of it holds a secret."""
+
 
 def cleaned(value: _T, cleaner: Cleaner) -> _T:
     """`value` with every string in it cleaned; the same object if nothing was found.
@@ -37,16 +41,22 @@ def cleaned(value: _T, cleaner: Cleaner) -> _T:
 
 
 def _is_clean(value: Any, cleaner: Cleaner) -> bool:
-    """The usual case, so it makes nothing new."""
+    """The usual case, so it makes nothing new and asks about all plain strings at once."""
     waiting: _Children = [(value, "")]
+    plain: list[str] = []
     while waiting:
         item, under = waiting.pop()
+        if isinstance(item, str) and not under:
+            plain.append(item)
+            continue
         children = _children(item, under)
         if children is not None:
             waiting += children
         elif _leaf(item, under, cleaner) is not item:
             return False
-    return True
+    if len(plain) > 1 and not cleaner.may_hold("\n".join(plain)):
+        return True
+    return all(cleaner.text(text) is text for text in plain)
 
 
 class _Frame(NamedTuple):
@@ -87,7 +97,7 @@ def _leaf(item: Any, under: str, cleaner: Cleaner) -> Any:
 
 def _children(value: Any, under: str) -> _Children | None:
     """What a container holds, each with the telling name it stands under; None for a leaf."""
-    if isinstance(value, str | bytes | bytearray | int | float) or value is None:
+    if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):
         return [*((key, "") for key in value), *_items(value)]

@@ -11,46 +11,62 @@ FILLER = "\x01"
 _TEMPLATE = re.compile(
     r"\$?\{[^{}]*\}|%\(\w+\)[sdr]|%[sdr]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)(?![A-Za-z0-9])|\x01+"
 )
-_PATH = re.compile(r"(?:[./~]|\.\./|[A-Za-z]:\\)[^+=]*[/\\][^+=]*|[./~]/[^+=]*")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{0,2}[^@\s]*")
-_NUMBER = re.compile(r"[vV]?[\d.,:_+ TZ-]+(?:-?[a-z]{1,5}\d*)?|0[xX][0-9a-fA-F]{1,8}")
+_TEMPLATE_START = re.compile(r"[{%$\x01]")
+_PATH = re.compile(r"(?:[./~]|[A-Za-z]:\\)[^+=]*[/\\][^+=]*")
+_SLASH = re.compile(r"[/\\]")
+_URL_OR_NUMBER = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:/|mailto:|data:|urn:|arn:)[^@\s]*"
+    r"|[vV]?[\d.,:_+ TZ-]+(?:-?[a-z]{1,5}\d*)?|0[xX][0-9a-fA-F]{1,8}"
+)
 _PARTS = re.compile(r"[^A-Za-z0-9]+")
 _PATTERN = re.compile(r"\[[^\]]+\][+*?{]|\(\?|\\[dwsb]")
 _WORD = re.compile(r"[A-Za-z]*\d{0,3}|\d{1,4}[a-z]{0,2}|(?:[A-Z]+[a-z]*\d{1,2})+[A-Z][a-z]+")
 _CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_BLANK = re.compile(r"\s")
 _LETTERS = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _ODD = re.compile(r"[!@#$%^&*+=?~]")
 _FEW = 4
+_LONG_SEGMENT = 16
+_ENOUGH = 160
+"""Characters by which a longer value is judged: bounds the time that each one takes."""
+
 _LONG_WORD = 20
 
 
 def without_templates(value: bytes) -> str:
     """What is left of a value without `{name}`, `${NAME}`, `%s` and placeholders."""
-    return _TEMPLATE.sub("", value.decode("latin-1")).strip()
-
-
-def mixed(value: bytes) -> bool:
-    """Has digits, lower and upper case: what a random token of some length always has."""
     text = value.decode("latin-1")
+    return (_TEMPLATE.sub("", text) if _TEMPLATE_START.search(text) else text).strip()
+
+
+def mixed(value: bytes | str) -> bool:
+    """Has digits, lower and upper case: what a random token of some length always has."""
+    text = value if isinstance(value, str) else value.decode("latin-1")
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
 def random_letters(text: str) -> bool:
     """Letters of both cases in an order that neither words nor camelCase have."""
+    if text.islower() or text.isupper():
+        return False
     chunks = _CHUNK.findall(text)
     letters = sum(len(chunk) for chunk in chunks if chunk.isalpha())
-    return letters >= SHORTEST and not text.islower() and letters / len(chunks) < 2.6
+    return letters >= SHORTEST and letters / len(chunks) < 2.6
 
 
 def fixed_text(text: str) -> bool:
     """Paths, URLs without credentials, numbers, versions, dates, rows of one character."""
     return (
         len(set(text)) < _FEW
-        or bool(_NUMBER.fullmatch(text))
-        or bool(_PATH.fullmatch(text))
-        or bool(_URL.fullmatch(text))
+        or _URL_OR_NUMBER.fullmatch(text) is not None
+        or (_PATH.fullmatch(text) is not None and _spoken(text))
     )
+
+
+def _spoken(path: str) -> bool:
+    """No part of a path is as long and mixed as a random token."""
+    return not any(len(part) >= _LONG_SEGMENT and mixed(part) for part in _SLASH.split(path))
 
 
 def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
@@ -59,10 +75,10 @@ def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
     `password`: the name speaks of a password, so that people choose the value themselves.
     `quoted`: it is a literal; without quotes it may be an expression.
     """
-    text = without_templates(value)
+    text = without_templates(value)[:_ENOUGH]
     if len(text) < SHORTEST:
         return False
-    if re.search(r"\s", text):
+    if _BLANK.search(text):
         return any(_strong(word) for word in text.split())
     if fixed_text(text):
         return False
@@ -84,7 +100,7 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 def _strong(word: str) -> bool:
     """A random-looking word within a sentence."""
-    return len(word) >= 12 and mixed(word.encode("latin-1")) and not fixed_text(word)
+    return len(word) >= 12 and mixed(word) and not fixed_text(word)
 
 
 def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
@@ -108,7 +124,7 @@ def _words_and_numbers(text: str) -> bool:
 def _broken(text: str) -> bool:
     """Some part is neither a word with a number at its end nor a number."""
     parts = _PARTS.split(text)
-    return any(random_letters(part) or not _WORD.fullmatch(part) for part in parts if part)
+    return any(not _WORD.fullmatch(part) or random_letters(part) for part in parts if part)
 
 
 def _scattered(text: str) -> bool:

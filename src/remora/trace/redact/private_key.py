@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 
-from remora.trace.redact.rule import Rule, Span
+from remora.trace.redact.rule import Rule, Span, by_head
 
 _BETWEEN = rb"(?:[\s\"'\\,nr+>|#*]{0,120}+(?:-(?!-)[ \t]?)?(?:\d{1,6}[\t :|]++)?)"
 _BODY = re.compile(
@@ -32,7 +32,7 @@ PEM = Rule(
     "private-key",
     r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
     needs="PRIVATE KEY",
-    take=_block,
+    find=by_head(_block),
 )
 
 PEM_IN_BASE64 = Rule(

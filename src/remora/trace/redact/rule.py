@@ -1,7 +1,7 @@
 """What a rule is, and how its pattern becomes a matcher whose time is linear in the text."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -25,15 +25,15 @@ class Rule:
     `pattern` is RE2 over bytes (each byte one character). The first group that took part is
     the secret; without groups it is the whole match. `needs` is a short pattern without which
     `pattern` cannot match: one pass over the text asks all rules' needs at once. `accept` may
-    refuse a secret that was found. With `take`, the match is only the head and `take` says
-    what of the text after it is the secret, given the text and the head's span.
+    refuse a secret that was found. Where a pattern alone cannot tell, `find` gets the text and
+    the matcher and says, from left to right, where the secrets are.
     """
 
     name: str
     pattern: str
     needs: str
     accept: Callable[[bytes], bool] | None = None
-    take: Callable[[bytes, Span], Span | None] | None = None
+    find: Callable[[bytes, "Matcher"], Iterator[Span]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,13 @@ class Match(Protocol):
 class Matcher(Protocol):
     """A compiled pattern."""
 
-    groups: int
-    groupindex: dict[Any, int]
+    @property
+    def groups(self) -> int:
+        """How many groups the pattern has."""
+
+    @property
+    def groupindex(self) -> Mapping[Any, int]:
+        """Numbers of the named groups."""
 
     def finditer(self, text: bytes, pos: int | None = None) -> Iterator[Match]:
         """All matches from left to right, none overlapping another."""
@@ -99,6 +104,36 @@ def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
     if found is not None:
         raise ValueError(f"redaction rule {rule.name!r}: {rule.pattern!r} matches empty text")
     return matcher, matcher.groupindex.get(b"secret", min(matcher.groups, 1))
+
+
+def found(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
+    """Where `rule` finds secrets in `data`, from left to right."""
+    if rule.find is not None:
+        yield from rule.find(data, matcher)
+        return
+    groups = range(1, matcher.groups + 1)
+    for match in matcher.finditer(data):
+        spans = (Span(*match.span(group)) for group in groups)
+        span = next((span for span in spans if span.start >= 0), None) or Span(*match.span())
+        if rule.accept is None or rule.accept(data[span.start : span.end]):
+            yield span
+
+
+def by_head(
+    take: Callable[[bytes, Span], Span | None],
+) -> Callable[[bytes, Matcher], Iterator[Span]]:
+    """A `find` for patterns that match only the head: `take` says what the secret is, if any."""
+
+    def find(data: bytes, heads: Matcher) -> Iterator[Span]:
+        done = 0
+        for match in heads.finditer(data):
+            head = Span(*match.span())
+            secret = take(data, head) if head.start >= done else None
+            if secret is not None:
+                done = secret.end
+                yield secret
+
+    return find
 
 
 class Needs:
