@@ -141,6 +141,7 @@ class _Compacting:
         self._now = now
         self._runs = {run.run_id: run for run in found.runs}
         self._contents = {(content.store, content.digest): content for content in found.contents}
+        self._freed = set(found.freed)
         self._before = self._bytes()
         self._sealed: list[Sealed] = []
         self._gone: dict[str, tuple[RunFacts, str]] = {}
@@ -192,6 +193,7 @@ class _Compacting:
         except (StreamError, NotFound) as error:
             return self._leave(run, error.message)
         self._gone[run.run_id] = run, why
+        self._freed.update(run.names or ())
         del self._runs[run.run_id]
         return True
 
@@ -225,9 +227,8 @@ class _Compacting:
         return expiring_by_size(list(self._runs.values()), stored, self._policy)
 
     def _unnamed(self) -> Iterator[Content]:
-        gone = [run for run, _ in self._gone.values()]
         left = list(self._runs.values())
-        return unnamed(self._contents.values(), left, gone, self._policy, self._now)
+        return unnamed(self._contents.values(), left, self._freed, self._policy, self._now)
 
     def _bytes(self) -> int:
         stored = sum(content.bytes for content in self._contents.values())
@@ -251,6 +252,7 @@ def _anchors(run: RunFacts, why: str) -> list[Expired]:
                 head=head,
                 bytes=stream.bytes,
                 reason=why,
+                contents=tuple(sorted(run.names or ())) if stream.kind == "run" else (),
             )
         )
     return found

@@ -14,7 +14,7 @@ from remora.runs.retention import RunFacts, StreamFacts
 from remora.trace import StreamInfo, TraceFolder, list_streams, read_events
 from remora.trace.folder import is_sealed, stream_id
 from remora.trace.reader import DAMAGED, INTERRUPTED, RUNNING, typed
-from remora.trace.retention import Content, beside, contents_of, names_in, read_expired
+from remora.trace.retention import Content, Expired, beside, contents_of, names_in, read_expired
 
 DAMAGE = "it is damaged: `remora trace verify` tells more"
 _LOST = "the stream of its run is missing"
@@ -23,10 +23,11 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Retained(msgspec.Struct, frozen=True):
-    """All runs, oldest first, and all contents."""
+    """All runs, oldest first, all contents, and which of them runs named that expired."""
 
     runs: tuple[RunFacts, ...] = ()
     contents: tuple[Content, ...] = ()
+    freed: frozenset[str] = frozenset()
 
 
 class History(msgspec.Struct):
@@ -44,7 +45,8 @@ def retained(folder: TraceFolder) -> Retained:
     contents = tuple(contents_of(folder))  # first: what is put from now on is young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in listed_runs(folder)}
-    logged = frozenset(entry.id for entry in read_expired(folder))
+    expired = tuple(read_expired(folder))
+    logged = {entry.id for entry in expired}
     agents: dict[str, list[StreamInfo]] = {}
     for info in list_streams(folder):
         agents.setdefault(info.run_id, []).append(info)
@@ -66,7 +68,7 @@ def retained(folder: TraceFolder) -> Retained:
             )
         )
     runs.sort(key=lambda run: (run.last or _FIRST, run.run_id))
-    return Retained(tuple(runs), contents)
+    return Retained(tuple(runs), contents, _freed(expired, contents))
 
 
 def history_of(path: Path) -> History:
@@ -158,6 +160,18 @@ def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[
         return frozenset[str]().union(*(names_in(stream.path, known) for stream in streams))
     except RemoraError:
         return None
+
+
+def _freed(expired: Iterable[Expired], contents: Iterable[Content]) -> frozenset[str]:
+    """Contents that expired runs named, and that nobody put again since."""
+    put = {content.digest: content.put for content in contents}
+    found: set[str] = set()
+    for entry in expired:
+        when = _time(entry.timestamp)
+        if when is not None:
+            moment = when.timestamp()
+            found.update(name for name in entry.contents if put.get(name, moment) < moment)
+    return frozenset(found)
 
 
 def _time(stamp: str) -> datetime | None:

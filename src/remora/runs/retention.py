@@ -1,7 +1,7 @@
 """Which runs are sealed, which expire, which contents go, and why the rest stays: pure rules."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -118,20 +118,19 @@ def expiring_by_size(
 def unnamed(
     contents: Iterable[Content],
     left: Sequence[RunFacts],
-    gone: Iterable[RunFacts],
+    freed: Collection[str],
     policy: Policy,
     now: datetime,
 ) -> Iterator[Content]:
     """Contents to be collected: no run that is left names them, and GRACE is over.
 
-    An object that no expired run named may be a backup of a user's file, which `accept` made
+    An object that is not `freed`, for no expired run named it, may be a backup of a user's file, which `accept` made
     before it merged: it stays as long as a run of its age, and as long as the run is left during
     which it was put. Nothing goes while it is not known what every run names.
     """
     if any(run.names is None for run in left):
         return
     named = {name for run in left for name in run.names or ()}
-    freed = {name for run in gone for name in run.names or ()}
     for content in contents:
         if content.digest not in named and content.put < (now - GRACE).timestamp():
             backup = content.store == "objects" and content.digest not in freed

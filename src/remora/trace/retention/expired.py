@@ -19,7 +19,11 @@ NAME = "expired.jsonl"
 
 
 class Expired(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that was to go: its last anchor, and why. One that is still there has not gone."""
+    """A stream that was to go: its last anchor, and why. One that is still there has not gone.
+
+    Of a run's own stream `contents` are all that its streams named: of what no other stream names
+    it is known for ever that nobody needs it.
+    """
 
     v: int = 1
     timestamp: str = ""
@@ -29,6 +33,7 @@ class Expired(msgspec.Struct, frozen=True, kw_only=True):
     head: Head
     bytes: int
     reason: str
+    contents: tuple[str, ...] = ()
 
 
 def read_expired(folder: TraceFolder) -> Iterator[Expired]:

@@ -1,0 +1,189 @@
+"""`trace compact` killed at any moment: what was to stay is whole, what went is on record, and the
+next one ends where an undisturbed one would have."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap import Caller, open_project
+from remora.ids import agent_id
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import (
+    AgentEnd,
+    AgentStart,
+    Change,
+    JobEnd,
+    JobStart,
+    Payload,
+    Review,
+    RunEnd,
+    RunStart,
+    ToolResulted,
+)
+from remora.memory.packet import DecisionPacket
+from remora.runs.compact import compact
+from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.folder import stream_id
+from remora.trace.retention import contents_of, names_in, read_expired, sound_head
+from remora.trace.verify import verify_all
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+NODE = "node:a.py:f"
+CHILD = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from remora.bootstrap import Caller, open_project
+from remora.runs.compact import compact
+root = Path(sys.argv[1])
+project = open_project(Caller(environ={"HOME": sys.argv[2]}, folder=root, root=root))
+print("ready", flush=True)
+compact(project, datetime.fromisoformat(sys.argv[3]))
+"""
+
+
+def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> None:
+    """A run of two jobs so many days before NOW, each with a change and a long output."""
+    run_id = f"run-{days:03}-{number}"
+
+    def opened(path: Path, identity: Identity) -> StreamWriter:
+        return StreamWriter.open(
+            path, identity, blobs=folder.blobs, objects=folder.objects, durability="none",
+            clock=lambda: NOW - timedelta(days=days),
+        )  # fmt: skip
+
+    with opened(folder.run_stream(run_id), Identity(run_id)) as run:
+        run.append(RunStart(base={"commit": None, "files": {}}), turn=0)
+        for attempt in (1, 2):
+            name = agent_id("lint", run_id, NODE, attempt)
+            run.append(JobStart(agent_id=name, operation="lint", node_id=NODE), turn=0)
+            digest = folder.objects.put(f"{run_id} {attempt}\n".encode())
+            changes = (Change(path="a.py", before=None, after=digest, mode=0o644),)
+            output = "".join(f"{run_id} {attempt} {n}\n" for n in range(9_000))
+            events: list[Payload] = [
+                AgentStart(packet=DecisionPacket(agent_id=name, run_id=run_id), renderer="lines/1"),
+                ToolResulted(tool="t", raw_output=output, changes=changes),
+                AgentEnd(
+                    status="submitted",
+                    stop_reason="submitted",
+                    change_set=changes,
+                    change_set_sha256=canonical_sha256(changes),
+                ),
+            ]
+            identity = Identity(run_id, name, "lint", NODE)
+            with opened(folder.agent_stream(name), identity) as agent:
+                for event in events:
+                    agent.append(event, turn=0)
+            ended = JobEnd(
+                agent_id=name, operation="lint", node_id=NODE, status="submitted", head=agent.head
+            )
+            run.append(ended, turn=0)
+            if reviewed:
+                run.append(Review(verdict="rejected", agent_id=name, head=agent.head), turn=0)
+        run.append(RunEnd(), turn=0)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs to be sealed, runs to expire, and runs that wait for a verdict."""
+    root = tmp_path_factory.mktemp("before") / "project"
+    root.mkdir()
+    folder = TraceFolder(root)
+    folder.create()
+    for number in range(4):
+        write(folder, 400, number, reviewed=True)
+        write(folder, 10, number, reviewed=True)
+    for days in (400, 10):
+        write(folder, days, 9, reviewed=False)
+    then = (NOW - timedelta(days=5)).timestamp()
+    for store in (folder.blobs.folder, folder.objects.folder):
+        for path in store.rglob("?" * 64):
+            os.utime(path, (then, then))
+    assert verify_all(folder).ok
+    return root
+
+
+def run_child(root: Path, home: Path) -> "subprocess.Popen[bytes]":
+    words = [sys.executable, "-c", CHILD, str(root), str(home), NOW.isoformat()]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE)
+    assert child.stdout
+    assert child.stdout.readline() == b"ready\n"
+    return child
+
+
+def digests(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def heads(folder: TraceFolder) -> dict[str, object]:
+    return {stream_id(p): sound_head(p) for p in (*folder.agent_streams(), *folder.run_streams())}
+
+
+def check_nothing_lost(
+    folder: TraceFolder, were: dict[str, object], named: dict[str, frozenset[str]]
+) -> None:
+    """Each stream is what it was, or it is on record and was to go."""
+    now = heads(folder)
+    logged = {entry.id: entry for entry in read_expired(folder)}
+    for name, head in were.items():
+        if name in now:
+            assert now[name] == head
+        else:
+            assert logged[name].head == head
+            assert logged[name].run_id.startswith("run-400-")
+            assert not logged[name].run_id.endswith("-9")
+    for path in folder.agent_streams():
+        for name in named[stream_id(path)]:
+            store = folder.objects if folder.blobs.problem(name) else folder.blobs
+            assert store.problem(name) is None, f"{path.name} names a content that went"
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    folder = TraceFolder(before)
+    were = heads(folder)
+    known = {content.digest for content in contents_of(folder)}
+    named = {stream_id(path): names_in(path, known) for path in folder.agent_streams()}
+    assert {len(names) for names in named.values()} == {2}
+    whole = tmp_path / "whole"
+    shutil.copytree(before, whole)
+    child, began = run_child(whole, home), time.monotonic()
+    child.communicate()
+    assert child.returncode == 0
+    seconds, wanted = time.monotonic() - began, digests(whole)
+    check_nothing_lost(TraceFolder(whole), were, named)
+    left = {name for name in heads(TraceFolder(whole)) if name.startswith("run-")}
+    assert left == {f"run-010-{n}" for n in (0, 1, 2, 3, 9)} | {"run-400-9"}
+    states = set()
+    for number in range(rounds):
+        root = tmp_path / f"round-{number}"
+        shutil.copytree(before, root)
+        kill(run_child(root, home), seconds * (0.02 + 0.9 * (number * 0.618 % 1)))
+        check_nothing_lost(TraceFolder(root), were, named)
+        states.add(tuple(digests(root)))
+        project = open_project(Caller(environ={"HOME": str(home)}, folder=root, root=root))
+        assert compact(project, NOW).problems == ()
+        assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
+        shutil.rmtree(root)
+    assert len(states) > 2, "the kills came at different moments"
+
+
+def kill(child: "subprocess.Popen[bytes]", seconds: float) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(seconds)
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
