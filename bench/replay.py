@@ -43,7 +43,8 @@ def main() -> dict[str, float]:
         turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
         warm = [_seconds(partial(PacketReader(folder).packet_at, AGENT, turn)) for turn in turns]
         plain = [_seconds(partial(_folded, folder, turn)) for turn in turns[:PLAIN]]
-        cold = [_cold(folder, turn) for turn in turns[:COLD]]
+        cold = [_cold(folder, turn) for turn in (*turns[:COLD], last)]
+        reindex(folder)
         update = _update(folder, writer, last + 1)
         index = (folder.path / "index.db").stat().st_size
         writer.close()

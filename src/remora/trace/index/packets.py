@@ -84,12 +84,12 @@ class PacketReader:
 
     def _near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
         """A packet that was kept before a turn; None without one or without an index."""
-        return self._ask(path, lambda index, known: snapshot_before(index, known, turn))
+        return self._ask(path, turn, lambda index, known: snapshot_before(index, known, turn))
 
     def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
         path = self._folder.existing_agent(agent_id)
         rows = self._ask(
-            path, lambda index, known: turn_of(index, known, turn) if known.ordered else []
+            path, turn, lambda index, known: turn_of(index, known, turn) if known.ordered else []
         )
         with opened(path) as source:
             found = _lines_of(source, rows[0]) if rows else []
@@ -104,13 +104,13 @@ class PacketReader:
         return found
 
     def _ask(
-        self, path: Path, question: Callable[[Connection, Known], _Answer | None]
+        self, path: Path, turn: int, question: Callable[[Connection, Known], _Answer | None]
     ) -> _Answer | None:
         """What the index says of a stream; nothing where there is no index."""
         for fresh in (False, True) if self._indexed else ():
             try:
                 with database(self._folder.path, fresh=fresh) as index:
-                    known = update_one(index, path)
+                    known = update_one(index, path, turn)
                     return None if known is None else question(index, known)
             except IndexLies:
                 continue
@@ -125,7 +125,7 @@ class PacketReader:
             with transaction(index):
                 forget(index, known.id)
 
-        self._ask(path, drop)
+        self._ask(path, -1, drop)
 
 
 def _restored(

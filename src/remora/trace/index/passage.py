@@ -37,7 +37,12 @@ def lines_from(source: Source, start: int, count: int, *, piece: int = _WHOLE) -
     """
     for line in lines(_Part(source, start, piece)):
         if line.ended:
-            yield replace(line, number=line.number + count, offset=line.offset + start)
+            moved = start or count  # a long stream is read from its beginning: nothing to add
+            yield _moved(line, start, count) if moved else line
+
+
+def _moved(line: Line, start: int, count: int) -> Line:
+    return replace(line, number=line.number + count, offset=line.offset + start)
 
 
 def follows(source: Source, offset: int, digest: str) -> bool:

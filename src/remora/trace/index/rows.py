@@ -12,7 +12,7 @@ _MOST = 16 * 1024 * 1024
 _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a line stands in its stream, and which one it is; `size` is without the newline."""
 
     offset: int
@@ -21,7 +21,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
 
 
-class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
+class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call of a turn; a turn without a result has one row too, and that has no `place`.
 
     The turn's lines are the bytes from `begin` to `end`, which is None for the stream's last turn.

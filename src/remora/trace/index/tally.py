@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.errors import RemoraError
 from remora.memory.delta import PacketDelta
@@ -18,7 +19,7 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
-from remora.trace.lines import Line, stated_hash
+from remora.trace.lines import Line
 from remora.trace.restore import first_packet
 
 SPACING = 64 * 1024
@@ -27,25 +28,30 @@ _SHARE = 8
 """How many times a snapshot's size the stream must grow before the next one."""
 
 
+_Hash = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
 _Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
-class _Light(msgspec.Struct):
-    """An event without what only some rows need: `data` stays raw."""
+class _Light(msgspec.Struct, gc=False):
+    """An event without what few rows need: `data` stays raw."""
 
     seq: int
     timestamp: str
-    run_id: str
     agent_id: str
-    operation: str
-    node_id: str
     turn: _Turns
     type: str
     data: msgspec.Raw
     packet_delta: PacketDelta | None
+    hash: _Hash
 
 
-class _Data(msgspec.Struct):
+class _Whose(msgspec.Struct):
+    run_id: str
+    operation: str
+    node_id: str
+
+
+class _Data(msgspec.Struct, gc=False):
     """What rows need of any event's data; a long text may stand as a blob's reference."""
 
     tool: Any = None
@@ -56,7 +62,7 @@ class _Data(msgspec.Struct):
     attempt: Any = None
 
 
-class _Result(msgspec.Struct, frozen=True):
+class _Result(msgspec.Struct, frozen=True, gc=False):
     place: Place
     tool: str
     outcome: str
@@ -80,8 +86,9 @@ class _Turn(msgspec.Struct):
 
     def rows(self, end: int | None) -> list[TurnRow]:
         """A row for each result, or one that has none."""
-        results: list[_Result | None] = [*self.results] or [None]
-        return [self._row(call, result, end) for call, result in enumerate(results, 1)]
+        if not self.results:
+            return [self._row(1, None, end)]
+        return [self._row(call, result, end) for call, result in enumerate(self.results, 1)]
 
     def _row(self, call: int, result: _Result | None, end: int | None) -> TurnRow:
         said = self if result is None else result
@@ -102,7 +109,9 @@ class _Turn(msgspec.Struct):
 
 
 _LIGHT = msgspec.json.Decoder(_Light)
+_WHOSE = msgspec.json.Decoder(_Whose)
 _DATA = msgspec.json.Decoder(_Data)
+_NOTHING: tuple[list[TurnRow], Snapshot | None] = ([], None)
 _TOLD = frozenset(
     {AgentStart.type, ModelRequest.type, ToolCalled.type, ToolResulted.type, AgentError.type}
 )
@@ -135,46 +144,53 @@ class Tally(msgspec.Struct, kw_only=True):
         event = self._event(line)
         if event is None:
             self.fault = line.number
-            return [], None
-        closed, snapshot = self._enter(event, line.offset)
+            return _NOTHING
+        now, closed = self.turn, _NOTHING
+        if now is None or event.turn > now.turn:
+            closed = self._enter(event, line.offset)
+        else:
+            now.ended = event.timestamp
+            self.ordered = self.ordered and event.turn == now.turn
         if event.type in _TOLD:
             self._note(event, line)
-        if self.folds:
-            self._fold(event, line)
-        self.size = line.offset + line.size + 1
-        self.count = line.number
-        self.hash = stated_hash(line.raw) or ""
-        return closed, snapshot
+        if self.packet is not None:
+            self.packet = apply(self.packet, event.packet_delta)
+        elif self.folds and event.type == AgentStart.type:
+            self._begin_packet(line, event.packet_delta)
+        self.size, self.count, self.hash = line.offset + line.size + 1, line.number, event.hash
+        return closed
 
     def open_rows(self) -> list[TurnRow]:
         """The rows of the turn that the stream is in, as they are so far."""
         return self.turn.rows(None) if self.turn else []
 
+    def is_behind(self, turn: int | None) -> bool:
+        """Whether all of a turn was read; never for None."""
+        return turn is not None and self.turn is not None and self.turn.turn > turn
+
     def _event(self, line: Line) -> _Light | None:
         try:
             event = _LIGHT.decode(line.raw)
+            if self.stream is None:
+                self._begin(event, _WHOSE.decode(line.raw))
         except (ValueError, RecursionError):
             return None
         ours = event.agent_id == self.agent_id and event.seq == line.number - 1
-        return event if ours and stated_hash(line.raw) is not None else None
+        return event if ours else None
+
+    def _begin(self, event: _Light, whose: _Whose) -> None:
+        self.stream = StreamRow(
+            agent_id=self.agent_id,
+            run_id=whose.run_id,
+            operation=whose.operation,
+            node_id=whose.node_id,
+            attempt=1,
+            started=event.timestamp,
+        )
 
     def _enter(self, event: _Light, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
         """The event's turn becomes the one that the stream is in."""
-        now = self.turn
-        if self.stream is None:
-            self.stream = StreamRow(
-                agent_id=event.agent_id,
-                run_id=event.run_id,
-                operation=event.operation,
-                node_id=event.node_id,
-                attempt=1,
-                started=event.timestamp,
-            )
-        if now is not None and event.turn <= now.turn:
-            self.ordered = self.ordered and event.turn == now.turn
-            now.ended = event.timestamp
-            return [], None
-        closed = now.rows(offset) if now else []
+        closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
         self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)
         return closed, self._snapshot(event.turn, offset)
@@ -195,42 +211,30 @@ class Tally(msgspec.Struct, kw_only=True):
         if now is None or event.turn != now.turn:
             return
         match event.type:
-            case AgentStart.type:
-                self._begin(said)
-            case ModelRequest.type:
-                now.prompt_tokens = _number(said.prompt_tokens)
+            case ToolResulted.type:
+                now.results.append(_result(now, said, line, event.hash))
             case ToolCalled.type:
                 now.tool, now.decided_by = _word(said.tool), _word(said.decided_by)
+            case ModelRequest.type:
+                now.prompt_tokens = _number(said.prompt_tokens)
             case AgentError.type:
                 now.outcome = "error"
-            case ToolResulted.type:
-                now.results.append(_result(now, said, line))
+            case AgentStart.type if self.stream is not None:
+                attempt = _number(said.attempt) or self.stream.attempt
+                self.stream = replace(self.stream, attempt=attempt)
 
-    def _begin(self, said: _Data) -> None:
-        attempt = _number(said.attempt)
-        if self.stream is not None and attempt is not None:
-            self.stream = msgspec.structs.replace(self.stream, attempt=attempt)
-
-    def _fold(self, event: _Light, line: Line) -> None:
-        if self.packet is None:
-            if event.type != AgentStart.type:
-                return
-            try:
-                self.packet = first_packet(decode_event(line.raw))
-            except (RemoraError, ValueError, RecursionError):
-                self.folds = False  # who asks for a packet is told why
-                return
-        self.packet = self.packet and apply(self.packet, event.packet_delta)
+    def _begin_packet(self, line: Line, delta: PacketDelta | None) -> None:
+        try:
+            packet = first_packet(decode_event(line.raw))
+        except (RemoraError, ValueError, RecursionError):
+            self.folds = False  # who asks for a packet is told why
+            return
+        self.packet = packet and apply(packet, delta)
 
 
-def _result(now: _Turn, said: _Data, line: Line) -> _Result:
+def _result(now: _Turn, said: _Data, line: Line, digest: str) -> _Result:
     return _Result(
-        place=Place(
-            offset=line.offset,
-            size=line.size,
-            seq=line.number - 1,
-            hash=stated_hash(line.raw) or "",
-        ),
+        place=Place(offset=line.offset, size=line.size, seq=line.number - 1, hash=digest),
         tool=_word(said.tool),
         outcome=_word(said.outcome),
         decided_by=now.decided_by,

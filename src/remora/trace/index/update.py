@@ -27,6 +27,7 @@ from remora.trace.source import Source
 
 _COMMIT = 64 * 1024 * 1024
 """Bytes of a stream after which what was read so far is kept."""
+_STALE = FileStamp(0, 0, 0)
 
 
 def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[Known]:
@@ -47,10 +48,11 @@ def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[Know
     return known_streams(connection) if changed else list(known.values())
 
 
-def update_one(connection: sqlite3.Connection, path: Path) -> Known | None:
-    """An agent's stream as it is now, None if it cannot be read. Raises as `update_all` does."""
+def update_one(connection: sqlite3.Connection, path: Path, until: int) -> Known | None:
+    """An agent's stream as it is now, at least to the end of turn `until`; None if it cannot be
+    read. Raises as `update_all` does."""
     known = known_streams(connection, stream_id(path))
-    if _update(connection, path, known[0] if known else None):
+    if _update(connection, path, known[0] if known else None, until):
         known = known_streams(connection, stream_id(path))
     return known[0] if known else None
 
@@ -67,7 +69,9 @@ def tallied(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
     return tally.stream, rows + tally.open_rows()
 
 
-def _update(connection: sqlite3.Connection, path: Path, known: Known | None) -> bool:
+def _update(
+    connection: sqlite3.Connection, path: Path, known: Known | None, until: int | None = None
+) -> bool:
     """Whether anything was written."""
     try:
         stamp = FileStamp.of(path)
@@ -75,13 +79,12 @@ def _update(connection: sqlite3.Connection, path: Path, known: Known | None) -> 
         if known is not None and known.stamp == stamp and stamp.size:
             return False
         with opened(path) as source:
-            _read(connection, source, known, stamp, stream_id(path))
+            return _read(connection, source, known, stamp, stream_id(path), until)
     except (OSError, DiskError, NotFound):
         if known is not None:
             with transaction(connection):
                 forget(connection, known.id)
         return known is not None
-    return True
 
 
 def _read(
@@ -90,13 +93,17 @@ def _read(
     known: Known | None,
     stamp: FileStamp,
     agent_id: str,
-) -> None:
+    until: int | None,
+) -> bool:
     tally = None if known is None else _continued(connection, source, known, stamp)
+    if tally is not None and tally.is_behind(until):
+        return False
     batch = _Batch(connection, known, stamp, tally or Tally(agent_id=agent_id), anew=tally is None)
     # a sealed stream whose file is damaged: what came before that stays
     with suppress(RemoraError):
-        batch.read(lines_from(source, batch.tally.size, batch.tally.count))
+        batch.read(lines_from(source, batch.tally.size, batch.tally.count), until)
     batch.write()
+    return True
 
 
 def _continued(
@@ -129,12 +136,13 @@ class _Batch:
         self._number = None if known is None else known.id
         self._stamp = stamp
         self._anew = anew
+        self._partly = False
         self._rows: list[TurnRow] = []
         self._snapshots: list[Snapshot] = []
 
-    def read(self, lines: Iterable[Line]) -> None:
-        """To the end, or to a line that is no event; kept every 64 MB."""
-        written = self.tally.size
+    def read(self, lines: Iterable[Line], until: int | None) -> None:
+        """To the end, to a line that is no event, or behind a turn; kept every 64 MB."""
+        kept = self.tally.size
         for line in lines:
             rows, snapshot = self.tally.take(line)
             if self.tally.fault:
@@ -142,16 +150,20 @@ class _Batch:
             self._rows += rows
             if snapshot is not None:
                 self._snapshots.append(snapshot)
-            if self.tally.size - written > _COMMIT:
-                self.write(half=True)
-                written = self.tally.size
+            self._partly = True
+            if rows and self.tally.is_behind(until):
+                return
+            if self.tally.size - kept > _COMMIT:
+                self.write()
+                kept = self.tally.size
+        self._partly = False
 
-    def write(self, *, half: bool = False) -> None:
-        """In one transaction. What is `half` read will not look as fresh as its file."""
+    def write(self) -> None:
+        """In one transaction. What is partly read does not look as fresh as its file."""
         with transaction(self._connection):
             if self._anew and self._number is not None:
                 forget(self._connection, self._number)
-            stamp = FileStamp(0, 0, 0) if half else self._stamp
+            stamp = _STALE if self._partly else self._stamp
             self._number = store_stream(self._connection, self.tally, stamp, self._number)
             store_turns(self._connection, self._number, [*self._rows, *self.tally.open_rows()])
             store_snapshots(self._connection, self._number, self._snapshots)
