@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -163,6 +165,7 @@ TORN: dict[str, Callable[[bytes], bytes]] = {
     "an empty line": lambda c: c + b"\n",
     "half a line and a newline": lambda c: c[:-100] + b"\n",
     "a page of the last line lost": lambda c: c[:-90] + b"\0" * 10 + c[-80:],
+    "garbage in lines": lambda c: c[:-100] + b"\xff\n\n{}\n\x80 \n",
     "only half a line": cut_after(40),
     "only zeros": lambda _: b"\0" * 4096,
 }
@@ -201,6 +204,31 @@ class TestTornTail:
             open_stream(folder).close()
         names = sorted(p.name for p in path.parent.iterdir())
         assert names == [path.name, f"{path.name}.quarantine-1", f"{path.name}.quarantine-2"]
+
+    @pytest.mark.parametrize("done", ["in part", "whole", "and cut off"])
+    def test_of_a_recovery_that_was_killed_the_next_one_tells(
+        self, done: str, folder: TraceFolder
+    ) -> None:
+        path = three_events(folder)
+        beside = path.with_name(f"{path.name}.quarantine-1")
+        sound, torn = path.read_bytes(), b'{"v":1,"seq":3'
+        beside.write_bytes(torn[:5] if done == "in part" else torn)
+        path.write_bytes(sound if done == "and cut off" else sound + torn)
+        for _ in range(2):  # and it is told of once
+            open_stream(folder).close()
+            (note,) = [payload(event) for event in list(read_events(path))[3:]]
+            assert isinstance(note, Recovered)
+            assert (note.quarantine, note.bytes) == (beside.name, len(torn))
+            assert beside.read_bytes() == torn
+            assert path.read_bytes().startswith(sound)
+
+    def test_whole_lines_after_a_bad_one_are_no_torn_tail(self, folder: TraceFolder) -> None:
+        path = three_events(folder)
+        first, second, third = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(content := first + b"\0" * len(second) + b"\n" + third)
+        with pytest.raises(StreamDamaged, match="line 2"):
+            open_stream(folder)
+        assert path.read_bytes() == content
 
     @pytest.mark.parametrize("place", [5, 300, -100, -40])
     def test_a_changed_byte_is_no_torn_tail(self, place: int, folder: TraceFolder) -> None:
@@ -265,6 +293,39 @@ class TestOneWriter:
     def test_different_streams_do_not_meet(self, folder: TraceFolder) -> None:
         with open_stream(folder, "a"), open_stream(folder, "b"):
             pass
+
+
+class TestThreads:
+    @pytest.mark.parametrize("durability", ["event", "turn", "none"])
+    def test_several_append_at_once_in_one_order(
+        self, durability: Durability, folder: TraceFolder
+    ) -> None:
+        with open_stream(folder, durability=durability) as writer:
+
+            def work(turn: int) -> list[Event]:
+                done = [writer.append(TurnStart(), turn=turn) for _ in range(20)]
+                writer.end_turn()
+                return done
+
+            with ThreadPoolExecutor(6) as pool:
+                events = [event for done in pool.map(work, range(6)) for event in done]
+        assert sorted(events, key=lambda event: event.seq) == list(read_events(writer.path))
+        assert len(events) == 120
+
+    def test_a_failed_sync_reaches_all_who_wait_for_it(
+        self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def failing(_: int) -> None:
+            time.sleep(0.01)
+            raise OSError(5, "Input/output error")
+
+        writer = open_stream(folder)
+        writer.append(TurnStart(), turn=1)
+        monkeypatch.setattr(os, "fdatasync", failing)
+        with ThreadPoolExecutor(4) as pool:
+            waiting = [pool.submit(writer.end_turn) for _ in range(4)]
+            assert {isinstance(done.exception(), StreamError) for done in waiting} == {True}
+        writer.close()
 
 
 class TestForeignHands:
