@@ -23,6 +23,7 @@ _COMMANDS = {
         "Print the heads of streams, to be kept elsewhere.",
     ),
     "export": ("remora.cli.export:export", "Write streams in the forms that other tools read."),
+    "compact": ("remora.cli.compact:compact", "Compress old streams, let very old ones go."),
     "reindex": ("remora.cli.trace_keys:reindex", "Build the index again from the streams."),
 }
 """By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""

@@ -29,8 +29,15 @@ def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[s
         yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
-    if saved and not bad:
-        yield f"anchors: {count(saved, 'kept head')} held"
+    yield from _vouched(report, saved if not bad else 0)
+
+
+def _vouched(report: Report, held: int) -> Iterator[str]:
+    """What heads that were kept elsewhere, and a key, could vouch for."""
+    if held:
+        yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
+    for anchor in report.expired:
+        yield plain(f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl")
     if report.signatures is not None:
         yield _signed(report.signatures)
 

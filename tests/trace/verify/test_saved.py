@@ -2,7 +2,9 @@
 
 import json
 import os
+from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, UsageError
@@ -10,6 +12,7 @@ from remora.memory.events import GENESIS, JobStart
 from remora.trace import TraceFolder, read_lines
 from remora.trace.anchor import SavedAnchor, anchor_of, parse_anchors, streams_of
 from remora.trace.folder import stream_id
+from remora.trace.retention import Expired, log_expired
 from remora.trace.sign import Signer
 from remora.trace.verify import verify_all
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_run, rechained
@@ -149,3 +152,61 @@ class TestHolding:
             f"{RUN} {run.writer.head.count} anchor",
             f"{AGENT} {agent.writer.head.count} anchor",
         }
+
+
+class TestExpired:
+    """What retention removed is on record; it is told and no fault."""
+
+    NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+    def expire(self, folder: TraceFolder, *anchors: SavedAnchor) -> None:
+        entries = [
+            Expired(kind=a.kind, id=a.id, run_id=RUN, head=a.head, bytes=1, reason="old")
+            for a in anchors
+        ]
+        log_expired(folder, entries, self.NOW)
+
+    def test_a_run_that_went_with_its_agents(self, folder: TraceFolder) -> None:
+        early = RunRecorder(folder)
+        before = taken(folder)
+        early.writer.close()
+        run, agent = play_run(folder)
+        last = taken(folder)
+        self.expire(folder, *last)
+        assert faults(folder, [*before, *last]) == set(), "nothing went yet"
+        run.writer.path.unlink()
+        agent.writer.path.unlink()
+        assert faults(folder, [*before, *last]) == set()
+        report = verify_all(folder, saved=[*before, *last])
+        assert sorted(report.expired, key=lambda a: a.line) == sorted(
+            [*before, *last], key=lambda a: a.line
+        )
+        assert len(report.as_json()["expired"]) == 3
+
+    def test_an_agent_that_went_before_its_run(self, folder: TraceFolder) -> None:
+        """A compaction that was killed: the run's own stream goes last."""
+        _, agent = play_run(folder)
+        (_, anchor) = taken(folder)
+        self.expire(folder, anchor)
+        agent.writer.path.unlink()
+        assert faults(folder, []) == set()
+
+    def test_a_record_of_another_end_than_was_anchored(self, folder: TraceFolder) -> None:
+        run, _ = play_run(folder)
+        saved = taken(folder)[:1]
+        shorter = msgspec.structs.replace(saved[0], count=saved[0].count - 1)
+        other = msgspec.structs.replace(saved[0], hash="0" * 64)
+        for wrong in (shorter, other):
+            self.expire(folder, wrong)
+        run.writer.path.unlink()
+        assert f"{RUN} 1 anchor" in faults(folder, saved)
+
+    def test_a_record_that_was_changed_accounts_for_nothing(self, folder: TraceFolder) -> None:
+        run, agent = play_run(folder)
+        saved = taken(folder)
+        self.expire(folder, *saved)
+        log = folder.path / "expired.jsonl"
+        log.write_bytes(log.read_bytes().replace(b'"reason":"old"', b'"reason":"odd"'))
+        run.writer.path.unlink()
+        agent.writer.path.unlink()
+        assert faults(folder, saved) == {f"{RUN} 1 anchor", f"{AGENT} 1 anchor"}

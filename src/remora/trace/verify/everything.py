@@ -1,6 +1,7 @@
 """All streams of a folder, each agent's against its run's, and against heads kept elsewhere."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from remora.trace.anchor import SavedAnchor
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.lines import lines
 from remora.trace.reader import last_event, opened
+from remora.trace.retention import read_expired
 from remora.trace.sign import Signer
 from remora.trace.verify.anchors import RunAnchors
 from remora.trace.verify.origin import Parents
@@ -58,6 +60,7 @@ class _Everything:
         for anchor in saved:
             self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
         self._signer = signer
+        self._expired = _expired(folder)
         self._runs: dict[str, _RunRead] = {}
 
     def verify(self) -> list[StreamReport]:
@@ -73,7 +76,11 @@ class _Everything:
             unsigned_runs=sum(tally.unsigned_runs for tally in tallies),
             foreign_runs=sum(tally.foreign_runs for tally in tallies),
         )
-        return Report(streams=tuple(streams), signatures=total if self._signer else None)
+        return Report(
+            streams=tuple(streams),
+            signatures=total if self._signer else None,
+            expired=tuple(anchor for anchor in self._lost() if self._has_expired(anchor)),
+        )
 
     def run(self, path: Path) -> StreamReport:
         read = self._read_run(path)
@@ -82,6 +89,7 @@ class _Everything:
             for agent_id, known in read.anchors.anchors.items()
             for anchor in known
             if anchor.ends_job and anchor.head.count and not self._is_there(agent_id)
+            if ("agent", agent_id) not in self._expired
         ]
         problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
         return msgspec.structs.replace(read.report, problems=tuple(problems))
@@ -95,25 +103,38 @@ class _Everything:
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
         run = self._run_path(run_id)
+        removed = run is None and ("run", run_id) in self._expired
         return verify_stream(
             Target(
                 path=path,
                 stores=self._stores,
                 parents=self._parents,
                 run=None if run is None else self._read_run(run).anchors,
-                anchored=run_id is not None,
+                anchored=run_id is not None and not removed,
                 saved=self._saved.get(("agent", stream_id(path)), ()),
                 signer=self._signer,
             )
         )
 
     def _missing(self) -> list[StreamReport]:
-        """The streams of which only a saved head is left."""
-        return [
-            _gone(anchors)
-            for (kind, name), anchors in self._saved.items()
-            if _found(self._existing(kind), name) is None
-        ]
+        """The streams of which only a saved head is left, and no record that they expired."""
+        gone: dict[tuple[str, str], SavedAnchor] = {}
+        for anchor in self._lost():
+            if not self._has_expired(anchor):
+                gone.setdefault((anchor.kind, anchor.id), anchor)
+        return [_gone(anchor) for anchor in gone.values()]
+
+    def _lost(self) -> Iterator[SavedAnchor]:
+        """The saved heads whose streams are not there."""
+        for (kind, name), anchors in self._saved.items():
+            if _found(self._existing(kind), name) is None:
+                yield from anchors
+
+    def _has_expired(self, anchor: SavedAnchor) -> bool:
+        """Whether the stream was removed for its age, at the end of which that head stood or may
+        have stood before."""
+        last = self._expired.get((anchor.kind, anchor.id))
+        return last is not None and (last == anchor.head or last.count > anchor.count)
 
     def _existing(self, kind: str) -> Callable[[str], Path]:
         return self._folder.existing_run if kind == "run" else self._folder.existing_agent
@@ -165,16 +186,26 @@ class _RunRead(NamedTuple):
     report: StreamReport
 
 
-def _gone(anchors: Sequence[SavedAnchor]) -> StreamReport:
-    most = max(anchor.count for anchor in anchors)
-    detail = f"the stream is missing; {most} lines of it were anchored"
+def _gone(anchor: SavedAnchor) -> StreamReport:
+    of_run = anchor.kind == "run"
+    detail = f"the stream is missing; {anchor.count} lines of it were anchored"
     return StreamReport(
-        name=anchors[0].id,
-        of_run=anchors[0].kind == "run",
+        name=anchor.id,
+        of_run=of_run,
         head=Head(),
-        anchored=None if anchors[0].kind == "run" else False,
+        anchored=None if of_run else False,
         problems=(Problem(1, "anchor", detail),),
     )
+
+
+def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
+    """The last heads of what was removed for its age. From where its record is damaged on, it
+    says nothing: what it cannot account for is missing."""
+    found: dict[tuple[str, str], Head] = {}
+    with suppress(StreamDamaged, DiskError):
+        for gone in read_expired(folder):
+            found[gone.kind, gone.id] = gone.head
+    return found
 
 
 def _found(existing: Callable[[str], Path], name: str) -> Path | None:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from remora.memory.events import Head
+from remora.trace.anchor import SavedAnchor
 
 Kind = Literal[
     "torn_tail", "bad_json", "schema", "chain", "seq", "anchor", "projection", "prompt", "blob"
@@ -55,10 +56,15 @@ class Tally(msgspec.Struct):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All streams that were looked at; `signatures` where there was a key to check them with."""
+    """All streams that were looked at; `signatures` where there was a key to check them with.
+
+    `expired` are heads that were kept elsewhere and whose streams were removed for their age.
+    That is on record, but who can remove streams could have written the record too.
+    """
 
     streams: tuple[StreamReport, ...]
     signatures: Tally | None = None
+    expired: tuple[SavedAnchor, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -70,6 +76,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         built = {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
         if self.signatures is not None:
             built["signatures"] = msgspec.structs.asdict(self.signatures)
+        if self.expired:
+            built["expired"] = [anchor.as_json() for anchor in self.expired]
         return built
 
 
