@@ -19,10 +19,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.memory.versions import unknown_version
 from remora.trace.reader import part
 
-FOLDS, TRIMS = frozenset({"fold/1"}), frozenset({"trim/1"})
-"""The rules of folding and trimming that this version knows."""
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _HINT = "`remora trace verify` tells what happened"
 
@@ -99,12 +98,12 @@ def first_packet(event: Event) -> DecisionPacket | None:
     if event.type != AgentStart.type:
         return None
     start = part(event, _Started)
-    for rule, known in ((start.fold, FOLDS), (start.trim, TRIMS)):
-        if rule not in known:
-            raise StreamError(
-                f"{event.agent_id}: its packets follow {rule!r}, which is not known here",
-                hint="a newer version of Remora wrote this stream; read it with that",
-            )
+    unknown = unknown_version(start.fold, start.trim)
+    if unknown is not None:
+        raise StreamError(
+            f"{event.agent_id}: {unknown}",
+            hint="a newer version of Remora wrote this stream; read it with that",
+        )
     return start.packet
 
 
