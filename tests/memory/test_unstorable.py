@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.memory.canonical import MAX_DEPTH, canonical, storable
+from remora.memory.events import (
+    AgentError,
+    ModelResponse,
+    Payload,
+    SubmitResult,
+    ToolResulted,
+    payload,
+)
 from remora.memory.unstorable import unstorable
+from remora.trace import Identity, NullEventEmitter
 
 MARKS = ["float", "int", "bytes", "text", "repr", "dict", "deep", "at", "blob"]
 texts = st.text(st.characters(exclude_categories=[]), max_size=6)
@@ -150,3 +159,32 @@ json_values = st.recursive(
 @given(json_values)
 def test_whatever_a_foreign_stream_holds_is_taken(value: Any) -> None:
     list(leaves_of(unstorable(value)))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (AgentError(kind="k", message="a\ud800b"), AgentError(kind="k", message="a\\ud800b")),
+        (SubmitResult(summary="\udfff"), SubmitResult(summary="\\udfff")),
+        (ToolResulted(tool="t", error="\ud800", raw_output="\ud800"),
+         ToolResulted(tool="t", error="\\ud800", raw_output={"$text": "7aCA"})),
+        (ModelResponse(text="x", scores={"A": -math.inf, "B": 0.0}),
+         ModelResponse(text="x", scores={"A": -math.inf, "B": 0.0})),
+    ],
+)  # fmt: skip
+def test_a_typed_field_is_read_though_its_text_had_to_be_marked(
+    said: Payload, expected: Payload
+) -> None:
+    event = NullEventEmitter(Identity("run-1")).emit(said, turn=0)
+    assert payload(event) == expected
+    recorded = unstorable(msgspec.json.decode(event.data))
+    name = {"agent_error": "message", "submit_result": "summary", "tool_result": "error"}
+    field = name.get(said.type, "scores")
+    assert recorded[field] == getattr(said, field)  # nothing of it is lost
+
+
+def test_what_is_no_such_form_still_does_not_fit() -> None:
+    event = NullEventEmitter(Identity("run-1")).emit(AgentError(kind="k"), turn=0)
+    for wrong in (b'{"kind":{"$bytes":"AA=="}}', b'{"kind":{"$text":"?"}}', b'{"kind":{"x":1}}'):
+        with pytest.raises(msgspec.ValidationError, match=r"`str`.*\$\.kind"):
+            payload(msgspec.structs.replace(event, data=msgspec.Raw(wrong)))

@@ -5,8 +5,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema, Usage
+from remora.memory.canonical import escape_surrogates
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
+from remora.memory.unstorable import unstorable
 from remora.memory.upcast import lifted
 
 VERSION = 1
@@ -301,6 +303,11 @@ _EVENT = msgspec.json.Decoder(Event)
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in PAYLOADS.items()
 }
+_ANYTHING: dict[str, frozenset[str]] = {
+    name: frozenset(f for f, hint in kind.__annotations__.items() if "Any" in str(hint))
+    for name, kind in PAYLOADS.items()
+}
+"""Fields that hold values of any kind, in marked forms where JSON has none."""
 
 
 def decode_event(line: bytes) -> Event:
@@ -329,4 +336,25 @@ def payload(event: Event) -> Payload | None:
     resolve references first (`remora.trace`) where the whole value matters.
     """
     decoder = _DECODERS.get(event.type)
-    return None if decoder is None else decoder.decode(event.data)
+    if decoder is None:
+        return None
+    try:
+        found: Payload = decoder.decode(event.data)
+    except msgspec.ValidationError:
+        found = _unmarked(event)
+    return found
+
+
+def _unmarked(event: Event) -> Payload:
+    """The payload where a field that is no JSON value of any kind stands in a marked form: a text
+    with lone surrogates, which are spelled out in it, or a score that is infinite."""
+    kind = PAYLOADS[event.type]
+    data = msgspec.json.decode(event.data)
+    if isinstance(data, dict):
+        typed = data.keys() - _ANYTHING[event.type]
+        data |= {name: _spelled(unstorable(data[name])) for name in typed}
+    return msgspec.convert(data, kind)
+
+
+def _spelled(value: Any) -> Any:
+    return escape_surrogates(value) if isinstance(value, str) else value
