@@ -217,15 +217,24 @@ def test_what_never_ended_ends_where_it_began(folder: TraceFolder) -> None:
     assert told(agent)["remora.status"] == "interrupted"
 
 
-def test_requests_are_of_bounded_size(golden: TraceFolder) -> None:
+@pytest.mark.parametrize(
+    ("number", "text", "counts"),
+    [
+        (1025, "", [512, 512, 1]),
+        (5, "x" * 1_000_000, [2, 2, 1]),
+        (2, "x" * 9_000_000, [1, 1]),
+        (0, "", []),
+    ],
+)
+def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int]) -> None:
     def many() -> Iterator[Span]:
-        for number in range(1025):
+        for place in range(number):
             yield Span(
-                run_id="r", span_id=f"{number:016x}", name="n",
-                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", told={},
+                run_id="r", span_id=f"{place:016x}", name="n",
+                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", told={"t": text},
             )  # fmt: skip
 
-    assert [count for _, count in requests(many(), "1")] == [512, 512, 1]
+    assert [count for _, count in requests(many(), "1")] == counts
 
 
 def test_a_clock_that_jumped_back_makes_no_negative_span() -> None:

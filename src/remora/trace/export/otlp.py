@@ -2,14 +2,15 @@
 
 import struct
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from remora.trace.export.attributes import attributes
 from remora.trace.export.span import Span, span_json
 
 _MOST = 512
-"""Spans of one request."""
+_LARGEST = 2**21
+"""Spans of one request, and characters of their texts, which receivers limit too; a single span is
+sent whatever its size."""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 # name of a field in JSON → its number and kind, as opentelemetry-proto 1.x declares them;
@@ -55,8 +56,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 
 def requests(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
     """`ExportTraceServiceRequest`s in JSON's form, of at most 512 spans each, and how many."""
-    waiting = iter(spans)
-    while batch := [span_json(span) for span in islice(waiting, _MOST)]:
+    for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
         scope = {"name": "remora.trace", "version": version}
         document = {
@@ -68,6 +68,20 @@ def requests(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, An
             ]
         }
         yield document, len(batch)
+
+
+def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for span in spans:
+        more = sum(len(value) for value in span.told.values() if isinstance(value, str))
+        if batch and (len(batch) == _MOST or size + more > _LARGEST):
+            yield batch
+            batch, size = [], 0
+        batch.append(span_json(span))
+        size += more
+    if batch:
+        yield batch
 
 
 def protobuf(document: dict[str, Any]) -> bytes:
