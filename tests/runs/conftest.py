@@ -15,7 +15,17 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents import AgentResult, Job
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, open_project, prepare
+from remora.bootstrap import (
+    Caller,
+    Prepared,
+    Resumable,
+    Wish,
+    carry_on,
+    carry_out,
+    open_project,
+    prepare,
+    resumable,
+)
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
@@ -160,6 +170,26 @@ class Desk:
         assert self.tree() == before, "nothing is touched before it is accepted"
         self.newest = prepared.run_id
         return self.newest
+
+    def resume(
+        self,
+        answers: Iterable[Answer] | Callable[[Request], Answer] = first,
+        *,
+        run_id: str | None = None,
+        model: Model | None = None,
+        only: frozenset[str] | None = None,
+        **flags: Any,
+    ) -> Resumable:
+        """Go on with the newest run; a model is there if one is asked at all."""
+        before = self.tree()
+        name = run_id or self.newest
+        caller = self.caller(**{key.replace("__", "."): value for key, value in flags.items()})
+        wanted = resumable(caller, open_project(caller), name, only=only)
+        model = model or ScriptedModel(answers if callable(answers) else list(answers))
+        models = {name: model for name in wanted.models}
+        asyncio.run(carry_on(wanted, models, self.watching, utc_now))
+        assert self.tree() == before, "nothing is touched before it is accepted"
+        return wanted
 
     # what is on record
 

@@ -8,6 +8,7 @@ from remora.bootstrap.caller import (
     open_project,
 )
 from remora.bootstrap.planning import Prepared, Wish, prepare, too_many
+from remora.bootstrap.resuming import Resumable, carry_on, connect_models, resumable
 from remora.bootstrap.wiring import (
     EMBEDDED_LIMIT,
     asking_for,
@@ -20,15 +21,19 @@ __all__ = [
     "EMBEDDED_LIMIT",
     "Caller",
     "Prepared",
+    "Resumable",
     "Wish",
     "asking_for",
+    "carry_on",
     "carry_out",
     "connect_model",
+    "connect_models",
     "connect_own_models",
     "max_turns_for",
     "model_status",
     "open_config",
     "open_project",
     "prepare",
+    "resumable",
     "too_many",
 ]

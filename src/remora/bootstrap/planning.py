@@ -62,7 +62,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
     """
     project = project or open_project(caller, wish.paths)
-    agents = _agents(project.root, wish.operations or DEFAULT_OPERATIONS)
+    agents = agents_for(project.root, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
     remove_leftovers(project, utc_now())
@@ -94,7 +94,8 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     )
 
 
-def _agents(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
+def agents_for(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
+    """The agents of these operations. Raises UsageError for one that is not there."""
     try:
         known = load_agents(root, operations)
     except NotFound as error:

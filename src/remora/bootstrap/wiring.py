@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from remora.agents import Agent
@@ -73,12 +74,15 @@ async def carry_out(
         options={"unsafe_fixes": wish.unsafe_fixes},
         settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
         watcher=watcher,
-        listeners=(GlobalLog(prepared.events_file),)
-        if project.config.runner.memory.global_events
-        else (),
+        listeners=listeners_for(project.config, prepared.events_file),
     )
     slots = SlotDriver(prepared.base, project.cache / "slots")
     await execute(run, Ground(base=prepared.base, slots=slots))
+
+
+def listeners_for(config: Config, events_file: Path) -> tuple[GlobalLog, ...]:
+    """Who else is shown every event."""
+    return (GlobalLog(events_file),) if config.runner.memory.global_events else ()
 
 
 def asking_for(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:

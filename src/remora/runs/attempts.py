@@ -51,11 +51,6 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
             or (attempt.status == INTERRUPTED and attempt.job.agent_id in newest)
         ]
 
-    def next_of(self, job: Job) -> Job:
-        """The job as its next attempt."""
-        taken = [a.job.attempt for a in self.begun if _key(a.job) == _key(job)]
-        return as_attempt(job, max(taken, default=0) + 1)
-
 
 def as_attempt(job: Job, attempt: int) -> Job:
     """The job with the number and the id of another attempt."""

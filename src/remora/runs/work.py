@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import msgspec
 
-from remora.agents import AgentResult, AgentRunner, Job, Stage
+from remora.agents import Agent, AgentResult, AgentRunner, Job, Stage
 from remora.agents.aside import aside
 from remora.agents.decide import Asking, check_able
 from remora.agents.summarize import summarizers_in
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import AgentStart, Event, Head, JobEnd, JobStart
+from remora.models import Model
 from remora.runs.lineage import ancestors, first_start
 from remora.runs.project import Project
 from remora.runs.run import Ground, Run
@@ -91,22 +92,28 @@ async def _run_agent(
     try:
         recorded = list(read_events(writer.path)) if writer.head.count else []
         emitter = TeeEmitter(JsonlEventEmitter(writer), *run.listeners)
-        stage = _stage(run, job, ground, workspace, emitter)
-        runner = AgentRunner(job, _as_recorded(run, job, stage, recorded))
+        runner = AgentRunner(job, _stage(run, job, ground, workspace, (emitter, recorded)))
         return await (runner.run() if gone is None else runner.give_up(gone))
     finally:
         writer.close()
 
 
 def _stage(
-    run: Run, job: Job, ground: Ground, workspace: Workspace, emitter: EventEmitter
+    run: Run,
+    job: Job,
+    ground: Ground,
+    workspace: Workspace,
+    stream: tuple[EventEmitter, Sequence[Event]],
 ) -> Stage:
-    agent = run.agents[job.operation]
+    """`stream` is where the agent writes, and what is written there already."""
+    agent, (emitter, recorded) = run.agents[job.operation], stream
     mode = run.project.config.runner.memory.summarizer_mode
+    start = first_start(recorded)
+    model, asking, max_turns = _asked(run, agent, start)
     return Stage(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
-        model=run.model(agent, None),
-        asking=run.asking(agent),
+        model=model,
+        asking=asking,
         emitter=emitter,
         workspace=workspace,
         objects=run.project.trace.objects,
@@ -117,31 +124,24 @@ def _stage(
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
         clock=run.clock,
         on_event=lambda event: run.watcher.event(job, event),
-        max_turns=run.max_turns(agent),
+        max_turns=max_turns,
         options=run.options,
         rebased=ground.rebased,
+        recorded=recorded,
+        ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 
 
-def _as_recorded(run: Run, job: Job, stage: Stage, recorded: Sequence[Event]) -> Stage:
-    """The stage of an agent that has begun: it is asked as it was, by the model that it had.
+def _asked(run: Run, agent: Agent, start: AgentStart | None) -> tuple[Model, Asking, int]:
+    """Who is asked, how, and for how many turns: an agent that has begun goes on as it was.
 
     Raises ModelError if that model cannot be asked so any more.
     """
-    start = first_start(recorded)
     if start is None:
-        return replace(stage, recorded=recorded)
-    asking = asked_as(start)
-    model = run.model(run.agents[job.operation], start.model.get("name"))
+        return run.model(agent, None), run.asking(agent), run.max_turns(agent)
+    model, asking = run.model(agent, start.model.get("name")), asked_as(start)
     check_able(model, asking.strategy)
-    return replace(
-        stage,
-        model=model,
-        asking=asking,
-        max_turns=start.packet.constraints.max_turns,
-        recorded=recorded,
-        ancestors=ancestors(run.project.trace, start),
-    )
+    return model, asking, start.packet.constraints.max_turns
 
 
 def asked_as(start: AgentStart) -> Asking:

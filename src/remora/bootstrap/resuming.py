@@ -1,0 +1,228 @@
+"""From a run on record to one that goes on: its own settings, today's addresses and consent."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pydantic
+
+from remora.agents import Agent
+from remora.agents.pull import NoHub
+from remora.bootstrap.caller import Caller, model_key
+from remora.bootstrap.planning import Wish, agents_for
+from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
+from remora.config import Config
+from remora.errors import ModelError, StreamDamaged, UsageError
+from remora.memory.events import AgentEnd, RunStart
+from remora.models import Model
+from remora.models.provider import open_model
+from remora.runs.attempts import Attempt, Attempts
+from remora.runs.engine import LocalEngine
+from remora.runs.plan import Plan
+from remora.runs.project import Project
+from remora.runs.resume import check_definition, finish, recorded_start, what_is_left
+from remora.runs.run import Run, Watcher
+from remora.runs.trust import check_ours
+from remora.trace import last_event
+
+_OF_THE_RUN = (
+    ("runner", "max_turns"),
+    ("runner", "memory", "enabled"),
+    ("runner", "memory", "packet_size_limit"),
+    ("runner", "memory", "summarizer_mode"),
+    ("model", "renderer"),
+    ("model", "decoding"),
+    ("model", "margin"),
+    ("model", "exact"),
+    ("operations",),
+)
+"""Settings that decide what agents do: a run that goes on keeps those that it began with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumable:
+    """A run to go on with, or only some of its agents. `project` has the configuration that the
+    run began with, as far as that decides what agents do; `models` are the names of those that
+    will be asked, the run's own first."""
+
+    project: Project
+    run_id: str
+    attempts: Attempts
+    agents: Mapping[str, Agent]
+    wish: Wish
+    models: tuple[str, ...]
+    events_file: Path
+    only: frozenset[str] | None = None
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether the run came to its end, and every attempt to its own."""
+        attempts = self.attempts
+        return attempts.ended and not attempts.unended and not attempts.unbegun
+
+
+def resumable(
+    caller: Caller,
+    project: Project,
+    run_id: str,
+    *,
+    trusted: bool = False,
+    only: frozenset[str] | None = None,
+) -> Resumable:
+    """What is left of a run that is ours, or `trusted`.
+
+    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
+    are never read from a stream. Raises UsageError where the run is not ours, or an agent is not
+    any more what it was; NotFound, StreamDamaged.
+    """
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    attempts = what_is_left(project, run_id)
+    wish = _wish(attempts.start, caller)
+    project = replace(project, config=_as_begun(project.config, attempts.start))
+    left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
+    unbegun = attempts.unbegun if only is None else []
+    wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
+    agents = {a.definition.operation: a for a in agents_for(project.root, sorted(wanted))}
+    of_run = attempts.start.config.get("model_name")
+    names = [_model_of(project, attempt, agents, of_run) for attempt in left]
+    names += [agents[job.operation].definition.model or of_run for job in unbegun]
+    return Resumable(
+        project=project,
+        run_id=run_id,
+        attempts=attempts,
+        agents=agents,
+        wish=wish,
+        models=tuple(dict.fromkeys(name for name in names if name)),
+        events_file=caller.folders.cache / "events.jsonl",
+        only=only,
+    )
+
+
+def connect_models(caller: Caller, wanted: Resumable) -> dict[str, Model]:
+    """By name, the models that are asked again, each at today's address.
+
+    Raises ModelError where that has another one: nobody goes on with a model he did not begin
+    with and believes that he did.
+    """
+    found: dict[str, Model] = {}
+    for name in wanted.models:
+        settings = wanted.project.config.model.model_copy(update={"name": name})
+        model = open_model(settings, cache=caller.folders.cache, api_key=model_key(caller))
+        if model.name != name:
+            raise ModelError(
+                f"the run began with the model {name}, and the configured server has {model.name}",
+                hint="name that model's address, or fork an agent with --model",
+            )
+        found[name] = model
+    return found
+
+
+async def carry_on(
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    watcher: Watcher,
+    clock: Callable[[], datetime],
+) -> None:
+    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish` does."""
+    project, wish = wanted.project, wanted.wish
+    of_run = str(wanted.attempts.start.config.get("model_name"))
+
+    def model(agent: Agent, recorded: str | None) -> Model:
+        return models[recorded or agent.definition.model or of_run]
+
+    def asking(agent: Agent) -> Any:
+        return asking_for(project.config, agent, model(agent, None), wish)
+
+    run = Run(
+        run_id=wanted.run_id,
+        project=project,
+        plan=_plan(wanted.attempts),
+        agents=wanted.agents,
+        model=model,
+        engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
+        facts=NoHub(),
+        clock=clock,
+        asking=asking,
+        max_turns=lambda agent: max_turns_for(project.config, agent, wish),
+        options={"unsafe_fixes": wish.unsafe_fixes},
+        settings=wanted.attempts.start.config,
+        watcher=watcher,
+        listeners=listeners_for(project.config, wanted.events_file),
+    )
+    await finish(run, only=wanted.only)
+
+
+def _model_of(
+    project: Project, attempt: Attempt, agents: Mapping[str, Agent], of_run: str | None
+) -> str | None:
+    """The name of the model that an attempt still asks; None where it only lacks its `job_end`."""
+    path = project.trace.agent_stream(attempt.job.agent_id)
+    last = last_event(path) if path.exists() else None
+    if last is not None and last.type == AgentEnd.type:
+        return None
+    agent = agents[attempt.job.operation]
+    start = recorded_start(project, attempt.job)
+    if start is None:
+        return agent.definition.model or of_run
+    check_definition(start, agent, project.redact)
+    return str(start.model.get("name") or of_run)
+
+
+def _as_begun(config: Config, start: RunStart) -> Config:
+    """Today's configuration with what the run recorded of the settings that are its own."""
+    merged = config.model_dump(mode="json")
+    for path in _OF_THE_RUN:
+        recorded: Any = start.config
+        for key in path:
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is not None:
+            *above, last = path
+            place = merged
+            for key in above:
+                place = place[key]
+            place[last] = recorded
+    try:
+        return Config.model_validate_json(json.dumps(merged))
+    except pydantic.ValidationError as error:
+        raise StreamDamaged(
+            f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
+            hint="begin a new run",
+        ) from error
+
+
+class _Recorded(msgspec.Struct):
+    """What `analyze` was asked for when the run began."""
+
+    unsafe_fixes: bool = False
+    seed: int | None = None
+    max_turns: int | None = None
+
+
+def _wish(start: RunStart, caller: Caller) -> Wish:
+    try:
+        recorded = msgspec.convert(start.config, _Recorded)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the run cannot be gone on with: {error}") from error
+    return Wish(
+        concurrency=caller.flags.get("model.max_concurrency"),
+        unsafe_fixes=recorded.unsafe_fixes,
+        seed=recorded.seed,
+        max_turns=recorded.max_turns,
+    )
+
+
+def _plan(attempts: Attempts) -> Plan:
+    """The plan as recorded, for who watches."""
+    told = attempts.start.plan
+    return Plan(
+        jobs=attempts.jobs,
+        operations=tuple(told.get("operations", ())),
+        nodes=told.get("nodes", 0),
+        skipped=told.get("skipped", 0),
+        findings=told.get("findings", 0),
+        unreadable=tuple(told.get("unreadable", ())),
+    )

@@ -1,0 +1,37 @@
+"""The streams of agents that go on from another: they are begun before anybody runs them."""
+
+from remora.agents import Job
+from remora.memory.events import AgentStart
+from remora.runs.attempts import Attempts, as_attempt
+from remora.runs.project import Project
+from remora.runs.work import agent_writer
+from remora.trace import Clock
+
+
+class Numbers:
+    """Gives each further attempt of a job a number of its own."""
+
+    def __init__(self, project: Project, attempts: Attempts) -> None:
+        self._trace = project.trace
+        self._highest: dict[tuple[str, str], int] = {}
+        for attempt in attempts.begun:
+            key = attempt.job.operation, attempt.job.node_id
+            self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
+
+    def next_of(self, job: Job) -> Job:
+        """The job as an attempt that nobody has begun. A stream that was begun, and that the run
+        was never told of because its command was killed, keeps its name."""
+        key = job.operation, job.node_id
+        while True:
+            self._highest[key] = self._highest.get(key, 0) + 1
+            found = as_attempt(job, self._highest[key])
+            if not self._trace.agent_stream(found.agent_id).exists():
+                return found
+
+
+def begin(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
+    """Write the first line of an attempt's stream, safe against a power cut: the run's stream
+    may name it then."""
+    with agent_writer(project, job, clock) as writer:
+        writer.append(start, turn=0)
+        writer.sync()
