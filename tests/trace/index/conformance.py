@@ -106,7 +106,7 @@ class QueryConformance:
     ) -> None:
         with pytest.raises(NotFound) as error:
             asked.get(key)
-        assert key.split("@")[0] in error.value.message
+        assert key.partition("@")[0] in error.value.message
         assert hint in error.value.hint
 
     @pytest.mark.parametrize(

@@ -44,7 +44,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     stream: StreamRow
     stamp: FileStamp
-    ordered: bool
     turns: int
 
 
@@ -67,10 +66,7 @@ def store_stream(
     if number is None:
         (number,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
     turns = tally.closed + len(tally.open_rows())
-    row = (
-        number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp),
-        int(tally.ordered), turns,
-    )  # fmt: skip
+    row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
     _put(connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, mark("stream", *row))])
     state = zstandard.ZstdCompressor(level=1).compress(msgspec.json.encode(tally))
     _put(
@@ -158,15 +154,12 @@ def snapshot_before(
     ).fetchone()
     if row is None:
         return None
-    _, kept, offset, count, digest, packet = _believed("packet", row)
+    _, kept, offset, digest, packet = _believed("packet", row)
     try:
         unpacked = unpack(packet)
     except ValueError as error:
         raise IndexLies("a packet that is none") from error
-    return (
-        Snapshot(turn=kept, offset=offset, count=count, hash=digest, packet=packet),
-        unpacked,
-    )
+    return Snapshot(turn=kept, offset=offset, hash=digest, packet=packet), unpacked
 
 
 def forget(connection: sqlite3.Connection, number: int) -> None:
@@ -208,11 +201,9 @@ def _row(values: tuple[Any, ...]) -> TurnRow:
 
 def _known(values: tuple[Any, ...]) -> Known:
     number, *rest = values
-    *_, ordered, turns = rest
     return Known(
         id=number,
         stream=StreamRow(**dict(zip(StreamRow.__struct_fields__, rest[:6], strict=True))),
         stamp=FileStamp(*rest[6:9]),
-        ordered=bool(ordered),
-        turns=turns,
+        turns=rest[9],
     )

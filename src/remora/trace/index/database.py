@@ -19,13 +19,13 @@ _WAIT_S, _PAUSE_S = 2.0, 0.01
 _TABLES = (
     "CREATE TABLE streams (id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL UNIQUE, run_id TEXT, "
     "operation TEXT, node_id TEXT, attempt INTEGER, started TEXT, inode INTEGER, "
-    "file_size INTEGER, mtime_ns INTEGER, ordered INTEGER, turns INTEGER, mark BLOB)",
+    "file_size INTEGER, mtime_ns INTEGER, turns INTEGER, mark BLOB)",
     "CREATE TABLE states (stream INTEGER PRIMARY KEY, state BLOB, mark BLOB)",
     "CREATE TABLE turns (stream INTEGER, turn INTEGER, call INTEGER, tool TEXT, outcome TEXT, "
     'decided_by TEXT, prompt_tokens INTEGER, ms INTEGER, began TEXT, ended TEXT, "begin" INTEGER, '
     '"end" INTEGER, "offset" INTEGER, size INTEGER, seq INTEGER, hash TEXT, mark BLOB, '
     "PRIMARY KEY (stream, turn, call)) WITHOUT ROWID",
-    'CREATE TABLE packets (stream INTEGER, turn INTEGER, "offset" INTEGER, count INTEGER, '
+    'CREATE TABLE packets (stream INTEGER, turn INTEGER, "offset" INTEGER, '
     "hash TEXT, packet BLOB, mark BLOB, PRIMARY KEY (stream, turn))",
     # for people with a SQLite shell: the keys that `trace get` takes
     "CREATE VIEW trace AS SELECT 'trace:' || run_id || ':' || operation || ':' || node_id || ':' "
@@ -82,7 +82,7 @@ def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connectio
                 _remove(parent)
             os.close(open_file(NAME, os.O_RDWR | os.O_CREAT, folder=parent))
         with _told():
-            connection = sqlite3.connect(folder / NAME, timeout=0.2, isolation_level=None)
+            connection = sqlite3.connect(folder / NAME, timeout=0.05, isolation_level=None)
             stack.callback(connection.close)
             _prepare(connection)
             yield connection

@@ -17,15 +17,15 @@ from remora.trace.folder import TraceFolder
 from remora.trace.index.contents import Known, forget, snapshot_before, turn_of
 from remora.trace.index.database import IndexLies, IndexUnusable, database, transaction
 from remora.trace.index.passage import follows, lines_from
-from remora.trace.index.rows import Snapshot, TurnRow
+from remora.trace.index.rows import Snapshot
 from remora.trace.index.update import update_one
 from remora.trace.lines import Line
 from remora.trace.reader import last_event, opened, read_events
 from remora.trace.restore import FileAt, Moment, files_at, moment_at
 from remora.trace.source import Source
 
-_PIECE = 1 << 16
-"""Bytes that are read at a time where few are wanted."""
+_PIECE, _WHOLE = 1 << 16, 1 << 20
+"""Bytes that are read at a time where few are wanted, and where many are."""
 _Answer = TypeVar("_Answer")
 
 
@@ -53,7 +53,7 @@ class PacketReader:
             moment = near and _restored(source, turn, *near, path)
             if moment is None or not _confirmed(moment, shown=shown):
                 whole = moment_at(_events(lines_from(source, 0, 0), path), turn)
-                if moment is not None and moment != whole:
+                if near is not None and moment != whole:
                     self._forget(path)
                 moment = whole
         return moment.shown() if shown else moment.packet
@@ -88,19 +88,15 @@ class PacketReader:
 
     def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
         path = self._folder.existing_agent(agent_id)
-        rows = self._ask(
-            path, turn, lambda index, known: turn_of(index, known, turn) if known.ordered else []
-        )
+        rows = self._ask(path, turn, lambda index, known: turn_of(index, known, turn))
         with opened(path) as source:
-            found = _lines_of(source, rows[0]) if rows else []
-            if not found or {_turn(line, path) for line in found} != {turn}:
-                every = [(_turn(line, path), line) for line in lines_from(source, 0, 0)]
-                found = [line for number, line in every if number == turn]
-                if not found:
-                    last = max((number for number, _ in every), default=0)
-                    raise NotFound(
-                        f"no turn {turn} in the stream", hint=f"its turns are 1 to {last}"
-                    )
+            found = _lines_of(source, turn, rows[0].begin, path) if rows else []
+            # what the index says is believed if the turn begins there
+            if not rows or not found or found[0].offset != rows[0].begin:
+                found = _lines_of(source, turn, 0, path)
+        if not found:
+            hint = f"its turns are 1 to {self.last_turn(agent_id)}"
+            raise NotFound(f"no turn {turn} in the stream", hint=hint)
         return found
 
     def _ask(
@@ -134,7 +130,7 @@ def _restored(
     """The decision of a turn from a packet that was kept; None if the stream is not as it was."""
     with suppress(RemoraError):  # whatever it is, reading from the beginning tells it right
         if follows(source, snapshot.offset, snapshot.hash):
-            lines = lines_from(source, snapshot.offset, snapshot.count, piece=_PIECE)
+            lines = lines_from(source, snapshot.offset, 0, piece=_PIECE)
             return moment_at(_events(lines, path), turn, packet)
     return None
 
@@ -147,9 +143,11 @@ def _confirmed(moment: Moment, *, shown: bool) -> bool:
     return canonical_sha256(moment.shown()) == moment.sha256
 
 
-def _lines_of(source: Source, row: TurnRow) -> list[Line]:
-    lines = lines_from(source, row.begin, 0, piece=_PIECE)
-    return [*takewhile(lambda line: row.end is None or line.offset < row.end, lines)]
+def _lines_of(source: Source, turn: int, begin: int, path: Path) -> list[Line]:
+    """The lines of a turn, read from byte `begin` on to the first line of a later turn."""
+    lines = lines_from(source, begin, 0, piece=_PIECE if begin else _WHOLE)
+    numbered = ((_turn(line, path), line) for line in lines)
+    return [line for number, line in takewhile(lambda n: n[0] <= turn, numbered) if number == turn]
 
 
 def _events(lines: Iterable[Line], path: Path) -> Iterator[Event]:

@@ -69,12 +69,11 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The packet before the first line of `turn`; that line begins at `offset`, follows `count`
-    others and continues from `hash`."""
+    """The packet before the first line of `turn`, which begins at `offset` and continues from
+    `hash`."""
 
     turn: int
     offset: int
-    count: int
     hash: str
     packet: bytes
 

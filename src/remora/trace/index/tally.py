@@ -121,8 +121,8 @@ class Tally(msgspec.Struct, kw_only=True):
     """A stream read up to byte `size`; it goes on from there, and can be stored meanwhile.
 
     `fault` is the number of a line that is no event of this stream, 0 while there is none; what
-    is behind one is not read. `ordered` says whether turns only ever went up. `closed` counts
-    rows of turns that are over. Without `folds` no packets are kept.
+    is behind one is not read. `closed` counts rows of turns that are over. Without `folds` no
+    packets are kept.
     """
 
     agent_id: str
@@ -132,12 +132,11 @@ class Tally(msgspec.Struct, kw_only=True):
     count: int = 0
     hash: str = GENESIS
     fault: int = 0
-    ordered: bool = True
     closed: int = 0
     turn: _Turn | None = None
     packet: DecisionPacket | None = None
     snapped: int = 0
-    spacing: int = SPACING
+    spacing: int = 0
 
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
         """Read the next line: the rows of the turn that it ends, and a packet to keep."""
@@ -150,7 +149,6 @@ class Tally(msgspec.Struct, kw_only=True):
             closed = self._enter(event, line.offset)
         else:
             now.ended = event.timestamp
-            self.ordered = self.ordered and event.turn == now.turn
         if event.type in _TOLD:
             self._note(event, line)
         if self.packet is not None:
@@ -196,11 +194,11 @@ class Tally(msgspec.Struct, kw_only=True):
         return closed, self._snapshot(event.turn, offset)
 
     def _snapshot(self, turn: int, offset: int) -> Snapshot | None:
-        if self.packet is None or offset - self.snapped < self.spacing:
+        if self.packet is None or offset - self.snapped < max(SPACING, self.spacing):
             return None
         packed = pack(self.packet)
-        self.snapped, self.spacing = offset, max(SPACING, _SHARE * len(packed))
-        return Snapshot(turn=turn, offset=offset, count=self.count, hash=self.hash, packet=packed)
+        self.snapped, self.spacing = offset, _SHARE * len(packed)
+        return Snapshot(turn=turn, offset=offset, hash=self.hash, packet=packed)
 
     def _note(self, event: _Light, line: Line) -> None:
         now = self.turn
