@@ -10,6 +10,7 @@ import click
 
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import count, note, plain, print_json
+from remora.cli.program import output_lost
 from remora.cli.session import records_of
 from remora.runs.names import run_named, stream_named
 from remora.trace import TraceFolder
@@ -123,7 +124,11 @@ def _carried_out(
         return to_logs(folder, groups, wish, output, several=several)
     if output is not None and str(output) != "-":
         return to_file(folder, groups, wish, output)
-    return to_stream(folder, groups, wish, sys.stdout.buffer)
+    try:
+        return to_stream(folder, groups, wish, sys.stdout.buffer)
+    except BrokenPipeError as error:  # the reader has seen enough
+        output_lost(error)
+        return Tally()
 
 
 def _tell(options: Options, form: str, how: dict[str, Any], tally: Tally) -> None:
