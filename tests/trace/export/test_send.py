@@ -42,6 +42,14 @@ def test_everything_arrives(golden: TraceFolder) -> None:
     ]  # fmt: skip
 
 
+def test_no_proxy_stands_between_this_machine_and_itself(
+    golden: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with receiving() as receiver:
+        assert sent(golden, receiver.url).records == len(receiver.spans)
+
+
 def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
     with receiving(503, 429) as receiver:
         assert sent(golden, receiver.url).records == len(receiver.spans) == 29
@@ -86,6 +94,13 @@ def test_the_path_is_added_where_it_is_missing(endpoint: str, url: str) -> None:
 def test_what_is_no_address(endpoint: str) -> None:
     with pytest.raises(UsageError, match="is no address"):
         traces_url(endpoint)
+
+
+def test_a_password_is_no_part_of_an_address() -> None:
+    """It would be told in messages, and stand in the shell's history."""
+    with pytest.raises(UsageError, match="holds a name or a password") as refused:
+        traces_url("https://me:hunter22@host/v1/traces")
+    assert "hunter22" not in refused.value.message + refused.value.hint
 
 
 def test_headers_as_opentelemetry_spells_them() -> None:

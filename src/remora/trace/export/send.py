@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -19,7 +20,7 @@ _TIMEOUT_S = 30.0
 def traces_url(endpoint: str) -> str:
     """The address that takes spans: `/v1/traces` is added to one that does not end in it.
 
-    Raises UsageError for what is no http(s) address.
+    Raises UsageError for what is no http(s) address, or holds a password.
     """
     try:
         parts = urlsplit(endpoint)
@@ -29,6 +30,11 @@ def traces_url(endpoint: str) -> str:
     if not usable:
         raise UsageError(
             f"{endpoint!r} is no address of a receiver", hint="such as http://127.0.0.1:4318"
+        )
+    if parts.username or parts.password:
+        raise UsageError(
+            f"the address of {parts.hostname} holds a name or a password",
+            hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
         )
     if not parts.path.endswith(_PATH):
         parts = parts._replace(path=parts.path.rstrip("/") + _PATH)
@@ -52,7 +58,11 @@ def send(
     import httpx
 
     url = traces_url(endpoint)
-    with _told(url), httpx.Client(timeout=_TIMEOUT_S, headers=dict(headers)) as client:
+    near = _is_loopback(url)  # no proxy stands between this machine and itself
+    with (
+        _told(url),
+        httpx.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
+    ):
         for document, count in documents:
             answer = _posted(client, url, protobuf(document))
             if answer.status_code != httpx.codes.OK:
@@ -62,6 +72,14 @@ def send(
                 )
             _check_all_taken(url, answer, count)
             yield count
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _posted(client: Any, url: str, body: bytes) -> Any:
