@@ -27,7 +27,7 @@ _REACH = 1024
 
 _BARE_REACH = 200
 _OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
-_SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{20}")
+_SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{20}")
 """What a value has at the least that may be a secret; the first, cheap question."""
 
 _PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")

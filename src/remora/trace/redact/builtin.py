@@ -158,20 +158,20 @@ _KNOWN_BY_PLACE = (
     Rule("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})", "sig="),
     Rule(
         "connection-string",
-        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}]{4,})",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
         "(?i)password|pwd",
         accept=_not_a_stand_in,
     ),
     Rule(
         "cookie",
         r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
-        r"=([^\s;,\"'&<>()\[\]{}]{16,})",
+        r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
         "(?i)session|sid=|csrf|remember",
         accept=lambda value: plausible(value, password=False, quoted=True),
     ),
     Rule(
         "assignment",
-        rf"(?i)--[a-z-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>]{{8,}})",
+        rf"(?i)--[a-z-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
         "(?i)--[a-z-]*(?:pass|pwd|secret|token|key|auth|cred)",
         accept=_chosen,
     ),
@@ -184,7 +184,7 @@ _KNOWN_BY_PLACE = (
     Rule(
         "assignment",
         rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
-        r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}]{8,})",
+        r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
         "(?i)value",
         accept=_chosen,
     ),

@@ -12,8 +12,10 @@ _TELLING = re.compile(
     r"|CONNECTION_?STR|SIGNATURE|(?:DATABASE|DB|REDIS|MONGO|AMQP|BROKER)\w*_UR[IL]"
 )
 _NOT_TELLING = re.compile(r"(?:OLD)?PWD|.*(?:KEYBOARD|KEYMAP|MONKEY|HOTKEY|KEYRING|AUTH_SOCK).*")
-_WORD = re.compile(r"[A-Za-z]?[a-z]{0,15}|[A-Z]{1,16}|\d{1,4}")
-_GAPS = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(r"[A-Z]{1,16}|\d{1,4}|[^\W\d_]?[^\W\d_A-Z]{0,15}")
+_DIGIT = re.compile(r"\d")
+_ODD = re.compile(r"[!#$%^&*?~+=]|@(?![\w-]+\.\w)")
+_GAPS = re.compile(r"[\W_]+")
 _HEADER = re.compile(r"-----[A-Z0-9 ]+-----")
 _PASSWORD_IN_URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:([^\s/]+)@.*", re.DOTALL)
 _LONGEST_NAME = 40
@@ -54,7 +56,11 @@ def ordinary(value: str) -> bool:
         return True
     if random_letters(value):
         return False
-    return fixed_text(value) or all(_WORD.fullmatch(word) for word in _GAPS.split(value))
+    if fixed_text(value):
+        return True
+    if _DIGIT.search(value) and (_ODD.search(value) or not value.isascii()):
+        return False
+    return all(_WORD.fullmatch(word) for word in _GAPS.split(value))
 
 
 def _secrets(value: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ _BLANK = re.compile(r"\s")
 _LETTERS = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _ODD = re.compile(r"[!@#$%^&*+=?~]")
+_NEVER_IN_NAMES = re.compile(r"[!^*~]")
 _FEW = 4
 _LONG_SEGMENT = 16
 _ENOUGH = 160
@@ -95,6 +96,8 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
         return odd or not _words_and_numbers(text)
     if _PATTERN.search(text):
         return False
+    if quoted and _NEVER_IN_NAMES.search(text):
+        return True
     return _broken(text) if quoted or password else _scattered(text)
 
 

@@ -29,7 +29,8 @@ def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """The parts of each finding that lie between placeholders; tiny rests are no secrets.
+    """The parts of each finding that lie between placeholders; what is
+    left of one that was cut is no secret if it is tiny.
 
     With `inside_too` a finding that lies within one placeholder stays.
     """
@@ -42,7 +43,7 @@ def outside(
             if shield.start - at >= _LEAST_REST:
                 yield Finding(at, shield.start, rule)
             at = shield.end
-        if end - at >= _LEAST_REST:
+        if at == start or end - at >= _LEAST_REST:
             yield Finding(at, end, rule)
 
 

@@ -1,0 +1,107 @@
+"""Time stays linear in the text: no shape of it takes a second per megabyte.
+
+The processor's time is counted, not the clock's: a busy machine changes nothing.
+"""
+
+import base64
+import random
+import time
+
+import pytest
+
+from remora.trace.redact import Redactor
+
+MEGABYTE = 1_000_000
+SMALL = 100_000
+TANGLE = "abcdefgh12345678IJKLMNOPQRSTUVWXzyxw0987ponmlkji!?#*"
+PLAIN = Redactor(b"k" * 32)
+TANGLED = Redactor(
+    b"k" * 32, environ={f"KEY_{n}": TANGLE[n : n + 10 + n % 7] for n in range(len(TANGLE) - 16)}
+)
+
+SHAPES = {
+    "one letter": "a",
+    "prefixes": "gh" + "p_",
+    "prefixes of short keys": "AK" + "IA",
+    "keys": "AK" + "IA" + "ABCDEFGH23456789",
+    "tokens": "gh" + "p_" + "aB3dE6gH9" * 4 + " ",
+    "names": "password=",
+    "names of many kinds": "token:secret=api_key:",
+    "names and digits": "token1=a1b2",
+    "open quotes": 'password="',
+    "quotes in quotes": "password='token=\"secret=`",
+    "escaped quotes": 'password:\\"',
+    "backslashes": "token=\\",
+    "blanks after names": "password=\n" + " " * 70,
+    "types": "token:a[a|",
+    "secrets": 'token="a1b2c3d4e5f6g7h8" ',
+    "templates": 'token="a1${',
+    "words in quotes": 'token="a1 ',
+    "names of names": "name=token value=",
+    "options": "--token ",
+    "tags": "<password ",
+    "heads of keys": "-----BEGIN PRIVATE KEY-----",
+    "heads of keys and some body": "-----BEGIN PRIVATE KEY-----\nMIIEABCDEFGHIJKLM",
+    "heads of headers": "-----BEGIN PRIVATE KEY-----\nab: ",
+    "urls": "://a:",
+    "urls with passwords": "://a:b@",
+    "starts of web tokens": "ey" + "J",
+    "halves of web tokens": "ey" + "Jaaaaaaaa.",
+    "parts with dots": "M" * 24 + ".abcdef." + "a" * 26 + ".",
+    "placeholders": "<secret:jwt:0123456789ab>",
+    "names of placeholders": 'password="<secret:jwt:0123456789ab>',
+    "placeholders and rests": "password=<secret:jwt:0123456789ab>abc1",
+    "known values that overlap": TANGLE,
+    "known values": TANGLE[:11],
+    "brackets": "[",
+    "other scripts": "password=é",
+    "emoji": "🦀token='",
+    "nothing": "\x00",
+}
+
+
+def text_of(shape: str, size: int) -> str:
+    piece = SHAPES[shape]
+    return (piece * (size // len(piece) + 1))[:size]
+
+
+def seconds(redactor: Redactor, text: str) -> float:
+    start = time.process_time()
+    clean = redactor.text(text)
+    used = time.process_time() - start
+    assert redactor.text(clean) == clean
+    return used
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_tenth_of_a_megabyte(shape: str) -> None:
+    text = text_of(shape, SMALL)
+    assert max(seconds(PLAIN, text), seconds(TANGLED, text)) < 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_megabyte(shape: str) -> None:
+    text = text_of(shape, MEGABYTE)
+    assert max(seconds(PLAIN, text), seconds(TANGLED, text)) < 1.5
+
+
+def test_long_base64() -> None:
+    text = base64.b64encode(random.Random(1).randbytes(750_000)).decode()
+    assert seconds(TANGLED, text) < 0.5
+    assert seconds(TANGLED, "password=" + text) < 0.5
+
+
+def test_one_finding_per_line() -> None:
+    """Many different secrets, so that nothing is found twice."""
+    pick = random.Random(2)
+    text = "\n".join(f'api_key = "{pick.randbytes(12).hex()}"' for _ in range(5_000))
+    assert seconds(TANGLED, text) < 0.6
+
+
+def test_short_strings_cost_microseconds() -> None:
+    text = "hello world, how are"
+    start = time.process_time()
+    for _ in range(10_000):
+        PLAIN.text(text)
+    assert time.process_time() - start < 0.1

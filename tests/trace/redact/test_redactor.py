@@ -1,0 +1,160 @@
+"""What a redactor promises: marks, fingerprints, no second finding, nothing hidden behind marks."""
+
+import hmac
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from remora.trace.redact import BUILTIN, PLACEHOLDER, Redactor, Rule, new_placeholders, placeholders
+from remora.trace.redact.rule import Matcher, Span
+from tests.trace.redact.planted import planted
+
+KEY = b"k" * 32
+TOKEN = "gh" + "p_" + "aB3dE6gH9" * 4
+PASSWORD = "horse12!staple"
+GENUINE = "<secret:jwt:0123456789ab>"
+
+
+@pytest.fixture(scope="module")
+def redactor() -> Redactor:
+    return Redactor(KEY)
+
+
+def test_a_placeholder_names_the_rule_and_the_secret(redactor: Redactor) -> None:
+    fingerprint = hmac.digest(KEY, TOKEN.encode(), "sha256").hex()[:12]
+    assert redactor.text(f"use {TOKEN}.") == f"use <secret:github-token:{fingerprint}>."
+
+
+def test_the_same_secret_looks_the_same_everywhere(redactor: Redactor) -> None:
+    bare, url = redactor.text(TOKEN), redactor.text(f"https://me:{TOKEN}@example.org")
+    assert placeholders(bare) == placeholders(url)
+    assert len(placeholders(bare)) == 1
+
+
+def test_another_installation_has_other_fingerprints(redactor: Redactor) -> None:
+    assert Redactor(b"other").text(TOKEN) != redactor.text(TOKEN)
+
+
+def test_what_is_clean_is_the_same_object(redactor: Redactor) -> None:
+    text = "one plain line of text, with a password: yes"
+    assert redactor.text(text) is text
+
+
+def test_every_builtin_rule_finds_something(redactor: Redactor) -> None:
+    page = "\n".join(secret.context for secret in planted(1))
+    page += "\nhttps://discord." + "com/api/webhooks/1234567890/" + "aB3_" * 17
+    page += "\nya29" + "." + "aB3_" * 10 + "\n"
+    found = {mark.split(":")[1] for mark in placeholders(redactor.text(page))}
+    assert {rule.name for rule in BUILTIN} - found == set()
+    assert len(found) >= 30
+
+
+def test_names_fit_a_placeholder() -> None:
+    for rule in BUILTIN:
+        assert PLACEHOLDER.fullmatch(f"<secret:{rule.name}:0123456789ab>")
+
+
+def test_no_need_is_a_need_too_many() -> None:
+    """A rule is asked only if its need is met, so the need must be met by all it finds."""
+    for secret in planted(3):
+        for rule in BUILTIN:
+            alone = Redactor(KEY, [rule]).text(secret.context)
+            always = Redactor(KEY, [Rule(rule.name, rule.pattern, "", rule.accept, rule.find)])
+            assert alone == always.text(secret.context), (rule.name, secret.kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "{}"',
+        "password={}",
+        "https://me:{}@example.org/",
+        "Authorization: Bearer {}",
+        "AccountKey={};",
+        "--token {}",
+        "session={}; path=/",
+        "db_password: {}\n",
+        '{{"api_key": "{}"}}',
+        "x;Password={};",
+    ],
+)
+def test_a_placeholder_is_no_secret(redactor: Redactor, text: str) -> None:
+    for mark in (GENUINE, GENUINE * 2):
+        line = text.format(mark)
+        assert redactor.text(line) is line
+
+
+@pytest.mark.parametrize("around", ["{mark}{secret}", "{secret}{mark}", "{mark}{secret}{mark}"])
+def test_nothing_hides_next_to_a_placeholder(redactor: Redactor, around: str) -> None:
+    text = 'password = "' + around.format(mark=GENUINE, secret=PASSWORD) + '"'
+    clean = redactor.text(text)
+    assert PASSWORD not in clean
+    assert GENUINE in clean
+
+
+def test_nothing_hides_inside_what_looks_like_a_placeholder(redactor: Redactor) -> None:
+    for lookalike in (
+        f"<secret:github-token:{TOKEN}>",
+        f"<secret:{TOKEN}:0123456789ab>",
+        f'password = "<secret:{PASSWORD}:0123456789ab>"',
+        'password = "<secret:horse12staple:0123456789ab>"',
+        "<secret:ke" + "y-0123456789abcdef0123456789abcdef:0123456789ab>",
+    ):
+        clean = redactor.text(lookalike)
+        assert clean != lookalike
+        assert not re.search("horse12|aB3d|abcdef", clean)
+
+
+def test_a_foreign_placeholder_is_left_alone(redactor: Redactor) -> None:
+    """Another installation's, or one of a variable that is set no more."""
+    text = "the value <secret:env-shop-token:0123456789ab> was used"
+    assert redactor.text(text) is text
+
+
+def test_overlapping_findings_become_one(redactor: Redactor) -> None:
+    clean = redactor.text(f"postgres://me:{TOKEN}x!y@db.example.org/shop")
+    assert clean.startswith("postgres://me:<secret:")
+    assert clean.endswith(">@db.example.org/shop")
+    assert len(placeholders(clean)) == 1
+
+
+def test_characters_are_never_cut(redactor: Redactor) -> None:
+    text = f'password = "{"pässwörd🦀1" * 200}"'
+    assert redactor.text(text) == f'password = "{placeholders(redactor.text(text)).pop()}"'
+
+
+def test_the_last_word_of_a_tangle() -> None:
+    """A text in which each pass uncovers more may not go on for ever."""
+
+    def first(data: bytes, matcher: Matcher) -> Iterator[Span]:
+        yield from [Span(*match.span()) for match in matcher.finditer(data)][:1]
+
+    redactor = Redactor(KEY, [Rule("odd", "xxxx", "xxxx", find=first)])
+    assert redactor.text("xxxx xxxx").count("<secret:odd:") == 2
+    clean = redactor.text("xxxx " * 20)
+    assert PLACEHOLDER.fullmatch(clean)
+    assert "tangled" in clean
+    assert redactor.text(clean) is clean
+
+
+def test_versions() -> None:
+    plain = Redactor(KEY)
+    assert plain.version == "redact/1"
+    known = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD})
+    other = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD[::-1]})
+    assert known.version == other.version  # it tells nothing of the value
+    assert known.version.startswith("redact/1+")
+    assert Redactor(KEY, environ={"HOME": "/home/shop"}).version == plain.version
+    assert Redactor(KEY, environ={"SHOP_KEY": PASSWORD}).version != known.version
+    assert Redactor(KEY, BUILTIN[:3]).version != plain.version
+
+
+def test_new_placeholders() -> None:
+    other = "<secret:env-token:ba9876543210>"
+    assert new_placeholders(None, f"a {GENUINE}") == {GENUINE}
+    assert new_placeholders(f"a {GENUINE}", f"{GENUINE} {GENUINE}") == set()
+    assert new_placeholders(GENUINE.encode(), f"{GENUINE}{other}".encode()) == {other}
+    assert new_placeholders("a", None) == set()
+    assert new_placeholders(b"\xff", b"\xff <secret:jwt:0123>") == set()
+    assert placeholders(b"\xff" + GENUINE.encode()) == {GENUINE}
