@@ -34,8 +34,6 @@ class Result(msgspec.Struct, frozen=True):
 
     outcome: str = "success"
     error: Any = None
-    error_kind: str | None = None
-    duration_ms: int = 0
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     operation: str = ""
     node_id: str = ""
-    attempt: int = 1
     verdict: str | None = None
     feedback: str | None = None
 
@@ -126,7 +125,6 @@ def _begun(said: JobStart) -> Attempt:
         agent_id=said.agent_id,
         operation=said.operation,
         node_id=said.node_id,
-        attempt=said.attempt,
     )
 
 

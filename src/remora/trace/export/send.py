@@ -29,7 +29,9 @@ def traces_url(endpoint: str) -> str:
         parts, usable = urlsplit(""), False
     if not usable:
         raise UsageError(
-            f"{endpoint!r} is no address of a receiver", hint="such as http://127.0.0.1:4318"
+            # a password may stand before an @
+            f"{endpoint.rpartition('@')[2]!r} is no address of a receiver",
+            hint="such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
         raise UsageError(

@@ -43,7 +43,6 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     stop_reason: str = ""
     error: str | None = None
-    change_set_sha256: str = ""
     verified: bool | None = None
     failed_checks: tuple[str, ...] = ()
     input_tokens: int = 0
@@ -124,7 +123,6 @@ def whole_data(event: Event, blobs: ObjectStore) -> dict[str, Any]:
 class _Ended(msgspec.Struct):
     stop_reason: str = ""
     error: Any = None
-    change_set_sha256: str = ""
 
 
 class _Submitted(msgspec.Struct):
@@ -166,7 +164,6 @@ class _Found:
 def _end(end: _Ended) -> Iterator[tuple[str, Any]]:
     yield "stop_reason", end.stop_reason
     yield "error", end.error if isinstance(end.error, str) else None
-    yield "change_set_sha256", end.change_set_sha256
 
 
 def _submission(said: _Submitted) -> Iterator[tuple[str, Any]]:
