@@ -58,13 +58,13 @@ def whole(path: Path) -> int:
 def document(name: str, member: str) -> Iterator[Write]:
     """One JSON document `{"agent_id": name, member: […]}`, each item of which is printed as it
     comes: a recorded line (bytes) as the JSON that it is, a text as a string; all in ASCII."""
-    click.echo(f'{{"agent_id": {json.dumps(name)}, "{member}": [', nl=False)
-    before = "\n"
+    click.echo(f'{{"agent_id": {json.dumps(name)}, "{member}": [')
+    before = ""
 
     def write(item: bytes | str) -> None:
         nonlocal before
-        click.echo(before + (json.dumps(item) if isinstance(item, str) else _ascii(item)), nl=False)
-        before = ",\n"
+        click.echo(before + (json.dumps(item) if isinstance(item, str) else _ascii(item)))
+        before = ","  # in front of the next one: who reads lines need not wait for that
 
     try:
         yield write
