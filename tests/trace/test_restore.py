@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import RunStart, TurnStart
-from remora.trace import FileAt, TraceFolder, files_at, packet_at, read_events
+from remora.memory.events import AgentStart, Change, RunStart, ToolResulted, TurnStart
+from remora.memory.packet import DecisionPacket
+from remora.trace import FileAt, StreamWriter, TraceFolder, files_at, packet_at, read_events
 from remora.trace.verify import verify_all
-from tests.trace.conftest import AGENT, BASE, RUN, Recorder, RunRecorder, play_run
+from tests.trace.conftest import AGENT, BASE, RUN, Recorder, RunRecorder, agent_identity, play_run
 
 PATHS = st.sampled_from(["src/a.py", "src/gone.py", "src/new.py", "ä/b.py"])
 CHANGES = st.dictionaries(PATHS, st.none() | st.binary(max_size=8), max_size=3)
@@ -117,6 +118,64 @@ def test_a_turn_that_is_not_there(turn: int, folder: TraceFolder) -> None:
     with pytest.raises(NotFound) as error:
         packet_at(read_events(agent.writer.path), turn)
     assert error.value.hint == "its turns are 1 to 4"
+
+
+@pytest.mark.parametrize(
+    ("turn", "hint"), [(2, "its turns are 3 to 4"), (9, "its turns are 3 to 4")]
+)
+def test_a_fork_does_not_begin_with_turn_one(turn: int, hint: str, folder: TraceFolder) -> None:
+    agent = Recorder(folder)
+    agent.turn = 2
+    for _ in range(2):
+        agent.start_turn()
+    agent.writer.close()
+    events = list(read_events(agent.writer.path))
+    assert packet_at(events, 3).turn == 3
+    with pytest.raises(NotFound) as error:
+        packet_at(events, turn)
+    assert error.value.hint == hint
+
+
+def test_a_stream_without_turns_says_so(folder: TraceFolder) -> None:
+    agent = Recorder(folder)
+    agent.writer.close()
+    assert packet_at(read_events(agent.writer.path), 0) == agent.packet
+    with pytest.raises(NotFound) as error:
+        packet_at(read_events(agent.writer.path), 1)
+    assert error.value.hint == "it has no turns yet"
+
+
+def test_files_that_moved_on_and_those_of_a_parent_lie_on_the_base(folder: TraceFolder) -> None:
+    """From below to the top: the run's base, what moved on since, what a parent had changed, what
+    the agent did itself."""
+    run = RunRecorder(folder)
+    put = folder.objects.put
+    rebased = {
+        "src/a.py": {"sha256": put(b"moved on"), "mode": 0o600},
+        "src/b.py": {"sha256": put(b"moved on too"), "mode": 0o644},
+        "src/c.py": None,
+    }
+    before = Change(path="src/b.py", before=None, after=put(b"the parent's"), mode=0o755)
+    gone = Change(path="src/d.py", before=put(b"d"), after=None, mode=0o644)
+    mine = Change(path="src/b.py", before=before.after, after=put(b"mine"), mode=0o755)
+    path = folder.agent_stream(AGENT)
+    with StreamWriter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+        start = AgentStart(packet=DecisionPacket(), rebased=rebased, changes=(before, gone))
+        writer.append(start, turn=0)
+        writer.append(ToolResulted(tool="x", changes=(mine,)), turn=1)
+    run.end()
+    run_events, events = list(read_events(run.writer.path)), list(read_events(path))
+    begun = {
+        "src/a.py": b"moved on",
+        "src/b.py": b"the parent's",
+        "src/c.py": None,
+        "src/d.py": None,
+        "src/gone.py": None,
+    }
+    found = files_at(run_events, events, 0)
+    assert bytes_of(folder, found) == begun
+    assert (found["src/a.py"].mode, found["src/b.py"].mode) == (0o600, 0o755)
+    assert bytes_of(folder, files_at(run_events, events, 1)) == {**begun, "src/b.py": b"mine"}
 
 
 def test_streams_that_cannot_be_restored_from(folder: TraceFolder) -> None:

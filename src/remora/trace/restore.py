@@ -62,11 +62,13 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
     """The decision of turn `turn`. With `packet`, that is what it is before the first of `events`,
     which is then the first of its turn. Raises as `packet_at` does."""
     decided: Moment | None = None
-    seen = 0
-    for event in events:
+    stream, first, seen = iter(events), 0, 0
+    for event in stream:
         if packet is not None and event.turn > turn >= 0:
+            if seen < turn:
+                raise no_turn(turn, [event.turn, *(later.turn for later in stream)])
             break
-        seen = max(seen, event.turn)
+        first, seen = first or event.turn, max(seen, event.turn)
         if packet is None:
             packet = first_packet(event)
             seen = max(seen, _begun(packet, turn))
@@ -76,8 +78,15 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
     if packet is None:
         raise StreamDamaged("no agent_start in the stream", hint="only agents have packets")
     if turn < 0 or seen < turn:
-        raise NotFound(f"no turn {turn} in the stream", hint=f"its turns are 1 to {seen}")
+        raise no_turn(turn, [first, seen])
     return decided or Moment(packet, 0, None)
+
+
+def no_turn(turn: int, turns: list[int]) -> NotFound:
+    """The error for a turn that is not among those of a stream; a fork's do not begin with 1."""
+    there = [number for number in turns if number > 0]
+    hint = f"its turns are {min(there)} to {max(there)}" if there else "it has no turns yet"
+    return NotFound(f"no turn {turn} in the stream", hint=hint)
 
 
 def _begun(packet: DecisionPacket | None, turn: int) -> int:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.errors import RemoraError, StreamDamaged
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, decode_event
 from remora.memory.packet import DecisionPacket
@@ -21,7 +21,7 @@ from remora.trace.index.rows import Snapshot
 from remora.trace.index.update import update_one
 from remora.trace.lines import Line
 from remora.trace.reader import last_event, opened, read_events
-from remora.trace.restore import FileAt, Moment, files_at, moment_at
+from remora.trace.restore import FileAt, Moment, files_at, moment_at, no_turn
 from remora.trace.source import Source
 
 _PIECE, _WHOLE = 1 << 16, 1 << 20
@@ -94,9 +94,8 @@ class PacketReader:
             # what the index says is believed if the turn begins there
             if not rows or not found or found[0].offset != rows[0].begin:
                 found = _lines_of(source, turn, 0, path)
-        if not found:
-            hint = f"its turns are 1 to {self.last_turn(agent_id)}"
-            raise NotFound(f"no turn {turn} in the stream", hint=hint)
+            if not found:
+                raise no_turn(turn, [_turn(line, path) for line in lines_from(source, 0, 0)])
         return found
 
     def _ask(
