@@ -1,0 +1,166 @@
+"""What it costs that events survive a power cut, beside LangGraph's saver and eventsourcing."""
+
+import json
+import operator
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from remora.memory.delta import PacketDelta, new_action
+from remora.memory.events import ToolResulted
+from remora.trace import Durability, Identity, ObjectStore, StreamWriter
+
+EVENTS = 160
+TURN = 8
+"""Events of a turn: its start, facts, candidates, request, answer, call, result, and one more."""
+ROUNDS = 15
+FEW, MANY = 1_000, 100_000
+PUTS = (100, 200, 400)
+IDENTITY = Identity("20260101-000000-abcdef", "lint-0123456789ab", "lint", "node:shop/a.py:total")
+
+
+def main() -> dict[str, float]:
+    """Events per second. Disks are moody: ratios are medians of those within one round."""
+    rates: dict[str, list[float]] = {name: [] for name in ARMS}
+    for number in range(ROUNDS):
+        names = list(ARMS)[:: -1 if number % 2 else 1]
+        for name in names:
+            rates[name].append(ARMS[name]())
+    for name, found in rates.items():
+        print(f"{name:42} {statistics.median(found):9,.0f} events/s")
+    peer = list(map(max, rates[LANGGRAPH], rates[EVENTSOURCING]))
+    ratios = {
+        "turn_over_event_sync": _ratio(rates[OURS_BY_TURN], rates[OURS_BY_EVENT]),
+        "event_sync_over_best_peer": _ratio(rates[OURS_BY_EVENT], peer),
+        "turn_over_best_peer": _ratio(rates[OURS_BY_TURN], peer),
+    }
+    for name, aim in zip(ratios, (4, 1, 3), strict=True):
+        print(f"{name:42} {ratios[name]:9.2f} x   (aim >= {aim})")
+    return ratios | _sizes()
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> float:
+    return statistics.median(map(operator.truediv, ours, theirs))
+
+
+def _sizes() -> dict[str, float]:
+    few, many = _bytes_each(FEW), _bytes_each(MANY)
+    print(f"bytes on disk for each of {FEW:,} events       {few:9,.0f}")
+    print(f"bytes on disk for each of {MANY:,} events     {many:9,.0f}   {many / few:.3f} x")
+    grown = [_langgraph_bytes_each(count) for count in PUTS]
+    for count, found in zip(PUTS, grown, strict=True):
+        print(f"LangGraph, for each of {count} puts            {found:9,.0f}")
+    print(
+        f"LangGraph, {PUTS[-1] // PUTS[0]} times the puts             {grown[-1] / grown[0]:9.2f} x"
+    )
+    return {"bytes_many_over_few": many / few, "langgraph_bytes_growth": grown[-1] / grown[0]}
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """On a disk: where /tmp is memory, a sync costs nothing and says nothing."""
+    place = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Path(folder)
+
+
+def _event(number: int) -> dict[str, Any]:
+    args = {"code": "F401", "line": number % 500}
+    return {"tool": "apply_fix", "args": args, "raw_output": {"fixed": 1, "left": ["E722"] * 9}}
+
+
+def _ours(folder: Path, count: int, durability: Durability) -> tuple[float, int]:
+    """Seconds, and bytes of the stream."""
+    path = folder / "stream.jsonl"
+    blobs = ObjectStore(folder / "blobs")
+    with StreamWriter.open(path, IDENTITY, blobs=blobs, durability=durability) as writer:
+        start = time.perf_counter()
+        for number in range(count):
+            event = _event(number)
+            action = new_action("apply_fix", event["args"], "Fixed 1, 2 left", "success")
+            delta = PacketDelta(turn=number // TURN, add_action=action)
+            writer.append(ToolResulted(**event), turn=number // TURN, delta=delta)
+            if number % TURN == TURN - 1:
+                writer.end_turn()
+        seconds = time.perf_counter() - start
+    return seconds, path.stat().st_size
+
+
+def _rate(durability: Durability) -> float:
+    with _folder() as folder:
+        return EVENTS / _ours(folder, EVENTS, durability)[0]
+
+
+def _bytes_each(count: int) -> float:
+    with _folder() as folder:
+        return _ours(folder, count, "none")[1] / count
+
+
+def _eventsourcing() -> float:
+    """Its recorder alone, without aggregates or mapping: the least that it does for an event."""
+    from eventsourcing.persistence import StoredEvent
+    from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
+
+    with _folder() as folder:
+        store = SQLiteDatastore(str(folder / "events.db"))
+        recorder = SQLiteAggregateRecorder(store)
+        recorder.create_table()
+        stream = uuid4()
+        start = time.perf_counter()
+        for number in range(EVENTS):
+            state = json.dumps(_event(number)).encode()
+            recorder.insert_events([StoredEvent(stream, number + 1, "tool_result", state)])
+        seconds = time.perf_counter() - start
+        store.close()
+    return EVENTS / seconds
+
+
+def _langgraph() -> float:
+    """A state that holds only the newest event: the least that it does for a step."""
+    with _folder() as folder:
+        return EVENTS / _puts(folder, EVENTS, keep=1)
+
+
+def _langgraph_bytes_each(count: int) -> float:
+    """A state that holds what happened so far, as an agent's messages do."""
+    with _folder() as folder:
+        _puts(folder, count, keep=count)
+        return sum(path.stat().st_size for path in folder.iterdir()) / count
+
+
+def _puts(folder: Path, count: int, keep: int) -> float:
+    from langgraph.checkpoint.base import empty_checkpoint
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    config: Any = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
+    with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+        saver.setup()
+        happened: list[dict[str, Any]] = []
+        start = time.perf_counter()
+        for number in range(count):
+            happened = [*happened, _event(number)][-keep:]
+            checkpoint = empty_checkpoint() | {"channel_values": {"happened": happened}}
+            metadata: Any = {"source": "loop", "step": number}
+            config = saver.put(config, checkpoint, metadata, {"happened": number})
+        return time.perf_counter() - start
+
+
+OURS_BY_EVENT = "ours, each event synced"
+OURS_BY_TURN = f"ours, each turn of {TURN} events synced"
+LANGGRAPH = "LangGraph SqliteSaver, each put synced"
+EVENTSOURCING = "eventsourcing (SQLite), each event synced"
+ARMS: dict[str, Callable[[], float]] = {
+    OURS_BY_EVENT: lambda: _rate("event"),
+    OURS_BY_TURN: lambda: _rate("turn"),
+    LANGGRAPH: _langgraph,
+    EVENTSOURCING: _eventsourcing,
+}
+
+if __name__ == "__main__":
+    main()
