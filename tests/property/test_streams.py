@@ -275,3 +275,15 @@ def test_a_fold_that_forgets_the_order_of_keys_would_be_noticed() -> None:
         packet = replay(teller.events)
         resorted = msgspec.structs.replace(packet, knowledge=dict(sorted(packet.knowledge.items())))
         assert msgspec.json.encode(resorted) != msgspec.json.encode(packet)
+
+
+def test_a_hook_forgets_a_fact_whose_key_could_not_be_written_as_it_was() -> None:
+    key = "\ud800"
+    story = [
+        ("update", PacketDelta(update_knowledge={key: 1})),
+        ("update", PacketDelta(forget_knowledge=(key,))),
+    ]
+    with told(story[:1]) as (_, teller):
+        assert len(replay(teller.events).knowledge) == 1
+    with told(story) as (_, teller):
+        assert replay(teller.events).knowledge == {}

@@ -98,6 +98,10 @@ def capped(delta: PacketDelta) -> PacketDelta:
     return replace(delta, **{key: _CAPS[key](v) for key, v in given.items() if key in _CAPS})
 
 
+def _capped_keys(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(plain_key, given))  # as the keys are spelled that they are to remove
+
+
 def _capped_excerpt(given: Excerpt | None) -> Excerpt | None:
     return given and replace(
         given, ref=plain(given.ref), path=plain(given.path), text=plain(given.text)
@@ -133,6 +137,7 @@ _CAPS: dict[str, Callable[[Any], Any]] = {
     "diagnostics": diagnostics,
     "add_action": _capped_action,
     "update_knowledge": knowledge,
+    "forget_knowledge": _capped_keys,
     "set_error": error_text,
     "hub_context": plain,
     "hub_freshness": plain,
