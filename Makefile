@@ -11,6 +11,7 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 INSPECT := $(VENV)/.inspect
 PEERS := $(VENV)/.peers
+RECEIVER := $(VENV)-otlp/bin/phoenix
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: the tests of one share what is dear to make
 TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
@@ -48,6 +49,12 @@ $(INSPECT) $(PEERS): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
 
+# a real receiver of OpenTelemetry spans, for one slow test; large, and in an environment of its own
+$(RECEIVER):
+	@echo "Installing an OpenTelemetry receiver (about 60 s, 850 MB)"
+	@$(BIN)/python -m venv $(VENV)-otlp
+	@$(VENV)-otlp/bin/python -m pip --disable-pip-version-check --quiet install arize-phoenix==20.26.1
+
 weights: setup ## fetch the embedded model's weights into the user's cache, once
 	@$(BIN)/remora model pull --quiet
 
@@ -57,7 +64,7 @@ demo: weights ## run the lint agent on a copy of the example project
 test: check weights $(INSPECT) ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: check weights $(INSPECT) ## all tests, the slow ones too
+test-all: check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
 	$(TESTS) --hypothesis-profile=thorough
 
 check: setup ## format, lint, types, import contracts
@@ -85,4 +92,4 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt
 
 clean: ## remove what make made here (not the user's cache)
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build
+	rm -rf $(VENV) $(VENV)-otlp .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build
