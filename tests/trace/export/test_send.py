@@ -116,9 +116,9 @@ def test_an_answer_that_is_none_says_nothing(answer: bytes) -> None:
 
 @pytest.fixture
 def phoenix(tmp_path: Path) -> Iterator[str]:
-    """Arize Phoenix, which `make otlp-receiver` installs beside this project."""
+    """Arize Phoenix, which `make test-all` installs beside this project."""
     if not PHOENIX.exists():
-        pytest.skip("run `make otlp-receiver` to install Arize Phoenix")
+        pytest.skip("`make test-all` installs Arize Phoenix")
     port, grpc = "16016", "16017"
     environ = {
         "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PHOENIX_WORKING_DIR": str(tmp_path),
