@@ -83,7 +83,7 @@ def test_an_interrupted_run_is_told_and_recorded(
     assert "Traceback" not in err
     assert "interrupted: nothing of yours was touched" in err
     told = remora("show", "last", cwd=long_project).out
-    assert "then the same analyze again, for the" in told
+    assert "analyze --resume" in told
     assert are_gone(children)
     assert tree(long_project) == before
 

@@ -186,7 +186,7 @@ class Desk:
         caller = self.caller(**{key.replace("__", "."): value for key, value in flags.items()})
         wanted = resumable(caller, open_project(caller), name, only=only)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
-        models = {name: model for name in wanted.models}
+        models = dict.fromkeys(wanted.models, model)
         asyncio.run(carry_on(wanted, models, self.watching, utc_now))
         assert self.tree() == before, "nothing is touched before it is accepted"
         return wanted

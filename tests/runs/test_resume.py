@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from remora.agents import Job
-from remora.memory.events import AgentStart, Event, Head, JobEnd, JobStart, RunEnd
+from remora.memory.events import Event, Head
 from remora.models import Request
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Watching, first
 

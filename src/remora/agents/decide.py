@@ -41,6 +41,11 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
 
 
+def model_record(model: Model, asking: Asking) -> dict[str, Any]:
+    """What `agent_start` says of a model and of how it is asked."""
+    return {**model.describe(), **msgspec.to_builtins(asking)}
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """A call and who decided it."""
 

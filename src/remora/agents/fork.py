@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from remora.agents.agent import Agent, definition_record
+from remora.agents.decide import Asking, model_record
 from remora.agents.job import Job
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge
@@ -20,7 +22,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.models import Model
 from remora.trace.reader import part, typed
+from remora.trace.redact import Redactor
 
 FEEDBACK = "feedback"
 """The pinned knowledge key that holds what a person said of an earlier attempt."""
@@ -60,8 +64,7 @@ def cut_at(events: Iterable[Event], turn: int) -> Cut:
 def forked(cut: Cut, job: Job, *, feedback: str | None = None) -> AgentStart:
     """The first event of the agent that goes on from `cut`, whose id and attempt are the `job`'s.
 
-    Definition, tools and model are the parent's: whoever changes one of them must clear `decides`
-    where candidates then may be others.
+    Definition, tools and model are the parent's; `with_agent` and `with_model` change them.
     """
     packet = replace(cut.packet, agent_id=job.agent_id, run_id=job.run_id)
     return replace(
@@ -95,6 +98,33 @@ def begun_anew(
         changes=(),
         first_turn=0,
         decides=False,
+    )
+
+
+def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
+    """The start with the agent as it is now; what it offers may be another then."""
+    definition, tools = redact.clean(definition_record(agent)), redact.clean(agent.schemas)
+    same = definition == start.definition and tools == start.tools
+    return replace(
+        start,
+        definition=definition,
+        tools=tools,
+        redaction=redact.version,
+        decides=start.decides and same,
+    )
+
+
+def with_model(start: AgentStart, model: Model, asking: Asking) -> AgentStart:
+    """The start with another model. Where that is asked in another way, other candidates may be
+    valid: the turn's candidates are then looked for again."""
+    same = start.model.get("strategy") == asking.strategy
+    return replace(
+        start,
+        model=model_record(model, asking),
+        counter=model.counter.name,
+        limit=asking.limit,
+        renderer=asking.renderer,
+        decides=start.decides and same,
     )
 
 

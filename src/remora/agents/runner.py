@@ -9,7 +9,7 @@ from remora.agents.act import Acted, Scene, act, refused, run_part
 from remora.agents.agent import definition_record
 from remora.agents.aside import aside
 from remora.agents.candidates import offered
-from remora.agents.decide import Decision, NoDecision, decide, decided_by_record
+from remora.agents.decide import Decision, NoDecision, decide, decided_by_record, model_record
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
 from remora.agents.outcome import Ending, submission_ending
@@ -353,7 +353,7 @@ class AgentRunner:
                 packet=self.context.packet,
                 definition=self._redact.clean(definition_record(stage.agent)),
                 tools=self._schemas,
-                model={**self._model.describe(), **msgspec.to_builtins(stage.asking)},
+                model=model_record(self._model, stage.asking),
                 counter=stage.model.counter.name,
                 limit=stage.asking.limit,
                 renderer=stage.asking.renderer,

@@ -120,6 +120,13 @@ def _refuse_missing(config: Config) -> None:
             )
 
 
+def model_flags(model: str | None) -> dict[str, Any]:
+    """What `--model` overrides in the configuration. A model with `://` is an address."""
+    if model is not None and "://" in model:
+        return {"model.base_url": model, "model.provider": "openai"}
+    return {"model.name": model}
+
+
 def connect_model(caller: Caller, config: Config) -> Model:
     """The configured model. Raises ModelError; never falls through to another one."""
     return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))

@@ -1,7 +1,7 @@
 """From a run on record to one that goes on: its own settings, today's addresses and consent."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -26,8 +26,10 @@ from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.resume import check_definition, finish, recorded_start, what_is_left
 from remora.runs.run import Run, Watcher
+from remora.runs.stream import opened_run
 from remora.runs.trust import check_ours
-from remora.trace import last_event
+from remora.trace import last_event, stream_status
+from remora.trace.reader import RUNNING
 
 _OF_THE_RUN = (
     ("runner", "max_turns"),
@@ -77,12 +79,15 @@ def resumable(
 
     Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
     are never read from a stream. Raises UsageError where the run is not ours, or an agent is not
-    any more what it was; NotFound, StreamDamaged.
+    any more what it was; StreamLocked where the run is going on; NotFound, StreamDamaged.
     """
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    if stream_status(project.trace.existing_run(run_id)) == RUNNING:
+        with opened_run(project, run_id):  # refuses, and knows who writes it
+            pass
     attempts = what_is_left(project, run_id)
-    wish = _wish(attempts.start, caller)
-    project = replace(project, config=_as_begun(project.config, attempts.start))
+    wish = wish_of(attempts.start, caller)
+    project = replace(project, config=as_begun(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
     wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
@@ -102,19 +107,20 @@ def resumable(
     )
 
 
-def connect_models(caller: Caller, wanted: Resumable) -> dict[str, Model]:
+def connect_models(caller: Caller, project: Project, names: Iterable[str]) -> dict[str, Model]:
     """By name, the models that are asked again, each at today's address.
 
     Raises ModelError where that has another one: nobody goes on with a model he did not begin
     with and believes that he did.
     """
     found: dict[str, Model] = {}
-    for name in wanted.models:
-        settings = wanted.project.config.model.model_copy(update={"name": name})
+    for name in dict.fromkeys(names):
+        settings = project.config.model.model_copy(update={"name": name})
         model = open_model(settings, cache=caller.folders.cache, api_key=model_key(caller))
         if model.name != name:
             raise ModelError(
-                f"the run began with the model {name}, and the configured server has {model.name}",
+                f"the agents were asking the model {name}, and the configured server has "
+                f"{model.name}",
                 hint="name that model's address, or fork an agent with --model",
             )
         found[name] = model
@@ -172,7 +178,7 @@ def _model_of(
     return str(start.model.get("name") or of_run)
 
 
-def _as_begun(config: Config, start: RunStart) -> Config:
+def as_begun(config: Config, start: RunStart) -> Config:
     """Today's configuration with what the run recorded of the settings that are its own."""
     merged = config.model_dump(mode="json")
     for path in _OF_THE_RUN:
@@ -202,7 +208,8 @@ class _Recorded(msgspec.Struct):
     max_turns: int | None = None
 
 
-def _wish(start: RunStart, caller: Caller) -> Wish:
+def wish_of(start: RunStart, caller: Caller) -> Wish:
+    """What the run was asked for when it began."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:

@@ -1,7 +1,5 @@
 """`analyze`: plan, run, say what became of it."""
 
-import asyncio
-import signal
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -15,20 +13,20 @@ from remora.bootstrap import (
     carry_out,
     connect_model,
     connect_own_models,
+    model_flags,
     open_project,
     prepare,
     too_many,
 )
+from remora.cli.going import report, to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note
 from remora.cli.planned import by_file, estimate, plan_lines, shape
-from remora.cli.progress import Count, watching
+from remora.cli.progress import watching
+from remora.cli.resume import resume
 from remora.cli.session import caller_of, complete, outside_git
-from remora.cli.summary import run_lines
-from remora.errors import DiskError, NotFound, UsageError
-from remora.models import Model
-from remora.runs.results import read_run, run_document
-from remora.runs.shown import never_answered, plan_document
+from remora.errors import DiskError, UsageError
+from remora.runs.shown import plan_document
 from remora.trace import utc_now
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
@@ -48,6 +46,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
         "remora analyze --changed=main --unsafe-fixes",
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
+        "remora analyze --resume last",
     ),
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
@@ -77,13 +76,26 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="For sampling and for tools.")
 @click.option("--dry-run", is_flag=True, help="Only plan; no model is needed.")
+@click.option(
+    "--resume", metavar="RUN",
+    help="Go on with a run that was interrupted: what is done stays done. With --model, "
+    "--concurrency and --max-time only.",
+)  # fmt: skip
+@click.option(
+    "--trust-run", is_flag=True,
+    help="With --resume: even if this installation did not start the run.",
+)  # fmt: skip
 def analyze(options: Options, **asked: Any) -> int:
     """Plan the jobs, run them, and show what they would change.
 
     Each function, class and module under PATH (default: the whole project) that needs work
     becomes a job with an agent of its own, on a private copy. Nothing of yours is touched:
-    `remora accept` does that. Ctrl-C is safe at any time.
+    `remora accept` does that. Ctrl-C is safe at any time: --resume does the rest.
     """
+    if asked["resume"] is not None:
+        return resume(options, asked, _flags(asked))
+    if asked["trust_run"]:
+        raise UsageError("--trust-run goes with --resume", hint="a new run is yours")
     wish, caller = _wish(asked), caller_of(options, _flags(asked))
     _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
@@ -119,55 +131,12 @@ def _analyze(
             f"no git here: the project is {prepared.project.root}, records go to .agentfs/",
         )
     with watching(options) as watcher:
-        stopped = _run(prepared, (model, own), wish, watcher, asked["max_time"])
-    return _report(options, prepared, stopped)
-
-
-def _run(
-    prepared: Prepared,
-    models: tuple[Model, dict[str, Model]],
-    wish: Wish,
-    watcher: Count,
-    max_time: float | None,
-) -> str:
-    """What stopped the run before its end; empty if nothing did."""
-    model, own = models
-
-    async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:  # asyncio.run does the same for SIGINT, where that is not ignored
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        try:
-            async with asyncio.timeout(max_time):
-                await carry_out(prepared, model, wish, watcher, utc_now, own)
-        finally:
-            for each in (model, *own.values()):
-                await each.aclose()
-
-    try:
-        asyncio.run(main())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return "interrupted"
-    except TimeoutError:
-        return f"stopped after {max_time:g} s, as --max-time says"
-    return ""
-
-
-def _report(options: Options, prepared: Prepared, stopped: str) -> int:
-    project = prepared.project
-    try:
-        view = read_run(project, prepared.run_id)
-    except NotFound:  # stopped before the run had begun
-        note(options, stopped)
-        raise KeyboardInterrupt from None
-    document = run_document(project, view)
-    emit(options, document, run_lines(options, project, view, document))
-    if stopped:
-        note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
-        return 130
-    if {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}:
-        return 0
-    return 3 if never_answered(project, view) else 1
+        stopped = to_its_end(
+            lambda: carry_out(prepared, model, wish, watcher, utc_now, own),
+            (model, *own.values()),
+            asked["max_time"],
+        )
+    return report(options, prepared.project, prepared.run_id, stopped)
 
 
 def _only_plan(options: Options, prepared: Prepared, wish: Wish, model: str | None) -> int:
@@ -210,11 +179,5 @@ def _wish(asked: dict[str, Any]) -> Wish:
 
 
 def _flags(asked: dict[str, Any]) -> dict[str, Any]:
-    """What overrides the configuration. A model with `://` is an address."""
-    model: str | None = asked["model"]
-    flags: dict[str, Any] = {"model.max_concurrency": asked["concurrency"]}
-    if model is not None and "://" in model:
-        flags |= {"model.base_url": model, "model.provider": "openai"}
-    else:
-        flags["model.name"] = model
-    return flags
+    """What overrides the configuration."""
+    return {"model.max_concurrency": asked["concurrency"], **model_flags(asked["model"])}

@@ -8,6 +8,7 @@ COMMANDS = {
     "diff": ("remora.cli.runs:diff", "Show what a run would change."),
     "accept": ("remora.cli.review:accept", "Write verified changes to your files."),
     "reject": ("remora.cli.review:reject", "Say no to changes."),
+    "retry": ("remora.cli.retry:retry", "Do a node's job again, with your feedback."),
     "trace": ("remora.cli.trace:trace", "Look into the Long Track, and verify it."),
     "agents": ("remora.cli.agents:agents", "The agents, yours and the built-in ones."),
     "model": ("remora.cli.model:model", "The model that decides, and its weights."),

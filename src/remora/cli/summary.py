@@ -84,7 +84,8 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
         yield f"  {again(options, root, 'accept', view.run_id, '--all')}"
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
-        yield f"then the same analyze again, for the {count(left, 'job')} that did not end"
+        yield f"for the {count(left, 'job')} that did not end:"
+        yield f"  {again(options, root, 'analyze', '--resume', view.run_id)}"
     yield from _wrong(options, project, view, jobs)
     yield from _older(options, project, view)
 

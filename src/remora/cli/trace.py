@@ -22,6 +22,7 @@ _COMMANDS = {
         "remora.cli.trace_verify:anchor",
         "Print the heads of streams, to be kept elsewhere.",
     ),
+    "fork": ("remora.cli.fork:fork", "Begin a new agent from any turn of another one."),
     "export": ("remora.cli.export:export", "Write streams in the forms that other tools read."),
     "compact": ("remora.cli.compact:compact", "Compress old streams, let very old ones go."),
     "reindex": ("remora.cli.trace_keys:reindex", "Build the index again from the streams."),

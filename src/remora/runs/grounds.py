@@ -88,7 +88,7 @@ class Grounds:
 
     def _folder(self, number: int) -> Path:
         """A free place; a killed command may have left what it had there."""
-        name = f"{self._run_id}.{number}" if number else self._run_id
+        name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
         shutil.rmtree(folder, ignore_errors=True)
         return folder

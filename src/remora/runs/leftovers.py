@@ -10,6 +10,7 @@ from remora.runs.project import Project
 from remora.trace import stream_status
 from remora.trace.reader import RUNNING
 
+_APART = "~"
 GRACE_S = 3600
 """A copy younger than this may belong to a command that has not begun its run yet."""
 
@@ -26,7 +27,8 @@ def remove_leftovers(project: Project, now: datetime) -> list[str]:
 
 
 def _is_live(project: Project, folder: Path) -> bool:
+    run_id = folder.name.partition(_APART)[0]  # a file that moved on has a copy of its own
     try:
-        return stream_status(project.trace.run_stream(folder.name)) == RUNNING
+        return stream_status(project.trace.run_stream(run_id)) == RUNNING
     except RemoraError:  # it never began, or its records are gone
         return False

@@ -1,0 +1,111 @@
+"""`trace fork`: a new agent from any turn of another one."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.bootstrap import (
+    Caller,
+    ForkWish,
+    carry_on,
+    connect_model,
+    connect_models,
+    fork_agent,
+    model_flags,
+    open_project,
+    resumable,
+)
+from remora.cli.going import GOOD, to_its_end
+from remora.cli.options import PATH, Options, command
+from remora.cli.output import emit, note, plain
+from remora.cli.progress import watching
+from remora.cli.session import again, caller_of, complete
+from remora.cli.summary import run_lines
+from remora.runs.fork import Forked
+from remora.runs.names import stream_named
+from remora.runs.project import Project
+from remora.runs.results import job_document, read_run, run_document
+from remora.trace import utc_now
+
+
+@command(
+    "fork",
+    examples=(
+        "remora trace fork load_orders --turn 3 --continue",
+        "remora trace fork lint-1f2e3d4c5b6a --turn 2 --files /tmp/then",
+    ),
+)
+@click.argument("agent")
+@click.option(
+    "--turn", type=click.IntRange(min=0), required=True, metavar="N",
+    help="Go on from before this turn's decision; 0: from before the first turn.",
+)  # fmt: skip
+@click.option("--model", metavar="M", help="Another model: its name, or a server's address.")
+@click.option("--continue", "go_on", is_flag=True, help="Run it to its end at once.")
+@click.option(
+    "--files", type=PATH, metavar="DIR",
+    help="Write the files as they were then into this empty folder.",
+)  # fmt: skip
+@click.option(
+    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+)  # fmt: skip
+def fork(options: Options, agent: str, **asked: Any) -> int:
+    """Begin another attempt of an agent's job, from any of its turns.
+
+    The new agent has a stream of its own with the packet and the files as they were before turn
+    N's decision; the old stream stays as it is. Without --continue nothing is run: `remora
+    analyze --resume RUN` does that later. AGENT as in `remora trace --help`.
+    """
+    caller = caller_of(options, model_flags(asked["model"]))
+    project = open_project(caller)
+    complete(options, project)
+    wish = ForkWish(
+        agent_id=stream_named(project.trace, agent),
+        turn=asked["turn"],
+        files=asked["files"],
+        trusted=asked["trust_run"],
+    )
+    other = connect_model(caller, project.config) if asked["model"] else None
+    try:
+        made = fork_agent(caller, project, wish, other)
+    finally:
+        if other is not None:
+            asyncio.run(other.aclose())
+    if asked["go_on"]:
+        return _go_on(options, caller, project, made, trusted=wish.trusted)
+    emit(options, made.document(), _lines(options, project, made, wish.files))
+    return 0
+
+
+def _go_on(
+    options: Options, caller: Caller, project: Project, made: Forked, *, trusted: bool
+) -> int:
+    agent_id, run_id = made.job.agent_id, made.job.run_id
+    only = frozenset({agent_id})
+    wanted = resumable(caller, project, run_id, trusted=trusted, only=only)
+    models = connect_models(caller, wanted.project, wanted.models)
+    note(options, f"fork {agent_id} of run {run_id}")
+    with watching(options) as watcher:
+        stopped = to_its_end(lambda: carry_on(wanted, models, watcher, utc_now), models.values())
+    view = read_run(project, run_id)
+    job = next(job for job in view.jobs if job.agent_id == agent_id)
+    document = {**made.document(), "job": job_document(job)}
+    emit(options, document, run_lines(options, project, view, run_document(project, view)))
+    if stopped:
+        resume = again(options, project.root, "analyze", "--resume", run_id)
+        note(options, f"{stopped}: what was done is recorded; `{resume}` does the rest")
+        return 130
+    return 0 if job.status in GOOD else 1
+
+
+def _lines(options: Options, project: Project, made: Forked, files: Path | None) -> Iterator[str]:
+    parent = made.parent
+    where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
+    yield plain(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
+    if files is not None:
+        yield plain(f"the files as they were then are in {files}")
+    resume = again(options, project.root, "analyze", "--resume", made.job.run_id)
+    yield f"nothing was run; `{resume}` does it"

@@ -1,0 +1,70 @@
+"""A run that goes, until it is over or somebody stops it; and what is said of it then."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Collection, Iterable
+
+from remora.cli.options import Options
+from remora.cli.output import emit, note
+from remora.cli.session import again
+from remora.cli.summary import run_lines
+from remora.errors import NotFound
+from remora.models import Model
+from remora.runs.project import Project
+from remora.runs.results import read_run, run_document
+from remora.runs.shown import never_answered
+
+GOOD = frozenset({"submitted", "no_change"})
+"""Statuses that need no attention."""
+
+
+def to_its_end(
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
+) -> str:
+    """Do the work and let go of the models; what stopped it before its end, empty if nothing."""
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        if task is not None:  # asyncio.run does the same for SIGINT, where that is not ignored
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        try:
+            async with asyncio.timeout(max_time):
+                await work()
+        finally:
+            for each in models:
+                await each.aclose()
+
+    try:
+        asyncio.run(main())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return "interrupted"
+    except TimeoutError:
+        return f"stopped after {max_time:g} s, as --max-time says"
+    return ""
+
+
+def report(
+    options: Options,
+    project: Project,
+    run_id: str,
+    stopped: str = "",
+    only: Collection[str] | None = None,
+) -> int:
+    """Say what became of the whole run; the exit code that tells it too, or with `only` what
+    became of these agents."""
+    try:
+        view = read_run(project, run_id)
+    except NotFound:  # stopped before the run had begun
+        note(options, stopped)
+        raise KeyboardInterrupt from None
+    document = run_document(project, view)
+    emit(options, document, run_lines(options, project, view, document))
+    if stopped:
+        note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
+        resume = again(options, project.root, "analyze", "--resume", run_id)
+        note(options, f"`{resume}` does the rest")
+        return 130
+    jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
+    if {job["status"] for job in jobs} <= GOOD:
+        return 0
+    return 3 if never_answered(project, view) else 1

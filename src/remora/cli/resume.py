@@ -1,0 +1,70 @@
+"""`analyze --resume`: bring a run that was interrupted to its end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from remora.bootstrap import Resumable, carry_on, connect_models, open_project, resumable
+from remora.cli.going import report, to_its_end
+from remora.cli.options import Options
+from remora.cli.output import count, emit, note
+from remora.cli.progress import watching
+from remora.cli.session import caller_of, complete
+from remora.cli.summary import run_lines
+from remora.errors import UsageError
+from remora.runs.names import run_named
+from remora.runs.results import read_run, run_document
+from remora.trace import utc_now
+
+_OF_NEW_RUNS = {
+    "paths": "PATH",
+    "operations": "--operation",
+    "node": "--node",
+    "changed": "--changed",
+    "max_nodes": "--max-nodes",
+    "yes": "--yes",
+    "unsafe_fixes": "--unsafe-fixes",
+    "max_turns": "--max-turns",
+    "seed": "--seed",
+    "dry_run": "--dry-run",
+}
+"""What only a new run can be asked for: one that goes on is what it was."""
+
+
+def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+    """Do what is left of a run; `asked` are the words of `analyze`."""
+    given = [word for name, word in _OF_NEW_RUNS.items() if asked[name] not in (None, False, ())]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot go with --resume: the run keeps what it began with",
+            hint="leave it out, or begin a new run without --resume",
+        )
+    caller = caller_of(options, flags)
+    project = open_project(caller)
+    complete(options, project)
+    run_id = run_named(project.trace, asked["resume"])
+    wanted = resumable(caller, project, run_id, trusted=asked["trust_run"])
+    _refuse_other_model(wanted, asked["model"])
+    if wanted.nothing_to_do:
+        note(options, f"nothing to do: the run {run_id} came to its end")
+        view = read_run(project, run_id)
+        document = run_document(project, view)
+        emit(options, document, run_lines(options, project, view, document))
+        return 0
+    models = connect_models(caller, wanted.project, wanted.models)
+    left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
+    note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
+    with watching(options) as watcher:
+        stopped = to_its_end(
+            lambda: carry_on(wanted, models, watcher, utc_now), models.values(), asked["max_time"]
+        )
+    return report(options, project, run_id, stopped)
+
+
+def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
+    """An address may be another one today; the model behind it may not."""
+    if model is None or "://" in model or not wanted.models or model in wanted.models:
+        return
+    raise UsageError(
+        f"the run asks the model {', '.join(wanted.models)}, not {model}",
+        hint="leave out --model, or name an address where that model is; a fork may ask another",
+    )

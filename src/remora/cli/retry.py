@@ -1,0 +1,37 @@
+"""`retry`: a job once more, with what you have to say of it."""
+
+import click
+
+from remora.bootstrap import carry_on, open_project, retry_jobs, retry_models
+from remora.cli.going import report, to_its_end
+from remora.cli.options import Options, command
+from remora.cli.output import count, note
+from remora.cli.progress import watching
+from remora.cli.session import caller_of, complete
+from remora.runs.names import run_named
+from remora.trace import utc_now
+
+
+@command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
+@click.argument("run")
+@click.argument("node")
+@click.option(
+    "--feedback", metavar="TEXT", help="What to do otherwise; the agent sees it in every turn."
+)
+@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
+def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
+    """Do a node's job again, with your feedback, on the file as it is now.
+
+    The last attempt stays on record with the verdict `retried`; the new one's change set takes
+    its place. NODE is path:qualname, a qualname, or a glob.
+    """
+    caller = caller_of(options)
+    project = open_project(caller)
+    complete(options, project)
+    run_id = run_named(project.trace, run)
+    models = retry_models(caller, project, run_id, node, trusted=trust_run)
+    wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
+    note(options, f"run {run_id}: {count(len(wanted.only or ()), 'job')} once more")
+    with watching(options) as watcher:
+        stopped = to_its_end(lambda: carry_on(wanted, models, watcher, utc_now), models.values())
+    return report(options, project, run_id, stopped, only=wanted.only)
