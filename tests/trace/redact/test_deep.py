@@ -39,7 +39,10 @@ def test_every_kind_of_container(redactor: Redactor) -> None:
     mark = redactor.text(TOKEN)
     raw = mark.encode()
     secret = TOKEN.encode()
-    value = {TOKEN: [TOKEN, (TOKEN, 1), Pair(TOKEN, {TOKEN})], "b": [secret, bytearray(secret)]}
+    value: Any = {
+        TOKEN: [TOKEN, (TOKEN, 1), Pair(TOKEN, {TOKEN})],
+        "b": [secret, bytearray(secret)],
+    }
     clean = redactor.clean(value)
     assert clean == {mark: [mark, (mark, 1), Pair(mark, {mark})], "b": [raw, bytearray(raw)]}
     assert isinstance(clean[mark][2], Pair)

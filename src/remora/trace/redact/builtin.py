@@ -67,7 +67,7 @@ _KNOWN_BY_SHAPE = (
     Rule(
         "aws-secret-key",
         r"(?i)(?:secret[_-]?(?:access)?[_-]?key|aws[_-]?secret)[^\n]{0,24}?([A-Za-z0-9/+]{40})",
-        "(?i)secret",
+        "(?i)secret[_-]?(?:access)?[_-]?key|aws[_-]?secret",
         accept=mixed,
     ),
     Rule(
@@ -135,19 +135,19 @@ _KNOWN_BY_PLACE = (
         "authorization",
         r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
         r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
-        "(?i)authorization|x-a",
+        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,]",
         accept=lambda value: plausible(value, password=False, quoted=True),
     ),
     Rule(
         "authorization",
         r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=\x01-]{16,})",
-        "(?i)bearer",
+        r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
         accept=mixed,
     ),
     Rule(
         "authorization",
         r"(?i)\bbasic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
-        "(?i)basic",
+        r"(?i)basic[ \t]+[A-Za-z0-9+/]{8}",
         accept=_is_basic,
     ),
     Rule(
@@ -159,14 +159,14 @@ _KNOWN_BY_PLACE = (
     Rule(
         "connection-string",
         r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
-        "(?i)password|pwd",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=",
         accept=_not_a_stand_in,
     ),
     Rule(
         "cookie",
         r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
         r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
-        "(?i)session|sid=|csrf|remember",
+        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|sid|token)=[^\s;]{8}",
         accept=lambda value: plausible(value, password=False, quoted=True),
     ),
     Rule(
@@ -178,14 +178,14 @@ _KNOWN_BY_PLACE = (
     Rule(
         "assignment",
         rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}{ENDING}(?:[ \t][^<>]{{0,80}})?>([^<>\s]{{8,}})</",
-        "(?i)(?:pass|pwd|secret|token|key|credential)[a-z0-9]{0,8}[ >]",
+        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}",
         accept=_chosen,
     ),
     Rule(
         "assignment",
         rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
         r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
-        "(?i)value",
+        r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
         accept=_chosen,
     ),
     ASSIGNMENT,

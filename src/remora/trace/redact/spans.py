@@ -86,9 +86,13 @@ def replaced(
 ) -> bytes:
     """`data` with `mark(rule, secret)` in the place of every finding."""
     pieces: list[bytes] = []
+    marks: dict[tuple[str, bytes], bytes] = {}  # the same secret often stands in a text again
     at = 0
     for start, end, rule in joined(findings):
-        pieces += (data[at:start], mark(rule, data[start:end]))
+        secret = data[start:end]
+        if (rule, secret) not in marks:
+            marks[rule, secret] = mark(rule, secret)
+        pieces += (data[at:start], marks[rule, secret])
         at = end
     pieces.append(data[at:])
     return b"".join(pieces)
