@@ -4,7 +4,18 @@ import importlib
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("startup", "projection", "append", "packets", "prefix")
+BENCHMARKS = (
+    "startup",
+    "projection",
+    "append",
+    "durability",
+    "verify",
+    "replay",
+    "redaction",
+    "memory",
+    "packets",
+    "prefix",
+)
 
 
 def main(names: list[str]) -> None:
