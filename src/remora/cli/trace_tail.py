@@ -40,12 +40,12 @@ Shown = Callable[[Path, bytes, Event], object]
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     """Show the last events of an agent or a run; of the newest run if none is named.
 
-    With -f also what is appended from then on, of a run what its agents write too, until its
-    writer is gone. Ctrl-C ends it before that, with exit code 130.
+    With -f also what is appended from then on, until its writer is gone; of a run what its agents
+    at work write too. Ctrl-C ends it before that, with exit code 130.
     """
     folder = records_of(options)
     name = stream_named(folder, agent)
-    watched = _Watched(folder, Follower(path_of(folder, name), number), follow=follow)
+    watched = _Watched(folder, path_of(folder, name), number, follow=follow)
     try:
         if options.json:
             with document(name, "events") as write:
@@ -62,12 +62,12 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
 class _Watched:
     """A stream, and with `follow` of a run the streams of the agents that are at work."""
 
-    def __init__(self, folder: TraceFolder, own: Follower, *, follow: bool) -> None:
+    def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
         self._folder = folder
-        self._own = own
+        self._own = Follower(own, number)
         self._follow = follow
-        at_work = _at_work(own.path) if follow else ()
-        self._agents = {name: Follower(folder.agent_stream(name), 0) for name in at_work}
+        at_work = _at_work(own) if follow else ()
+        self._agents = {name: Follower(folder.agent_stream(name), number) for name in at_work}
 
     def show(self, shown: Shown) -> None:
         """Give each line as it comes. Raises as reading does."""
