@@ -73,15 +73,12 @@ def listed_keys(rows: Rows, key: IndexKey) -> list[str]:
 def fitting(
     rows: Rows, infos: list[StreamInfo], query: Query, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
-    """The streams that fit but for the text, and which of their turns do.
+    """Those of the streams with a turn that fits but for the text, and these turns.
 
     Raises UsageError for a time that is none.
     """
     asked = Asked.at(query, now)
-    chosen = _chosen(infos, query)
-    if not query.of_turns():
-        return [(info, []) for info in chosen]
-    turns = ((info, [*filter(asked.fits, rows.turns(info.agent_id))]) for info in chosen)
+    turns = ((info, [*filter(asked.fits, rows.turns(info.agent_id))]) for info in infos)
     return [(info, found) for info, found in turns if found]
 
 
@@ -108,7 +105,8 @@ def _searched(
     return having
 
 
-def _chosen(infos: list[StreamInfo], query: Query) -> list[StreamInfo]:
+def chosen(infos: list[StreamInfo], query: Query) -> list[StreamInfo]:
+    """The streams that fit as such; no row is needed for that."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [

@@ -15,6 +15,7 @@ from remora.trace.source import Source
 from remora.trace.store_queries import Query
 
 _PIECE = 1 << 16
+_WINDOW = 1 << 20
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,18 +76,27 @@ class TextSearch:
         return False
 
     def _line_has(self, raw: bytes) -> bool:
-        if self._needle in raw.decode("utf-8", "replace").lower():
+        if _has(raw, self._needle):
             return True
         return b'"$blob"' in raw and any(map(self._blob_has, _digests(raw)))
 
     def _blob_has(self, digest: str) -> bool:
         if digest not in self._seen:
             try:
-                text = self._blobs.get(digest).decode("utf-8", "replace")
+                self._seen[digest] = _has(self._blobs.get(digest), self._text)
             except RemoraError:  # it is gone or damaged: `verify` will tell
-                text = ""
-            self._seen[digest] = self._text in text.lower()
+                self._seen[digest] = False
         return self._seen[digest]
+
+
+def _has(data: bytes, text: str) -> bool:
+    """Whether UTF-8 holds a text that is in lower case. In pieces, which overlap: a line may have
+    64 MB, and text takes up to four times as much memory."""
+    overlap = 4 * len(text) + 4
+    return any(
+        text in data[start : start + _WINDOW + overlap].decode("utf-8", "replace").lower()
+        for start in range(0, max(1, len(data)), _WINDOW)
+    )
 
 
 def _digests(raw: bytes) -> Iterator[str]:

@@ -9,7 +9,7 @@ import msgspec
 from remora.errors import DiskError, NotFound, UsageError
 from remora.trace.chain import Clock, utc_now
 from remora.trace.folder import TraceFolder
-from remora.trace.index.answers import entry_line, fitting, listed_keys, with_text
+from remora.trace.index.answers import chosen, entry_line, fitting, listed_keys, with_text
 from remora.trace.index.backends import Backend, Index, Scan
 from remora.trace.index.database import IndexLies, IndexUnusable, database
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
@@ -84,7 +84,9 @@ class Queries:
 
     def find(self, query: Query) -> list[Found]:
         """As the protocol says."""
-        now, infos = self._clock(), list_streams(self._folder)
+        now, infos = self._clock(), chosen(list_streams(self._folder), query)
+        if not query.of_turns():
+            return [Found(stream=info) for info in infos]
         candidates = self._backend.ask(lambda rows: fitting(rows, infos, query, now))
         return with_text(self._folder, candidates, query.text)
 
