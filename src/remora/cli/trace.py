@@ -23,7 +23,6 @@ _COMMANDS = {
         "Print the heads of streams, to be kept elsewhere.",
     ),
     "fork": ("remora.cli.fork:fork", "Begin a new agent from any turn of another one."),
-    "fork": ("remora.cli.fork:fork", "Go on from a turn with a stream of its own."),
     "export": ("remora.cli.export:export", "Write streams in the forms that other tools read."),
     "compact": ("remora.cli.compact:compact", "Compress old streams, let very old ones go."),
     "reindex": ("remora.cli.trace_keys:reindex", "Build the index again from the streams."),
