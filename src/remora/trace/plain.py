@@ -19,7 +19,8 @@ def is_plain(value: Any, depth: int = _DEPTH) -> bool:
     if kind is str or value is None or kind is bool:
         return True
     if kind is int:
-        return _INT_MIN <= value <= _INT_MAX
+        fits: bool = _INT_MIN <= value <= _INT_MAX
+        return fits
     if kind is float:
         return math.isfinite(value)
     return depth > 0 and _holds_plain(value, kind, depth - 1)
