@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import DecodeError, Raw, structs
 
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import ToolResulted, payload
+from remora.memory.events import Change, ToolResulted, payload
 from remora.trace import TraceFolder
+from remora.trace import blobs as module
 from remora.trace.blobs import (
     BLOB_LIMIT,
     LINE_LIMIT,
     externalise,
+    light_payload,
     read_lines,
     references,
     resolve,
@@ -94,6 +97,24 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
     assert len(bytes(event.data)) < 10_000
     with pytest.raises(ValueError, match="error"):
         payload(event)
+
+
+def test_of_a_very_long_event_only_what_has_a_type_is_decoded(
+    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Recorder(folder)
+    change = Change(path="a", before=None, after=None, mode=0o644)
+    written = ToolResulted(
+        tool="t", raw_output=["x"] * 9, host_calls=[1] * 9, changes=(change,), error="e" * 70_000
+    )
+    event = agent.emit(written)
+    assert light_payload(event, folder.blobs) == written
+    monkeypatch.setattr(module, "LIGHT", 10)
+    light = structs.replace(written, raw_output=None, host_calls=[])
+    assert light_payload(event, folder.blobs) == light
+    for bad in (b'{"tool":"t","host_calls":{}}', b'{"raw_output":[1,]}', b"[]", b'{"changes":1}'):
+        with pytest.raises(DecodeError):
+            light_payload(structs.replace(event, data=Raw(bad)), folder.blobs)
 
 
 def stored(folder: TraceFolder, digest: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from remora.errors import StreamDamaged
-from remora.memory.events import Event, Payload, payload
+from remora.memory.events import PAYLOADS, Event, Payload, payload
 from remora.trace.objects import ObjectStore, is_sha256
 
 BLOB_LIMIT = 64 * 1024
@@ -15,7 +15,10 @@ BLOB_LIMIT = 64 * 1024
 LINE_LIMIT = 64 * 1024
 """Characters of a line that is read alone; one of a text that is no blob is never longer."""
 KEY = "$blob"
+LIGHT = 4 * 1024 * 1024
+"""Bytes of an event's data that `light_payload` takes as they are."""
 _LINES, _LINE_LENGTH = 10, 200
+_MARK = re.compile(rb'blob"')
 _ESCAPED = re.compile(r"\$+blob")
 
 
@@ -101,10 +104,27 @@ def whole_payload(event: Event, store: ObjectStore | None) -> Payload | None:
 
     Raises as `payload` and `resolve` do.
     """
-    if store is None or b'blob"' not in bytes(event.data):
+    if store is None or _MARK.search(event.data) is None:
         return payload(event)
     data = resolve(msgspec.json.decode(event.data), store)
     return payload(msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data))))
+
+
+def light_payload(event: Event, store: ObjectStore | None) -> Payload | None:
+    """As `whole_payload`, but of data over LIGHT bytes the values that may be anything (a tool's
+    output, what it asked its host) are left out once they are known to be JSON: a line of 60 MB
+    would take many times that as objects."""
+    if len(memoryview(event.data)) <= LIGHT:
+        return whole_payload(event, store)
+    given = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
+    kind = PAYLOADS.get(event.type, Payload)
+    for field in msgspec.structs.fields(kind):
+        first = bytes(memoryview(given.get(field.encode_name, b""))[:1])
+        if field.type is Any or (field.type == list[Any] and first == b"["):
+            given.pop(field.encode_name, None)
+    return whole_payload(
+        msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given))), store
+    )
 
 
 def ends(text: str) -> tuple[list[str], list[str]]:

@@ -16,7 +16,7 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import light_payload
 from remora.trace.objects import ObjectStore
 from remora.trace.verify.report import Problems
 
@@ -97,7 +97,7 @@ class SchemaCheck:
 
     def _payload(self, line: int, event: Event) -> Payload | None:
         try:
-            payload = whole_payload(event, self._blobs)
+            payload = light_payload(event, self._blobs)
             if payload is None:  # of an unknown type nothing but this is known
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:
