@@ -10,7 +10,6 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
-LOWER = string.ascii_lowercase
 ALNUM = string.ascii_letters + string.digits
 WIDE = ALNUM + "_-"
 HEX = "0123456789abcdef"
@@ -47,14 +46,7 @@ def readable(secret: Planted) -> list[str]:
 
 
 def _some(pick: random.Random, letters: str, count: int) -> str:
-    """Random characters; digits and both cases among them wherever `letters` has them."""
-    while True:
-        text = "".join(pick.choices(letters, k=count))
-        if all(set(text) & set(kind) for kind in _CLASSES if set(letters) & set(kind)):
-            return text
-
-
-_CLASSES = (LOWER, string.ascii_uppercase, string.digits)
+    return "".join(pick.choices(letters, k=count))
 
 
 def _after(prefix: str, letters: str, count: int) -> Callable[[random.Random], str]:
@@ -141,7 +133,7 @@ KINDS: dict[str, _Kind] = {
         _itself,
     ),
     "anthropic-key": (_after("sk" + "-ant-api03-", WIDE, 93), _itself),
-    "huggingface-token": (_after("h" + "f_", ALNUM, 34), _itself),
+    "huggingface-token": (_after("h" + "f_", string.ascii_letters, 34), _itself),
     "npm-token": (_after("np" + "m_", ALNUM, 36), _itself),
     "pypi-token": (_after("py" + "pi-AgEIcHlwaS5vcmc", WIDE, 70), _itself),
     "sendgrid-key": (_sendgrid, _itself),
@@ -176,6 +168,43 @@ KINDS: dict[str, _Kind] = {
     "shopify-token": (_after("shp" + "at_", HEX, 32), _itself),
     "age-secret-key": (_after("AGE-SECRET" + "-KEY-1", BASE32, 58), _itself),
     "vault-token": (_after("hv" + "s.", WIDE, 90), _itself),
+    "airtable-token": (
+        lambda pick: "pa" + f"t{_some(pick, ALNUM, 14)}.{_some(pick, HEX, 64)}",
+        _itself,
+    ),
+    "atlassian-token": (_after("ATAT" + "T3", WIDE, 180), _itself),
+    "azure-client-secret": (
+        lambda pick: _some(pick, ALNUM, 3) + "8Q~" + _some(pick, WIDE, 34),
+        _itself,
+    ),
+    "docker-token": (_after("dckr" + "_pat_", WIDE, 27), _itself),
+    "doppler-token": (_after("dp" + ".pt.", ALNUM, 43), _itself),
+    "figma-token": (_after("fig" + "d_", WIDE, 40), _itself),
+    "fly-token": (_after("fm" + "2_", BASE64, 120), _itself),
+    "grafana-token": (_after("gl" + "sa_", ALNUM, 41), _itself),
+    "groq-key": (_after("gs" + "k_", ALNUM, 52), _itself),
+    "linear-key": (_after("lin" + "_api_", ALNUM, 40), _itself),
+    "mailchimp-key": (lambda pick: _some(pick, HEX, 32) + "-us" + "12", _itself),
+    "newrelic-key": (_after("NR" + "AK-", BASE32, 27), _itself),
+    "notion-token": (_after("nt" + "n_", ALNUM, 46), _itself),
+    "perplexity-key": (_after("pp" + "lx-", ALNUM, 48), _itself),
+    "planetscale-token": (_after("pscale" + "_tkn_", WIDE, 43), _itself),
+    "postman-key": (
+        lambda pick: "PM" + f"AK-{_some(pick, HEX, 24)}-{_some(pick, HEX, 34)}",
+        _itself,
+    ),
+    "pulumi-token": (_after("pu" + "l-", HEX, 40), _itself),
+    "replicate-token": (_after("r" + "8_", ALNUM, 37), _itself),
+    "rubygems-key": (_after("ruby" + "gems_", HEX, 48), _itself),
+    "sentry-token": (_after("sntr" + "ys_", BASE64, 120), _itself),
+    "square-token": (_after("sq0" + "csp-", WIDE, 43), _itself),
+    "supabase-token": (_after("sb" + "p_", HEX, 40), _itself),
+    "tailscale-key": (_after("ts" + "key-auth-", ALNUM, 33), _itself),
+    "terraform-token": (
+        lambda pick: _some(pick, ALNUM, 14) + ".atlas" + f"v1.{_some(pick, WIDE, 67)}",
+        _itself,
+    ),
+    "xai-key": (_after("x" + "ai-", ALNUM, 80), _itself),
     "password": (_password, lambda value: f'password = "{value}"'),
     "password-in-environment": (_password, lambda value: f"export DB_PASSWORD={value}"),
     "password-in-yaml": (_password, lambda value: f"db_password: {value}"),

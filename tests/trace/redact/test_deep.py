@@ -97,7 +97,8 @@ def test_a_telling_key_of_something_ordinary(redactor: Redactor) -> None:
         "secret_name": "orders-db-2",
         "token_count": "1234567890",
         "api_key": "${API_KEY}",
-        "Authorization": "Bearer",
+        "Authorization": "Bearer of the ring",
+        "Cookie": "language=en; theme=dark",
     }
     assert redactor.clean(value) is value
 

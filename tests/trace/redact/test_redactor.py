@@ -57,11 +57,12 @@ def test_names_fit_a_placeholder() -> None:
 
 def test_no_need_is_a_need_too_many() -> None:
     """A rule is asked only if its need is met, so the need must be met by all it finds."""
-    for secret in planted(3):
-        for rule in BUILTIN:
-            alone = Redactor(KEY, [rule]).text(secret.context)
-            always = Redactor(KEY, [Rule(rule.name, rule.pattern, "", rule.accept, rule.find)])
-            assert alone == always.text(secret.context), (rule.name, secret.kind)
+    texts = [secret.context for secret in planted(3)[::7]]
+    for rule in BUILTIN:
+        alone = Redactor(KEY, [rule])
+        always = Redactor(KEY, [Rule(rule.name, rule.pattern, "", rule.accept, rule.find)])
+        for text in texts:
+            assert alone.text(text) == always.text(text), rule.name
 
 
 @pytest.mark.parametrize(
@@ -108,8 +109,12 @@ def test_nothing_hides_inside_what_looks_like_a_placeholder(redactor: Redactor) 
 
 def test_a_foreign_placeholder_is_left_alone(redactor: Redactor) -> None:
     """Another installation's, or one of a variable that is set no more."""
-    text = "the value <secret:env-shop-token:0123456789ab> was used"
-    assert redactor.text(text) is text
+    for text in (
+        "the value <secret:env-shop-token:0123456789ab> was used",
+        "<secret:env-password:0123456789ab><secret:shop-key:ba9876543210>",
+        'api_key = "<secret:env-api-key:0123456789ab>"',
+    ):
+        assert redactor.text(text) is text
 
 
 def test_overlapping_findings_become_one(redactor: Redactor) -> None:

@@ -53,7 +53,8 @@ def random_letters(text: str) -> bool:
         return False
     chunks = _CHUNK.findall(text)
     letters = sum(len(chunk) for chunk in chunks if chunk.isalpha())
-    return letters >= SHORTEST and letters / len(chunks) < 2.6
+    average = letters / max(len(chunks), 1)
+    return letters >= SHORTEST and average < (3.1 if letters >= _LONG_SEGMENT else 2.6)
 
 
 def fixed_text(text: str) -> bool:

@@ -63,10 +63,10 @@ class Redactor:
         """
         if len(text) < SHORTEST and not self._own:
             return text
-        data = text.encode("utf-8", "surrogatepass")
         head = f"{under}: ".encode() if under and is_header(under) else b""
-        clean = self._clean(head + data, text=True, under="" if head else under)
-        return text if clean == data else clean[len(head) :].decode("utf-8", "surrogatepass")
+        data = head + text.encode("utf-8", "surrogatepass")
+        clean = self._clean(data, text=True, under="" if head else under)
+        return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
     def may_hold(self, text: str) -> bool:
         """Whether a closer look at `text`, or at parts of it, could find anything.
@@ -123,17 +123,18 @@ class Redactor:
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
         """Where placeholders stand already, and the text as the rules may see it.
 
-        A mark with an unknown name may be another installation's or a secret in disguise:
-        only its first letters are hidden, which would else give a name to the rest.
+        A mark with an unknown name may be another installation's or a secret in disguise: what
+        is between its `secret:` and its fingerprint can be seen.
         """
         if _MARK not in data:
             return [], data
         shields, hidden = [], []
         for mark in _MARKS.finditer(data):
-            known = mark[1].decode() in self._names
-            if known:
+            if mark[1].decode() in self._names:
                 shields.append(Span(*mark.span()))
-            hidden.append(Span(mark.start(), mark.end() if known else mark.start(1)))
+                hidden.append(Span(*mark.span()))
+            else:
+                hidden += (Span(mark.start(), mark.start(1)), Span(mark.end(1), mark.end()))
         return shields, masked(data, hidden)
 
     def _by_own(self, data: bytes) -> Iterator[Finding]:

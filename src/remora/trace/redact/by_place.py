@@ -1,0 +1,102 @@
+"""Credentials that are known by the place where they stand: URLs, headers, options, names."""
+
+import base64
+import binascii
+import re
+
+from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
+from remora.trace.redact.plausible import mixed, plausible, without_templates
+from remora.trace.redact.rule import Rule
+
+_PORT = re.compile(r"\d{1,5}[/\\,]")
+_STAND_IN = re.compile(
+    r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
+    r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
+)
+
+
+def _chosen(value: bytes) -> bool:
+    """A password somebody chose, where code cannot stand."""
+    return plausible(value, password=True, quoted=True)
+
+
+def _not_a_stand_in(value: bytes) -> bool:
+    """Anything but the words and templates that documentation puts for a password."""
+    word = without_templates(value).lower()
+    return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
+
+
+def _is_basic(value: bytes) -> bool:
+    """Decodes to `user:password`."""
+    try:
+        return b":" in base64.b64decode(value + b"==")
+    except binascii.Error:
+        return False
+
+
+BY_PLACE: tuple[Rule, ...] = (
+    Rule(
+        "basic-auth",
+        r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",
+        r"://[^\s/:@\"'<>]*:[^\s\"'`<>]+@",
+        accept=_not_a_stand_in,
+    ),
+    Rule(
+        "authorization",
+        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
+        r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
+        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,]",
+        accept=lambda value: plausible(value, password=False, quoted=True),
+    ),
+    Rule(
+        "authorization",
+        r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=\x01-]{16,})",
+        r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
+        accept=mixed,
+    ),
+    Rule(
+        "authorization",
+        r"(?i)\bbasic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
+        r"(?i)basic[ \t]+[A-Za-z0-9+/]{8}",
+        accept=_is_basic,
+    ),
+    Rule(
+        "azure-key",
+        r"(?i)(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/\x01]{32,}={0,2})",
+        "(?i)accountkey|sharedaccesskey",
+    ),
+    Rule("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})", "sig="),
+    Rule(
+        "connection-string",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=",
+        accept=_not_a_stand_in,
+    ),
+    Rule(
+        "cookie",
+        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
+        r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
+        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|sid|token)=[^\s;]{8}",
+        accept=lambda value: plausible(value, password=False, quoted=True),
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)--[a-z-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
+        "(?i)--[a-z-]*(?:pass|pwd|secret|token|key|auth|cred)",
+        accept=_chosen,
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}{ENDING}(?:[ \t][^<>]{{0,80}})?>([^<>\s]{{8,}})</",
+        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}",
+        accept=_chosen,
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
+        r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
+        r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
+        accept=_chosen,
+    ),
+    ASSIGNMENT,
+)
