@@ -1,8 +1,9 @@
 """Events on their way out: one to a line for people, or as recorded within one JSON document."""
 
+import codecs
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from remora.trace.reader import part
 _TYPE = max(map(len, PAYLOADS))
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
-Write = Callable[[bytes | str], None]
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+_PIECE = 1 << 18
+Write = Callable[[Iterable[str]], None]
 
 
 class Columns:
@@ -56,14 +59,17 @@ def whole(path: Path) -> int:
 
 @contextmanager
 def document(name: str, member: str) -> Iterator[Write]:
-    """One JSON document `{"agent_id": name, member: […]}`, each item of which is printed as it
-    comes: a recorded line (bytes) as the JSON that it is, a text as a string; all in ASCII."""
+    """One JSON document `{"agent_id": name, member: […]}`, in ASCII like all others. Each item is
+    given in pieces of JSON and printed as it comes."""
     click.echo(f'{{"agent_id": {json.dumps(name)}, "{member}": [')
     before = ""
 
-    def write(item: bytes | str) -> None:
+    def write(pieces: Iterable[str]) -> None:
         nonlocal before
-        click.echo(before + (json.dumps(item) if isinstance(item, str) else _ascii(item)))
+        click.echo(before, nl=False)
+        for piece in pieces:
+            click.echo(piece, nl=False)
+        click.echo()
         before = ","  # in front of the next one: who reads lines need not wait for that
 
     try:
@@ -72,6 +78,23 @@ def document(name: str, member: str) -> Iterator[Write]:
         click.echo("]}")
 
 
-def _ascii(line: bytes) -> str:
-    """The same JSON: characters beyond ASCII stand only within its strings."""
-    return _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], line.decode())
+def as_event(line: bytes) -> Iterator[str]:
+    """A recorded line as the JSON that it is: beyond ASCII there are only its strings."""
+    for piece in _pieces(line):
+        yield _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], piece)
+
+
+def as_text(line: bytes) -> Iterator[str]:
+    """A recorded line as a string, whatever its bytes are."""
+    yield '"'
+    for piece in _pieces(line):
+        yield json.dumps(piece)[1:-1]
+    yield '"'
+
+
+def _pieces(line: bytes) -> Iterator[str]:
+    """A line of 60 MB takes several times that in one piece."""
+    decoder, view = _UTF8("surrogateescape"), memoryview(line)
+    for place in range(0, len(view), _PIECE):
+        yield decoder.decode(view[place : place + _PIECE])
+    yield decoder.decode(b"", final=True)

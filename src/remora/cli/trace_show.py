@@ -10,7 +10,7 @@ import click
 from remora.cli.options import Options, command
 from remora.cli.output import emit, room
 from remora.cli.session import records_of
-from remora.cli.trace_events import Columns, document, whole
+from remora.cli.trace_events import Columns, as_event, as_text, document, whole
 from remora.cli.trace_records import path_of, reader_of
 from remora.cli.turn import turn_lines
 from remora.runs.names import stream_named
@@ -65,14 +65,14 @@ def _print_document(name: str, path: Path) -> None:
     count = whole(path)
     with document(name, "events") as write:
         for line in islice(read_lines(path), count):  # it may grow meanwhile
-            write(line)
+            write(as_event(line))
 
 
 def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
     if options.json:
         with document(name, "lines") as write:
             for line in recorded:
-                write(line.decode("utf-8", "surrogateescape"))
+                write(as_text(line))
         return
     for line in recorded:
         sys.stdout.buffer.write(line + b"\n")

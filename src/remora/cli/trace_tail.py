@@ -10,7 +10,7 @@ import click
 from remora.cli.options import Options, command
 from remora.cli.output import note
 from remora.cli.session import records_of
-from remora.cli.trace_events import Columns, document
+from remora.cli.trace_events import Columns, as_event, document
 from remora.cli.trace_records import path_of
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, JobEnd, JobStart, decode_event
@@ -49,7 +49,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     try:
         if options.json:
             with document(name, "events") as write:
-                watched.show(lambda _path, line, _event: write(line))
+                watched.show(lambda _path, line, _event: write(as_event(line)))
         else:
             watched.show(_Printer(path_of(folder, name)))
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """`trace transcript`: an agent's stream as people read it."""
 
+import json
 from itertools import islice
 
 import click
@@ -24,7 +25,7 @@ def transcript(options: Options, agent: str) -> int:
         count = whole(path)
         with document(name, "lines") as write:
             for line in transcript_of(islice(read_events(path), count)):
-                write(line)
+                write([json.dumps(line)])
         return 0
     for line in transcript_of(read_events(path)):
         click.echo(line)
