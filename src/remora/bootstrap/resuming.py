@@ -16,7 +16,7 @@ from remora.bootstrap.caller import Caller, model_key
 from remora.bootstrap.planning import Wish, agents_for
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
 from remora.config import Config
-from remora.errors import ModelError, StreamDamaged, UsageError
+from remora.errors import ModelError, NotFound, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, RunStart
 from remora.models import Model
 from remora.models.provider import open_model
@@ -81,6 +81,9 @@ def resumable(
     are never read from a stream. Raises UsageError where the run is not ours, or an agent is not
     any more what it was; StreamLocked where the run is going on; NotFound, StreamDamaged.
     """
+    if last_event(project.trace.existing_run(run_id)) is None:
+        hint = "it was killed as it began: there is nothing to go on with"
+        raise NotFound(f"the run {run_id} has an empty stream", hint=hint)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
         with opened_run(project, run_id):  # refuses, and knows who writes it
