@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from remora.agents.extension import checked_extensions
 from remora.agents.outcome import Tally, Watch, raw_size
 from remora.agents.pull import hub_delta, wanted_nodes
-from remora.agents.recall import MAX_LINES, raw_text, recall
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.agents.target import located, stretches
-from remora.errors import HostError
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
@@ -103,41 +101,6 @@ class TestRawSize:
 
 
 class TestRecall:
-    OUTPUTS = {2: "\n".join(f"line {n}" for n in range(1, 201)), 3: "only"}  # noqa: RUF012
-
-    def lines(self, ref: str, lines: list[int]) -> tuple[list[int], str]:
-        found = recall(ref, lines, self.OUTPUTS)
-        return found["excerpt"]["lines"], found["excerpt"]["text"]
-
-    def test_lines_of_an_earlier_output(self) -> None:
-        assert self.lines("turn:2", [3, 4]) == ([3, 4], "line 3\nline 4")
-
-    def test_a_range_is_bounded(self) -> None:
-        span, text = self.lines("turn:2", [1, 200])
-        assert span == [1, MAX_LINES]
-        assert text.count("\n") == MAX_LINES - 1
-
-    @given(st.lists(st.integers(-(10**9), 10**9), max_size=4))
-    def test_any_range_shows_something(self, lines: list[int]) -> None:
-        (first, last), text = self.lines("turn:2", lines)
-        assert 1 <= first <= last
-        assert text.split("\n")[0] == f"line {first}"
-
-    def test_one_line_alone(self) -> None:
-        assert self.lines("turn:3", [1, 9])[1] == "only"
-
-    @pytest.mark.parametrize("ref", ["turn:9", "", "2", "turn:", "turn:-1", "turn:²"])
-    def test_what_is_not_there(self, ref: str) -> None:
-        if ref == "2":  # the bare number is understood
-            assert self.lines(ref, [1, 1]) == ([1, 1], "line 1")
-            return
-        with pytest.raises(HostError, match="there is turn:2, turn:3"):
-            recall(ref, [1, 2], self.OUTPUTS)
-
-    def test_a_result_reads_as_indented_json(self) -> None:
-        assert raw_text({"a": ["é"]}) == '{\n "a": [\n  "é"\n ]\n}'
-        assert raw_text("as it is") == "as it is"
-
     def test_an_agent_uses_it(self, theatre: Theatre) -> None:
         played = theatre.play(
             Play(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.recall import Outputs, raw_text, recall
+from remora.agents.recall import MAX_LINES, Outputs, raw_text, recall
 from remora.errors import HostError
 from remora.memory.canonical import storable
 from remora.memory.events import Event, Payload, ToolResulted, TurnStart
@@ -70,6 +70,51 @@ def test_any_range_shows_something(first: int, last: int, turn: int, held: Outpu
 @pytest.fixture
 def held(folder: TraceFolder) -> Outputs:
     return outputs_of(folder, *OUTPUTS)
+
+
+class TestRanges:
+    @pytest.fixture
+    def two(self, folder: TraceFolder) -> Outputs:
+        lines = "\n".join(f"line {n}" for n in range(1, 201))
+        events = record(folder, TurnStart(), ToolResulted(tool="t", raw_output=lines),
+                        ToolResulted(tool="t", raw_output="only"))  # fmt: skip
+        found = Outputs(folder.blobs)
+        for event in events:
+            found.add(event.turn, event)
+        return found
+
+    @pytest.mark.parametrize(
+        ("ref", "lines", "span", "text"),
+        [
+            ("turn:2", [3, 4], [3, 4], "line 3\nline 4"),
+            ("turn:2", [199, 900], [199, 200], "line 199\nline 200"),
+            ("turn:2", [900, 3], [200, 200], "line 200"),
+            ("turn:3", [1, 9], [1, 1], "only"),
+            ("2", [1, 1], [1, 1], "line 1"),
+            ("turn:3", [], [1, 1], "only"),
+        ],
+    )
+    def test_lines_of_an_earlier_output(
+        self, ref: str, lines: list[int], span: list[int], text: str, two: Outputs
+    ) -> None:
+        found = recall(ref, lines, two)
+        assert (found["excerpt"]["lines"], found["excerpt"]["text"]) == (span, text)
+        assert found["result"]["lines"] == span
+
+    def test_a_range_is_bounded(self, two: Outputs) -> None:
+        found = recall("turn:2", [1, 200], two)["excerpt"]
+        assert found["lines"] == [1, MAX_LINES]
+        assert found["text"].count("\n") == MAX_LINES - 1
+
+    @pytest.mark.parametrize("ref", ["turn:9", "", "turn:", "turn:-1", "turn:²"])
+    def test_what_is_not_there(self, ref: str, two: Outputs) -> None:
+        with pytest.raises(HostError, match="there is turn:2, turn:3"):
+            recall(ref, [1, 2], two)
+
+
+def test_a_result_reads_as_indented_json() -> None:
+    assert raw_text({"a": ["é"]}) == '{\n "a": [\n  "é"\n ]\n}'
+    assert raw_text("as it is") == "as it is"
 
 
 def test_large_outputs_are_not_held(folder: TraceFolder) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -101,20 +100,19 @@ class _Recorded(msgspec.Struct):
     raw_output: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def recall(ref: str, lines: list[int], outputs: Outputs | Mapping[int, str]) -> dict[str, Any]:
+def recall(ref: str, lines: list[int], outputs: Outputs) -> dict[str, Any]:
     """A tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of `turn:N`.
 
     `outputs` are the raw outputs so far by turn. Raises `HostError` for an unknown turn, or an
     output that cannot be read any more.
     """
-    held = outputs if isinstance(outputs, Outputs) else _Texts(outputs)
     turn = ref.removeprefix("turn:")
-    if not turn.isdecimal() or int(turn) not in held.turns():
-        known = ", ".join(f"turn:{n}" for n in held.turns()) or "none yet"
+    if not turn.isdecimal() or int(turn) not in outputs.turns():
+        known = ", ".join(f"turn:{n}" for n in outputs.turns()) or "none yet"
         raise HostError(f"no raw output {ref!r}; there is {known}")
     first = max(1, lines[0] if lines else 1)
     try:
-        shown, total = _shown(held, int(turn), first, lines[1] if len(lines) > 1 else None)
+        shown, total = _shown(outputs, int(turn), first, lines[1] if len(lines) > 1 else None)
     except (NotFound, StreamDamaged, DiskError) as error:
         raise HostError(f"the raw output {ref!r} cannot be read: {error.message}") from error
     first = min(first, total)
@@ -128,25 +126,9 @@ def recall(ref: str, lines: list[int], outputs: Outputs | Mapping[int, str]) -> 
     }
 
 
-def _shown(
-    held: "Outputs | _Texts", turn: int, first: int, last: int | None
-) -> tuple[list[str], int]:
+def _shown(outputs: Outputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
     """At least one line and at most MAX_LINES; behind the end the last one."""
     most = first + MAX_LINES - 1
     last = most if last is None else max(first, min(last, most))
-    shown, total = held.lines(turn, first, last)
-    return (shown, total) if shown else held.lines(turn, total, total)
-
-
-class _Texts:
-    """Outputs that are held as texts."""
-
-    def __init__(self, texts: Mapping[int, str]) -> None:
-        self._texts = texts
-
-    def turns(self) -> tuple[int, ...]:
-        return tuple(self._texts)
-
-    def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
-        split = self._texts[turn].split("\n")
-        return split[first - 1 : last], len(split)
+    shown, total = outputs.lines(turn, first, last)
+    return (shown, total) if shown else outputs.lines(turn, total, total)

@@ -1,0 +1,118 @@
+"""`remora trace compact` as its user has it."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, lint_project, user
+
+DAY = 86_400
+
+
+@pytest.fixture(scope="module")
+def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
+    """A project after a run, and in `kept` how it was then: a run knows its root."""
+    folder = tmp_path_factory.mktemp("old")
+    (folder / "project").mkdir()
+    remora, root = user(folder / "home", models), lint_project(folder / "project")
+    assert remora("analyze", "src", "--json", cwd=root).code == 0
+    then = time.time() - 2 * DAY
+    for part in ("blobs", "objects"):
+        for path in (root / ".agentfs" / part).rglob("*"):
+            os.utime(path, (then, then))
+    for part in ("project", "home"):
+        shutil.copytree(folder / part, folder / "kept" / part, symlinks=True)
+    return remora, root
+
+
+@pytest.fixture
+def old(analyzed: tuple[Remora, Path]) -> tuple[Remora, Path]:
+    """Settings let everything go at once."""
+    remora, root = analyzed
+    for folder in (root, remora.home):
+        shutil.rmtree(folder)
+        shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
+    (root / "remora.yaml").write_text(
+        "runner: {memory: {retention: {keep_days: 0, compress_after_days: 0}}}\n"
+    )
+    return remora, root
+
+
+def streams(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / ".agentfs" / "traces").iterdir())
+
+
+def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path]) -> None:
+    remora, root = old
+    before = streams(root)
+    waits = remora("trace", "compact", cwd=root)
+    assert waits.code == 0
+    assert "wait for a verdict" in waits.out
+    assert "nothing to do; " in waits.out
+    assert streams(root) == before
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+
+    would = remora("trace", "compact", "--dry-run", "--json", cwd=root)
+    assert streams(root) == before
+    told = remora("trace", "compact", "--dry-run", cwd=root)
+    assert "would be expired  " in told.out
+    assert "would become" in told.out
+    done = remora("trace", "compact", "--json", cwd=root)
+    assert (done.code, would.code) == (0, 0)
+    assert would.document == {**done.document, "dry_run": True}
+    assert [run["reason"] for run in done.document["expired"]] == ["age"]
+    assert done.document["collected"]["objects"] > 0
+    assert done.document["bytes_after"] == 0
+    assert streams(root) == []
+    assert remora("runs", "--json", cwd=root).document == {"runs": []}
+    assert remora("trace", "verify", "--all", cwd=root).code == 0
+
+
+def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
+    remora, root = old
+    (root / "remora.yaml").write_text(
+        "runner: {memory: {retention: {keep_days: null, compress_after_days: 0}}}\n"
+    )
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+    looks = [
+        ("runs", "--json"),
+        ("show", "last"),
+        ("show", "last", "--json"),
+        ("diff", "last", "*"),
+        ("trace", "verify", "--all"),
+        ("trace", "show", "read"),
+        ("trace", "show", "read", "--raw"),
+        ("trace", "show", "read", "--turn", "1"),
+        ("trace", "packet", "read"),
+        ("trace", "transcript", "read"),
+        ("trace", "anchor"),
+    ]
+    before = [remora(*words, cwd=root) for words in looks]
+    sealed = remora("trace", "compact", "-v", cwd=root)
+    assert sealed.code == 0
+    assert sealed.out.count("sealed  agent ") == len(streams(root)) > 0
+    assert all(name.endswith(".jsonl.zst") for name in streams(root))
+    assert [remora(*words, cwd=root) for words in looks] == before
+    assert all(done.code == 0 for done in before)
+
+
+def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
+    remora, root = old
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+    path = next((root / ".agentfs" / "traces").iterdir())
+    path.write_bytes(path.read_bytes().replace(b'"trim":0', b'"trim":1'))
+    done = remora("trace", "compact", "--json", cwd=root)
+    assert done.code == 1
+    (kept,) = done.document["kept"]
+    assert kept["reason"].startswith("it is damaged")
+    assert done.document["expired"] == []
+
+
+def test_a_project_without_records(poor: Remora, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = poor("trace", "compact", cwd=tmp_path / "empty")
+    assert (done.code, done.out) == (0, "nothing to do; 0 bytes of streams and contents\n")
+    assert list((tmp_path / "empty").iterdir()) == []
