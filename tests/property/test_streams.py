@@ -287,3 +287,12 @@ def test_a_hook_forgets_a_fact_whose_key_could_not_be_written_as_it_was() -> Non
         assert len(replay(teller.events).knowledge) == 1
     with told(story) as (_, teller):
         assert replay(teller.events).knowledge == {}
+
+
+@CHECKS
+@pytest.mark.parametrize("levels", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_result_as_deep_as_you_like(check: Any, levels: int) -> None:
+    value: Any = ["leaf", {"$at": 1}]
+    for level in range(levels):
+        value = [value, level] if level % 3 else {"$deep": value}
+    check([("result", {"tool": "act", "args": {"deep": value}, "raw_output": value})])

@@ -1,0 +1,38 @@
+"""docs/evaluations.md names what `eval memory` takes and gives."""
+
+import re
+from pathlib import Path
+
+import click
+
+from remora.cli.eval import memory
+from remora.evals import Report, Tally
+from remora.evals.setting import RENDERER_NAMES, SUMMARIZERS, Setting
+from remora.evals.values import SMALL
+from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "evaluations.md").read_text(encoding="utf-8")
+WORDS = set(re.findall(r"[a-z_]+", PAGE))
+
+
+def test_every_option_and_its_values() -> None:
+    own = [
+        option
+        for option in memory.params
+        if isinstance(option, click.Option) and option.expose_value
+    ]
+    assert {f"| `{option.opts[0]}` |" for option in own} <= set(re.findall(r"\| `--\w+` \|", PAGE))
+    assert len(own) == 4
+    assert {*RENDERER_NAMES, *SUMMARIZERS} <= WORDS
+
+
+def test_every_key_of_the_document() -> None:
+    report = Report(arms=(), streams=0, counters=(), skipped=())
+    keys = {*Tally().as_json(), *Setting().as_json(), *report.__struct_fields__}
+    assert keys <= WORDS
+
+
+def test_the_limits_of_values_and_facts() -> None:
+    assert f"integers from -{SMALL - 1} to {SMALL - 1}" in PAGE
+    assert f"at most {FACT_LIMIT} characters" in PAGE
+    assert f"most {MAX_FACTS}." in " ".join(PAGE.split())
