@@ -397,6 +397,42 @@ class TestDisk:
             writer.end_turn()
         assert len(done) == syncs
 
+    def test_new_names_are_synced_with_the_first_turn_and_not_again(
+        self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[Path] = []
+
+        def noting(file: int) -> None:
+            synced.append(Path(f"/proc/self/fd/{file}").readlink())
+
+        monkeypatch.setattr(os, "fsync", noting)
+        writer = open_stream(folder)
+        digest = folder.blobs.put(b"content")
+        writer.append(TurnStart(), turn=1)
+        writer.end_turn()
+        ab = folder.blobs.folder / digest[:2]
+        assert sorted(synced) == sorted([ab.parent, ab, folder.traces])
+        synced.clear()
+        folder.blobs.put(b"content")
+        writer.append(TurnStart(), turn=2)
+        writer.close()
+        assert synced == []
+
+    def test_what_another_process_put_is_synced_too(
+        self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It may have been killed before it did."""
+        digest = TraceFolder(folder.root).objects.put(b"content")
+        synced: list[str] = []
+
+        def noting(file: int) -> None:
+            synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
+
+        monkeypatch.setattr(os, "fdatasync", noting)
+        folder.objects.put(b"content")
+        folder.objects.sync()
+        assert synced == [digest]
+
     def test_contents_are_synced_before_the_lines_that_name_them(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
