@@ -16,6 +16,7 @@ from remora.runs.project import Project, root_name
 from remora.runs.trust import install_key
 from remora.trace import TraceFolder
 from remora.trace.redact import OwnRule, Redactor
+from remora.trace.sign import find_signer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         state=caller.folders.state / "roots" / name,
         install_key=key,
         redact=_redactor(caller, config, key),
+        signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
     )
 
 

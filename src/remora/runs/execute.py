@@ -46,7 +46,7 @@ def _keep_base(project: Project, base: Base) -> None:
 
 
 def _start(run: Run, base: Base) -> RunStart:
-    plan, redact = run.plan, run.project.redact
+    plan, redact, signer = run.plan, run.project.redact, run.project.signer
     jobs = [
         msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
         for job in plan.jobs
@@ -70,4 +70,5 @@ def _start(run: Run, base: Base) -> RunStart:
                 for path, file in base.differing.items()
             },
         },
+        signing=None if signer is None else signer.signing,
     )

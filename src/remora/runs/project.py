@@ -7,12 +7,14 @@ from pathlib import Path
 from remora.config import Config
 from remora.trace import TraceFolder
 from remora.trace.redact import Redactor
+from remora.trace.sign import Signer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
     """`cache` and `state` are the user's folders for this root alone; `install_key` is the
-    secret by which this installation knows its own runs. What enters a stream passes `redact`."""
+    secret by which this installation knows its own runs. What enters a stream passes `redact`.
+    New runs are signed by `signer`, where the user has a key."""
 
     root: Path
     config: Config
@@ -21,6 +23,7 @@ class Project:
     state: Path
     install_key: bytes
     redact: Redactor
+    signer: Signer | None = None
 
 
 def root_name(root: Path) -> str:

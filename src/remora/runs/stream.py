@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.trust import remember_head
-from remora.trace import Clock, Identity, StreamWriter, utc_now
+from remora.trace import Clock, Identity, StreamWriter, read_events, utc_now
 from remora.trace.group_commit import GroupCommit
+from remora.trace.reader import part
+from remora.trace.sign import Signer, signer_for, with_signature
 
 
 class RunStream:
@@ -21,10 +25,15 @@ class RunStream:
         self._project = project
         self.run_id = run_id
         self._writer = writer
+        self._signer = _signer(project, writer)
         self._commit = GroupCommit(self._keep)
 
     def append(self, payload: Payload) -> Event:
-        """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head."""
+        """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head.
+
+        In a signed run an anchor gets its signature here.
+        """
+        payload = with_signature(payload, self._signer, self.run_id, self._writer.head)
         event = self._writer.append(payload, turn=0)
         self._commit.run()
         return event
@@ -42,7 +51,11 @@ class RunStream:
 
 @contextmanager
 def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
-    """The run's stream with this process as its only writer. Raises StreamLocked otherwise."""
+    """The run's stream with this process as its only writer.
+
+    Raises StreamLocked otherwise, and ConfigError where the run is signed with a key that is not
+    configured here.
+    """
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     writer = StreamWriter.open(
         project.trace.run_stream(run_id),
@@ -55,3 +68,17 @@ def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterato
         yield RunStream(project, run_id, writer)
     finally:
         writer.close()
+
+
+class _Started(msgspec.Struct):
+    signing: dict[str, str] | None = None
+
+
+def _signer(project: Project, writer: StreamWriter) -> Signer | None:
+    """A run that begins is signed with the user's key; one that goes on, as it began."""
+    first = next(read_events(writer.path), None)
+    return (
+        project.signer
+        if first is None
+        else signer_for(part(first, _Started).signing, project.signer)
+    )

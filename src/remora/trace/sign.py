@@ -44,7 +44,7 @@ class Signer:
         return hmac.compare_digest(self.sign(kind, name, head).encode(), signature.encode())
 
 
-def signed(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
+def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
     """What is appended to a run's stream whose head is `head`: `run_start` names the key,
     `job_end` and `review` sign the head of the agent, `run_end` signs the run's own before it."""
     if signer is None:

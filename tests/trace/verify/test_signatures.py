@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from remora.errors import ConfigError, DiskError
 from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd, RunStart
 from remora.trace import Identity, StreamWriter, TraceFolder, read_lines
-from remora.trace.sign import Signer, find_signer, signed, signer_for
+from remora.trace.sign import Signer, find_signer, signer_for, with_signature
 from remora.trace.verify import Report, verify_all
 from tests.trace.conftest import AGENT, NODE, RUN, play_agent, rechained
 
@@ -26,7 +26,7 @@ def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> StreamWr
     )
 
     def append(payload: Payload) -> None:
-        writer.append(signed(payload, signer, RUN, writer.head), turn=0)
+        writer.append(with_signature(payload, signer, RUN, writer.head), turn=0)
 
     append(RunStart())
     append(JobStart(agent_id=AGENT, operation="lint", node_id=NODE))
@@ -129,12 +129,12 @@ def test_a_signature_where_none_was_promised(folder: TraceFolder) -> None:
 class TestAppending:
     def test_what_anchors_nothing_stays_as_it_is(self) -> None:
         start = JobStart(agent_id=AGENT, operation="lint", node_id=NODE)
-        assert signed(start, SIGNER, RUN, Head()) is start
+        assert with_signature(start, SIGNER, RUN, Head()) is start
         end = RunEnd()
-        assert signed(end, None, RUN, Head()) is end
+        assert with_signature(end, None, RUN, Head()) is end
 
     def test_a_runs_start_names_the_key_and_does_not_show_it(self) -> None:
-        start = signed(RunStart(), SIGNER, RUN, Head())
+        start = with_signature(RunStart(), SIGNER, RUN, Head())
         assert start == replace(
             RunStart(), signing={"algorithm": "hmac-sha256", "key": SIGNER.name}
         )
