@@ -253,3 +253,17 @@ def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Pa
     child.kill()
     child.communicate()
     assert seen == {True, False}
+
+
+def test_a_writer_goes_on_where_a_sealed_stream_ended(folder: TraceFolder) -> None:
+    agent = Recorder(folder)
+    agent.start_turn()
+    agent.writer.close()
+    path, head = agent.writer.path, agent.writer.head
+    seal(path)
+    agent.reopen()
+    assert agent.writer.head == head
+    agent.start_turn()
+    agent.writer.close()
+    assert names(path) == [path.name]
+    assert [event.seq for event in read_events(path)] == list(range(agent.writer.head.count))

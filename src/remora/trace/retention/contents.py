@@ -67,7 +67,8 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
     """
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):
-        with told(store.folder / prefix), ExitStack() as stack:
+        place = store.folder / prefix
+        with told(place), suppress(FileNotFoundError), ExitStack() as stack:
             top = open_folder(store.folder)
             stack.callback(os.close, top)
             fcntl.flock(top, fcntl.LOCK_EX)
