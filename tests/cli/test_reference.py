@@ -51,10 +51,12 @@ def test_these_are_all_commands_and_no_other() -> None:
     assert set(all_commands()) == {
         *(
             f"remora {name}"
-            for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject"]
+            for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject", "retry"]
         ),
         *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
-        *(f"remora trace {name}" for name in ["list", "show", "packet", "verify", "transcript"]),
+        *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
+        *(f"remora trace {name}" for name in ["tail", "get", "verify", "anchor", "fork"]),
+        *(f"remora trace {name}" for name in ["export", "compact", "reindex"]),
         *(f"remora agents {name}" for name in ["list", "show", "validate"]),
         *(f"remora model {name}" for name in ["status", "pull"]),
     }

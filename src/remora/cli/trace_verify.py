@@ -27,7 +27,7 @@ _MOST = 100_000_000
         "remora trace verify",
         "remora trace verify lint-3f2a --json",
         "remora trace verify --anchors kept-elsewhere.txt",
-        "ssh vault cat anchors.txt | remora trace verify --anchors -",
+        "remora trace verify --anchors - < kept-elsewhere.txt",
     ),
 )
 @click.argument("agent", required=False)
