@@ -17,11 +17,11 @@ from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
 from remora.runs.fork import Forked
+from remora.runs.lineage import ancestors
 from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
 from remora.trace import files_at, packet_at, read_events
-from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, first, last
-from tests.runs.test_resume import MANY, choosing
+from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 
 RUN = "run-1"
 
@@ -29,14 +29,14 @@ RUN = "run-1"
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     desk = Desk(tmp_path_factory.mktemp("forked"))
-    desk.write({"a.py": MANY, "b.py": UNUSED, "ruff.toml": RULES})
-    desk.analyze(choosing, run_id=RUN, wish=ONE_BY_ONE)
+    desk.write({"a.py": TEN_TURNS, "b.py": UNUSED, "ruff.toml": RULES})
+    desk.analyze(eager, run_id=RUN, wish=ONE_BY_ONE)
     return Kept(desk)
 
 
 @pytest.fixture
 def desk(kept: Kept) -> Desk:
-    """After a run of two jobs, one of several turns."""
+    """After a run of three jobs, one of ten turns."""
     return kept.again()
 
 
@@ -75,7 +75,7 @@ class TestAFork:
         parent = parent_of(desk)
         lines = desk.project.trace.agent_stream(parent).read_bytes()
         turns = max(event.turn for event in events_of(desk, parent))
-        assert turns > 5
+        assert turns == 10
         for turn in range(turns + 1):
             made = fork(desk, parent, turn).job.agent_id
             for shown in (True, False):
@@ -119,7 +119,7 @@ class TestAFork:
     def test_of_a_fork(self, desk: Desk) -> None:
         parent = parent_of(desk)
         middle = fork(desk, parent, 3).job.agent_id
-        desk.resume(choosing, only=frozenset({middle}))
+        desk.resume(eager, only=frozenset({middle}))
         made = fork(desk, middle, 5).job.agent_id
         assert packet_of(desk, made, 5, shown=False) == packet_of(desk, parent, 5, shown=False)
         assert files_of(desk, made, 5) == files_of(desk, parent, 4)
@@ -156,7 +156,7 @@ class TestAFork:
         (desk.project.state / "heads" / f"{RUN}.json").unlink()
         with pytest.raises(UsageError, match="not this installation's"):
             fork(desk, parent_of(desk), 1)
-        assert fork(desk, parent_of(desk), 1, trusted=True)
+        assert fork(desk, parent_of(desk), 1, trusted=True).job.attempt == 2
 
     def test_writes_the_files_as_they_were(self, desk: Desk, tmp_path: Path) -> None:
         parent = parent_of(desk)
@@ -176,7 +176,7 @@ class TestAForkThatGoesOn:
         parent = desk.view(RUN).jobs[0]
         for turn in range(parent.turns + 1):
             made = fork(desk, parent.agent_id, turn).job.agent_id
-            desk.resume(choosing, only=frozenset({made}))
+            desk.resume(eager, only=frozenset({made}))
             job = desk.view(RUN).jobs[0]
             assert (job.agent_id, job.status) == (made, parent.status)
             assert (job.turns, job.change_set) == (parent.turns, parent.change_set)
@@ -184,7 +184,7 @@ class TestAForkThatGoesOn:
 
     def test_repeats_no_turn_of_its_parent(self, desk: Desk) -> None:
         made = fork(desk, parent_of(desk), 4).job.agent_id
-        desk.resume(choosing, only=frozenset({made}))
+        desk.resume(eager, only=frozenset({made}))
         turns = [event.turn for event in events_of(desk, made)[1:]]
         assert turns[0] == 4
         assert desk.view(RUN).status == "ended"
@@ -202,7 +202,7 @@ class TestAForkThatGoesOn:
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = [fork(desk, parent, turn).job.agent_id for turn in (2, 3)]
-        desk.resume(choosing)
+        desk.resume(eager)
         for agent_id in made:
             assert events_of(desk, agent_id)[-1].type == "agent_end"
         assert desk.problems() == []
@@ -228,8 +228,6 @@ class TestAForkThatGoesOn:
         assert cut.start.definition["goal"] == "x"
 
     def test_what_the_parent_saw_can_be_recalled(self, desk: Desk) -> None:
-        from remora.runs.lineage import ancestors
-
         parent = parent_of(desk)
         made = fork(desk, parent, 4).job.agent_id
         seen = list(ancestors(desk.project.trace, start_of(desk, made)))
@@ -242,8 +240,8 @@ class TestAForkThatGoesOn:
 class TestARetry:
     def retry(self, desk: Desk, node: str = "guarded", **more: Any) -> str:
         wanted = retry_jobs(desk.caller(), desk.project, RUN, node, **more)
-        (made,) = wanted.only or ()
-        desk.resume(more.pop("answers", first), only=wanted.only)
+        (made,) = wanted.only or frozenset()
+        desk.resume(first, only=wanted.only)
         return made
 
     def test_pins_the_feedback_in_every_packet(self, desk: Desk) -> None:
@@ -265,7 +263,7 @@ class TestARetry:
         assert (job.agent_id, job.attempt, job.review) == (made, 2, "pending")
 
     def test_it_begins_on_what_the_file_is_now(self, desk: Desk) -> None:
-        desk.write({"a.py": "# mine\n" + MANY})
+        desk.write({"a.py": "# mine\n" + TEN_TURNS})
         made = self.retry(desk, feedback="again")
         start = start_of(desk, made)
         assert list(start.rebased) == ["a.py"]

@@ -1,0 +1,90 @@
+"""A process that analyzes or goes on with a run, and kills itself on the way.
+
+    python killed_child.py HOME ROOT analyze|resume TYPE NUMBER [embedded]
+
+SIGKILL comes after the n-th event of that type (`any`: of all) is in its stream.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from remora.bootstrap import (
+    Caller,
+    Wish,
+    carry_on,
+    carry_out,
+    connect_model,
+    connect_models,
+    open_project,
+    prepare,
+    resumable,
+)
+from remora.memory.events import Event
+from remora.models import Model
+from remora.models.scripted import ScriptedModel
+from remora.trace import utc_now
+from tests.quiet import Quiet
+from tests.runs.conftest import eager, renamed
+
+RUN = "run-1"
+
+
+class Killing(Quiet):
+    """Counts events, and kills."""
+
+    def __init__(self, kind: str, number: int) -> None:
+        self._kind = kind
+        self._left = number
+
+    def event(self, job: object, event: object) -> None:
+        assert isinstance(event, Event)
+        self._left -= self._kind in ("any", event.type)
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def analyze(caller: Caller, watching: Killing, *, embedded: bool) -> None:
+    wish = Wish(concurrency=1, seed=7)
+    prepared = renamed(prepare(caller, wish), RUN)
+    model: Model = ScriptedModel(eager)
+    if embedded:
+        model = connect_model(caller, prepared.project.config)
+    try:
+        await carry_out(prepared, model, wish, watching, utc_now)
+    finally:
+        await model.aclose()
+        prepared.close()
+
+
+async def resume(caller: Caller, watching: Killing, *, embedded: bool) -> None:
+    wanted = resumable(caller, open_project(caller), RUN)
+    models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
+    if embedded:
+        models = connect_models(caller, wanted.project, wanted.models)
+    try:
+        await carry_on(wanted, models, watching, utc_now)
+    finally:
+        for model in models.values():
+            await model.aclose()
+
+
+def main(home: str, root: str, what: str, kind: str, number: str, *more: str) -> None:
+    embedded = "embedded" in more
+    caller = Caller(
+        environ={**os.environ, "XDG_STATE_HOME": home} if embedded else {"HOME": home},
+        folder=Path(root),
+        root=Path(root),
+        flags={"model.exact": True},
+    )
+    watching = Killing(kind, int(number))
+    work = analyze if what == "analyze" else resume
+    asyncio.run(work(caller, watching, embedded=embedded))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

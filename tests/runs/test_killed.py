@@ -1,0 +1,124 @@
+"""kill -9 in every turn, and each time the run comes to what it would have come to."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.config import UserFolders
+from remora.models import weights
+from remora.trace.verify import verify_all
+from tests.runs.conftest import CHOICE, RULES, TEN_TURNS, Desk
+from tests.runs.killed_child import RUN
+from tests.warm import warm
+
+CHILD = Path(__file__).parent / "killed_child.py"
+NEVER = 10**9
+FILES = {"a.py": TEN_TURNS, "ruff.toml": RULES}
+
+
+def run(desk: Desk, what: str, kind: str = "any", number: int = NEVER, *more: str) -> int:
+    """The process's exit status; -9 where it was killed."""
+    line = [str(word) for word in (CHILD, desk.home, desk.root, what, kind, number, *more)]
+    err = desk.folder / "err"
+    status = warm().run(line, cwd=desk.root, environ=os.environ, out=desk.folder / "out", err=err)
+    assert status in (0, -9), err.read_text()
+    return status
+
+
+def shop(folder: Path, files: dict[str, str] = FILES) -> Desk:
+    desk = Desk(folder)
+    desk.write(files)
+    return desk
+
+
+def came_to(desk: Desk) -> list[tuple[Any, ...]]:
+    view = desk.view(RUN)
+    assert view.status == "ended"
+    assert verify_all(desk.project.trace).ok
+    return [
+        (job.node_id, job.status, job.turns, job.change_set_sha256, job.decided_by, job.asked)
+        for job in view.jobs
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+    """What the run comes to that nobody kills."""
+    desk = shop(tmp_path_factory.mktemp("whole"))
+    assert run(desk, "analyze") == 0
+    found = came_to(desk)
+    assert [(job[1], job[2]) for job in found] == [("submitted", 10)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "turn"), [("turn_start", 1), ("tool_call", 6), ("tool_result", 9), ("agent_end", 1)]
+)
+def test_in_some_turns(tmp_path: Path, whole: list[tuple[Any, ...]], kind: str, turn: int) -> None:
+    desk = shop(tmp_path)
+    assert run(desk, "analyze", kind, turn) == -9
+    assert run(desk, "resume") == 0
+    assert came_to(desk) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["turn_start", "model_response", "tool_call", "tool_result"])
+def test_in_every_turn(tmp_path: Path, whole: list[tuple[Any, ...]], kind: str) -> None:
+    turns = 8 if kind == "model_response" else 10
+    for turn in range(1, turns + 1):
+        desk = shop(tmp_path / str(turn))
+        assert run(desk, "analyze", kind, turn) == -9
+        assert run(desk, "resume") == 0
+        assert came_to(desk) == whole, turn
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_killed_in_each_turn_of_one_run(tmp_path: Path, whole: list[tuple[Any, ...]]) -> None:
+    """And killed again as it goes on: eleven processes for ten turns."""
+    desk = shop(tmp_path)
+    kills = 0
+    status = run(desk, "analyze", "tool_result", 1)
+    while status == -9:
+        kills += 1
+        # what was recorded is told again to who watches: one result more each time
+        status = run(desk, "resume", "tool_result", kills + 1)
+    assert kills == 10
+    assert came_to(desk) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_with_the_real_model(tmp_path: Path) -> None:
+    cache = UserFolders.from_environ(os.environ).cache
+    if not weights.check(cache).ok:
+        weights.pull(cache)
+    files = {"a.py": CHOICE, "b.py": TEN_TURNS, "ruff.toml": RULES}
+    whole = shop(tmp_path / "whole", files)
+    assert run(whole, "analyze", "any", NEVER, "embedded") == 0
+    for number in (3, 12, 21, 34):
+        desk = shop(tmp_path / str(number), files)
+        assert run(desk, "analyze", "any", number, "embedded") == -9
+        assert run(desk, "resume", "any", NEVER, "embedded") == 0
+        assert embedded_view(desk) == embedded_view(whole)
+
+
+def embedded_view(desk: Desk) -> list[Any]:
+    """As `came_to`, read by a process with the folders of the one that ran."""
+    command = "from remora.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "show", RUN, "--json", "--root", str(desk.root)],
+        env={**os.environ, "XDG_STATE_HOME": str(desk.home)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert verify_all(desk.project.trace).ok
+    jobs: list[Any] = json.loads(done.stdout)["jobs"]
+    return jobs
