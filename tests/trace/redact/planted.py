@@ -211,6 +211,21 @@ KINDS: dict[str, _Kind] = {
     "api-key": (_after("", ALNUM, 24), lambda value: f"api_key='{value}'"),
     "secret": (_after("", HEX, 32), lambda value: f'"client_secret": "{value}"'),
     "token": (_after("", ALNUM, 32), lambda value: f"--token {value}"),
+    "token-in-url": (_after("", ALNUM, 40), lambda value: f"https://{value}@git.example.org/x.git"),
+    "curl": (_password, lambda value: f"curl -s -u deploy:{value} https://example.org/v1"),
+    "registry-login": (
+        _basic,
+        lambda value: f'{{"auths": {{"r.example.org": {{"auth": "{value}"}}}}}}',
+    ),
+    "sql": (_password, lambda value: f"CREATE USER shop IDENTIFIED BY '{value}'"),
+    "netrc": (_password, lambda value: f"machine example.org login shop password {value}"),
+    "mysql": (_password, lambda value: f"mysql -h db.example.org -u shop -p{value} orders"),
+    "putty-key": (
+        lambda pick: "\n".join(_some(pick, BASE64, 64) for _ in range(4)),
+        lambda value: (
+            f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 4\n{value}\nPrivate-MAC: 0a1b"
+        ),
+    ),
     "session": (
         _after("", ALNUM, 32),
         lambda value: f"Cookie: lang=en; session={value}; theme=dark",

@@ -5,7 +5,7 @@ import binascii
 import re
 
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
-from remora.trace.redact.plausible import mixed, plausible, without_templates
+from remora.trace.redact.plausible import plausible, random_token, without_templates
 from remora.trace.redact.rule import Rule
 
 _PORT = re.compile(r"\d{1,5}[/\\,]")
@@ -42,6 +42,24 @@ BY_PLACE: tuple[Rule, ...] = (
         accept=_not_a_stand_in,
     ),
     Rule(
+        "basic-auth",
+        r"://([A-Za-z0-9_-]{20,})(?::x-oauth-basic)?@",
+        r"://[A-Za-z0-9_-]{20,}(?::x-oauth-basic)?@",
+        accept=random_token,
+    ),
+    Rule(
+        "basic-auth",
+        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:([^\s\"'\\]{8,})",
+        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:",
+        accept=_chosen,
+    ),
+    Rule(
+        "basic-auth",
+        r"\"auth\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9+/\x01]{8,}={0,2})",
+        r"\"auth\\*\"[ \t]*:",
+        accept=_is_basic,
+    ),
+    Rule(
         "authorization",
         r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
         r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
@@ -52,7 +70,7 @@ BY_PLACE: tuple[Rule, ...] = (
         "authorization",
         r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=\x01-]{16,})",
         r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
-        accept=mixed,
+        accept=random_token,
     ),
     Rule(
         "authorization",
@@ -96,6 +114,24 @@ BY_PLACE: tuple[Rule, ...] = (
         rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
         r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
         r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
+        accept=_chosen,
+    ),
+    Rule(
+        "assignment",
+        r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+'([^'\n]{8,})'",
+        r"(?i)(?:identified[ \t]+by|password)[ \t]+'",
+        accept=_chosen,
+    ),
+    Rule(
+        "assignment",
+        r"(?i)login[ \t]+\S+\s+password[ \t]+([^\s\"'\\]{4,})",
+        r"(?i)login[ \t]+\S+\s+password[ \t]",
+        accept=_not_a_stand_in,
+    ),
+    Rule(
+        "assignment",
+        r"\bmysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p([^\s\"'\\]{8,})",
+        r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
         accept=_chosen,
     ),
     ASSIGNMENT,

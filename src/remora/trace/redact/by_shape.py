@@ -2,8 +2,8 @@
 
 import re
 
-from remora.trace.redact.plausible import mixed, random_letters
-from remora.trace.redact.private_key import PEM, PEM_IN_BASE64
+from remora.trace.redact.plausible import random_token
+from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
 from remora.trace.redact.rule import Rule, Span, by_head
 
 _W = "[A-Za-z0-9_-]"
@@ -15,12 +15,6 @@ _BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
 
 def _has_digit(value: bytes) -> bool:
     return any(48 <= byte <= 57 for byte in value)
-
-
-def _random(value: bytes) -> bool:
-    """Neither a digest nor a class's name."""
-    text = value.decode("latin-1")
-    return mixed(text) or random_letters(text) or (text.lower() != text and not text.isalpha())
 
 
 def _no_name(value: bytes) -> bool:
@@ -41,6 +35,7 @@ def _outside_base64(data: bytes, found: Span) -> Span | None:
 BY_SHAPE: tuple[Rule, ...] = (
     PEM,
     PEM_IN_BASE64,
+    PUTTY,
     Rule(
         "aws-access-key",
         "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
@@ -51,7 +46,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "aws-secret-key",
         r"(?i)(?:secret[_-]?(?:access)?[_-]?key|aws[_-]?secret)[^\n]{0,24}?([A-Za-z0-9/+]{40})",
         "(?i)secret[_-]?(?:access)?[_-]?key|aws[_-]?secret",
-        accept=_random,
+        accept=random_token,
     ),
     Rule(
         "aws-secret-key",
@@ -84,7 +79,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "openai-key",
         f"(?:^|[^A-Za-z0-9])(sk-(?:proj-|svcacct-|admin-|None-)?{_W}{{20,}})",
         "sk-",
-        accept=mixed,
+        accept=random_token,
     ),
     Rule("huggingface-token", f"(?:hf|api_org)_{_AN}{{30,}}", "(?:hf|api_org)_", accept=_no_name),
     Rule("npm-token", f"npm_{_AN}{{36,}}", "npm_"),
@@ -109,7 +104,12 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("atlassian-token", "ATATT3[A-Za-z0-9_=-]{60,}", "ATATT3"),
     Rule("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}", "[78]Q~"),
     Rule("docker-token", f"dckr_[a-z]at_{_W}{{20,}}", "dckr_[a-z]at_"),
-    Rule("doppler-token", r"dp\.[a-z]{2,5}\.[A-Za-z0-9.]{40,}", r"dp\.[a-z]{2,5}\.", accept=mixed),
+    Rule(
+        "doppler-token",
+        r"dp\.[a-z]{2,5}\.[A-Za-z0-9.]{40,}",
+        r"dp\.[a-z]{2,5}\.",
+        accept=random_token,
+    ),
     Rule("figma-token", f"figd_{_W}{{36,}}", "figd_"),
     Rule("fly-token", "fm[0-9][a-z]?_[A-Za-z0-9+/=,_-]{60,}", "fm[0-9][a-z]?_"),
     Rule("grafana-token", "gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}", "gl(?:sa|c)_"),

@@ -41,9 +41,8 @@ def without_templates(value: bytes) -> str:
     return (_TEMPLATE.sub("", text) if _TEMPLATE_START.search(text) else text).strip()
 
 
-def mixed(value: bytes | str) -> bool:
-    """Has digits, lower and upper case: what a random token of some length always has."""
-    text = value if isinstance(value, str) else value.decode("latin-1")
+def mixed(text: str) -> bool:
+    """Has digits, lower and upper case: what a random token of some length nearly always has."""
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
@@ -55,6 +54,12 @@ def random_letters(text: str) -> bool:
     letters = sum(len(chunk) for chunk in chunks if chunk.isalpha())
     average = letters / max(len(chunks), 1)
     return letters >= SHORTEST and average < (3.1 if letters >= _LONG_SEGMENT else 2.6)
+
+
+def random_token(value: bytes) -> bool:
+    """Digits and both cases, or letters in no order: neither a digest nor a name."""
+    text = value.decode("latin-1")
+    return mixed(text) or random_letters(text)
 
 
 def fixed_text(text: str) -> bool:

@@ -41,3 +41,10 @@ PEM_IN_BASE64 = Rule(
     needs="LS0tLS1CRUdJTi",
     accept=_hides_private_key,
 )
+
+PUTTY = Rule(
+    "private-key",
+    r"Private-Lines: [0-9]{1,3}",
+    needs="Private-Lines: [0-9]",
+    find=by_head(_block),
+)
