@@ -151,10 +151,8 @@ class Tally(msgspec.Struct, kw_only=True):
             now.ended = event.timestamp
         if event.type in _TOLD:
             self._note(event, line)
-        if self.packet is not None:
-            self.packet = apply(self.packet, event.packet_delta)
-        elif self.folds and event.type == AgentStart.type:
-            self._begin_packet(line, event.packet_delta)
+        if self.folds:
+            self._fold(event, line)
         self.size, self.count, self.hash = line.offset + line.size + 1, line.number, event.hash
         return closed
 
@@ -169,12 +167,13 @@ class Tally(msgspec.Struct, kw_only=True):
     def _event(self, line: Line) -> _Light | None:
         try:
             event = _LIGHT.decode(line.raw)
+            if event.agent_id != self.agent_id or event.seq != line.number - 1:
+                return None
             if self.stream is None:
                 self._begin(event, _WHOSE.decode(line.raw))
         except (ValueError, RecursionError):
             return None
-        ours = event.agent_id == self.agent_id and event.seq == line.number - 1
-        return event if ours else None
+        return event
 
     def _begin(self, event: _Light, whose: _Whose) -> None:
         self.stream = StreamRow(
@@ -221,13 +220,15 @@ class Tally(msgspec.Struct, kw_only=True):
                 attempt = _number(said.attempt) or self.stream.attempt
                 self.stream = replace(self.stream, attempt=attempt)
 
-    def _begin_packet(self, line: Line, delta: PacketDelta | None) -> None:
+    def _fold(self, event: _Light, line: Line) -> None:
         try:
-            packet = first_packet(decode_event(line.raw))
-        except (RemoraError, ValueError, RecursionError):
-            self.folds = False  # who asks for a packet is told why
-            return
-        self.packet = packet and apply(packet, delta)
+            if self.packet is not None:
+                self.packet = apply(self.packet, event.packet_delta)
+            elif event.type == AgentStart.type:
+                packet = first_packet(decode_event(line.raw))
+                self.packet = packet and apply(packet, event.packet_delta)
+        except (RemoraError, TypeError, ValueError, RecursionError):
+            self.folds, self.packet = False, None  # who asks for a packet is told why
 
 
 def _result(now: _Turn, said: _Data, line: Line, digest: str) -> _Result:

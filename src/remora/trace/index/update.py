@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from remora.errors import DiskError, NotFound, RemoraError
+from remora.errors import RemoraError
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.index.contents import (
     FileStamp,
@@ -80,7 +80,7 @@ def _update(
             return False
         with opened(path) as source:
             return _read(connection, source, known, stamp, stream_id(path), until)
-    except (OSError, DiskError, NotFound):
+    except (OSError, RemoraError):
         if known is not None:
             with transaction(connection):
                 forget(connection, known.id)
@@ -113,10 +113,11 @@ def _continued(
     A file that is as large as it was and was written all the same is read anew."""
     tally = tally_of(connection, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
-    if rewritten or not follows(source, tally.size, tally.hash):
-        return None
     tally.fault = 0
-    return tally
+    with suppress(RemoraError):
+        if not rewritten and follows(source, tally.size, tally.hash):
+            return tally
+    return None
 
 
 class _Batch:
