@@ -246,7 +246,7 @@ class Work:
         mine[event.seq] = event.hash
 
     def run_turn(self, number: int) -> None:
-        parts = {"trace": TraceFolder(self.root), "state": self.root / "state"}
+        parts = {"trace": TraceFolder(self.root), "state": self.root / "state", "signer": None}
         with opened_run(cast(Project, SimpleNamespace(**parts)), IDENTITY.run_id) as stream:
             for _ in range(2):
                 event = stream.append(

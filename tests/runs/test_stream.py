@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -11,11 +12,13 @@ import msgspec
 import pytest
 
 from remora.errors import DiskError, StreamLocked
-from remora.memory.events import Event, Head, JobStart
+from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
 from remora.runs.project import Project
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import head_after
 from remora.trace import TraceFolder, read_events
+from remora.trace.reader import data_of
+from remora.trace.sign import Signer
 
 RUN = "run-1"
 
@@ -25,7 +28,8 @@ def project(tmp_path: Path) -> Project:
     """As much of a project as a run's stream needs."""
     trace = TraceFolder(tmp_path)
     trace.create()
-    return cast(Project, SimpleNamespace(trace=trace, state=tmp_path / "state"))
+    signer = Signer(b"a key for tests only")
+    return cast(Project, SimpleNamespace(trace=trace, state=tmp_path / "state", signer=signer))
 
 
 @pytest.fixture
@@ -60,6 +64,18 @@ def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -
     path = project.trace.run_stream(RUN)
     assert list(read_events(path)) == sorted(appended, key=lambda event: event.seq)
     assert head_after(path, 80) == remembered(project) == stream.head
+
+
+def test_what_is_signed_is_the_head_just_before(project: Project, stream: RunStream) -> None:
+    stream.append(RunStart())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(stream.append, [RunEnd() if n % 3 else job(n) for n in range(60)]))
+    events = list(read_events(project.trace.run_stream(RUN)))
+    for before, event in pairwise(events):
+        if event.type == RunEnd.type:
+            head, signature = Head(count=event.seq, hash=before.hash), data_of(event)["signature"]
+            assert project.signer is not None
+            assert project.signer.is_right("run", RUN, head, signature)
 
 
 def test_who_waits_for_the_disk_at_once_shares_one_sync(

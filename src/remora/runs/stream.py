@@ -1,5 +1,6 @@
 """A run's own stream: what was planned, when jobs began and ended, what people said."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,14 +28,16 @@ class RunStream:
         self._writer = writer
         self._signer = _signer(project, writer)
         self._commit = GroupCommit(self._keep)
+        self._one_by_one = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
         """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head.
 
         In a signed run an anchor gets its signature here.
         """
-        payload = with_signature(payload, self._signer, self.run_id, self._writer.head)
-        event = self._writer.append(payload, turn=0)
+        with self._one_by_one:  # what is signed is the head just before
+            payload = with_signature(payload, self._signer, self.run_id, self._writer.head)
+            event = self._writer.append(payload, turn=0)
         self._commit.run()
         return event
 
