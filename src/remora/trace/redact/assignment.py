@@ -26,6 +26,8 @@ _REACH = 1024
 """Bytes of a value that are looked at before more of it is taken: bounds the time."""
 
 _BARE_REACH = 200
+_COMMA = ord(",")
+_BLANK = frozenset((b" ", b"\t", b"\r", b"\n", b"(", b"\\"))
 _OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
 _SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{20}")
 """What a value has at the least that may be a secret; the first, cheap question."""
@@ -88,24 +90,25 @@ def _taken(data: bytes, head: Span, done: int) -> Iterator[Span]:
 
 def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
     """The secret after a head, and how far a run without quotes was looked at."""
-    if _PUBLIC.search(data, max(0, head.start - 16), head.start):
-        return None, 0
-    comma = data[head.end - 1 : head.end] == b","
+    comma = data[head.end - 1] == _COMMA
     if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
         return None, 0
-    start = _start(data, head.end)
+    start = head.end
+    if data[start : start + 1] in _BLANK:
+        blanks = _BLANKS.match(data, start)
+        start = blanks.end() if blanks else start
     found = _QUOTED.match(data, start, start + _REACH)
     if found is not None:
         return _quoted(data, head, found, listed=comma), 0
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:
         return None, 0
-    return (_to_the_end(found, _BARE_REACH) if _bare(data, head, found) else None), found.end()
+    taken = _bare(data, head, found) and not _is_public(data, head)
+    return (_to_the_end(found, _BARE_REACH) if taken else None), found.end()
 
 
-def _start(data: bytes, end: int) -> int:
-    blanks = _BLANKS.match(data, end)
-    return blanks.end() if blanks else end
+def _is_public(data: bytes, head: Span) -> bool:
+    return _PUBLIC.search(data, max(0, head.start - 16), head.start) is not None
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
@@ -123,7 +126,8 @@ def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) ->
     value = found[found.lastindex or 0]
     if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
         return None
-    if not plausible(value, password=_is_password(data, head), quoted=not listed):
+    judged = plausible(value, password=_is_password(data, head), quoted=not listed)
+    if not judged or _is_public(data, head):
         return None
     return _to_the_end(found, _REACH)
 
