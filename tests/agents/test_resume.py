@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from remora.agents import Agent
+from remora.memory.events import ToolResulted
 from remora.models import Request
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
@@ -16,6 +17,7 @@ EDITS = """
 from remora.pym import Input, external
 
 text: str = Input("text")
+target: dict = Input("target")
 
 @external
 def read_text(path: str) -> str: ...
@@ -25,7 +27,7 @@ def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: .
 
 lines = read_text("mod.py").split("\\n")
 if text == "nothing":
-    report = {"result": lines, "summary": "looked", "outcome": "success"}
+    report = {"result": target, "summary": "looked", "outcome": "success"}
 elif text == "broken":
     report = {"result": None, "error": "it does not do this", "outcome": "error"}
 else:
@@ -135,3 +137,18 @@ def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -
     )
     whole = check_every_cut(theatre, play)
     assert whole.result.stop_reason == ending
+
+
+def test_where_the_node_stood_is_known_though_its_file_does_not_parse(theatre: Theatre) -> None:
+    def answer(request: Request) -> str:
+        shown = "\n".join(message.content for message in request.messages or ())
+        if "looked" in shown:
+            return SUBMIT
+        return NOTHING if "wrote" in shown else call("x =")
+
+    whole = check_every_cut(theatre, Play(agent=an_agent(theatre), answers=answer))
+    looked = next(
+        result for result in whole.payloads(ToolResulted) if result.args == {"text": "nothing"}
+    )
+    assert (looked.parsed_output["first"], looked.parsed_output["last"]) == (4, 6)
+    assert whole.result.stop_reason == "verification"

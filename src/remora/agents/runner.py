@@ -6,10 +6,10 @@ from typing import Any, Literal
 import msgspec
 
 from remora.agents.act import Acted, Scene, act, refused, run_part
-from remora.agents.agent import definition_record
 from remora.agents.aside import aside
+from remora.agents.beginning import first_context, first_event
 from remora.agents.candidates import offered
-from remora.agents.decide import Decision, NoDecision, decide, decided_by_record, model_record
+from remora.agents.decide import Decision, NoDecision, decide, decided_by_record
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
 from remora.agents.outcome import Ending, submission_ending
@@ -20,7 +20,7 @@ from remora.agents.stage import Stage
 from remora.agents.standing import Standing
 from remora.agents.target import located
 from remora.agents.verify import Check, Submission, verify
-from remora.chat import ToolCall
+from remora.chat import ToolCall, ToolSchema
 from remora.errors import ModelError, RemoraError
 from remora.ids import spell_path, unspell_path
 from remora.memory.canonical import canonical_sha256
@@ -29,7 +29,6 @@ from remora.memory.delta import PacketDelta, candidate, error_text
 from remora.memory.events import (
     AgentEnd,
     AgentError,
-    AgentStart,
     Change,
     ContextUpdate,
     Event,
@@ -53,7 +52,7 @@ class AgentRunner:
         self.stage = stage
         self._redact = stage.redact
         self._model = RedactedModel(stage.model, stage.redact)
-        self._at = Standing(_context(job, stage), stage.blobs)
+        self._at = Standing(first_context(job, stage), stage.blobs)
         self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
         self._target: dict[str, Any] | None = None
@@ -105,11 +104,21 @@ class AgentRunner:
         """The workspace as the last recorded result left it: what a call without a result did to
         another copy is not there, and the call is made again."""
         files: dict[str, tuple[bytes | None, int]] = {}
-        for spelled, change in self._at.files.items():
+        for spelled, change in {change.path: change for change in self._at.changes}.items():
             content = None if change.after is None else self.stage.objects.get(change.after)
             files[unspell_path(spelled)] = content, change.mode
         self.stage.workspace.set_files(files)
         self._snapshot = self.stage.workspace.snapshot()
+        self._target = self._last_target()
+
+    def _last_target(self) -> dict[str, Any]:
+        """Where the node stood last: a tool may have left a file that does not parse."""
+        spelled = spell_path(self.job.path)
+        found = located(self.job, self.stage.workspace.base_bytes(self.job.path), None)
+        for change in self._at.changes:
+            if change.path == spelled and change.after is not None:
+                found = located(self.job, self.stage.objects.get(change.after), found)
+        return found
 
     async def _turns(self) -> Ending:
         await self._look_around()
@@ -308,14 +317,7 @@ class AgentRunner:
             return
         acted = await self._cleanly(run_part, part, {}, self._scene())
         base = self.stage.workspace.base_bytes(self.job.path)
-        found = acted.result.get("candidate_actions") or []
-        found = [action for action in found if not brought_back(action.get("args") or {}, base)]
-        made = [candidate(a["tool"], a.get("args") or {}, a.get("reason") or "") for a in found]
-        actions, problem = offered(made, self._schemas, self._strategy)
-        problem = acted.record["error"] or problem
-        delta = PacketDelta(candidate_actions=actions)
-        if problem:
-            delta = msgspec.structs.replace(delta, set_error=error_text(problem))
+        delta = _proposal(acted, base, self._schemas, self._strategy)
         self._emit(_update("candidates", acted), turn, delta)
 
     async def _pull(self, turn: int) -> None:
@@ -347,22 +349,7 @@ class AgentRunner:
         return event
 
     async def _start(self) -> None:
-        stage = self.stage
-        self._emit(
-            AgentStart(
-                packet=self.context.packet,
-                definition=self._redact.clean(definition_record(stage.agent)),
-                tools=self._schemas,
-                model=model_record(self._model, stage.asking),
-                counter=stage.model.counter.name,
-                limit=stage.asking.limit,
-                renderer=stage.asking.renderer,
-                redaction=self._redact.version,
-                attempt=self.job.attempt,
-                rebased=dict(stage.rebased),
-            ),
-            0,
-        )
+        self._emit(first_event(self.job, self.stage, self.context), 0)
         await aside(self.stage.emitter.end_turn)
 
     async def _end(self, ending: Ending) -> AgentResult:
@@ -400,42 +387,29 @@ FunctionGemmaRunner = AgentRunner
 """The mission's own name for it."""
 
 
-def _context(job: Job, stage: Stage) -> ContextManager:
-    definition = stage.agent.definition
-    context = ContextManager(
-        {
-            "agent_id": job.agent_id,
-            "run_id": job.run_id,
-            "goal": stage.redact.text(
-                definition.goal.format(
-                    node_name=job.node_name,
-                    node_id=job.node_id,
-                    node_type=job.node_type,
-                    path=job.path,
-                    operation=job.operation,
-                )
-            ),
-            "operation": job.operation,
-            "node_id": job.node_id,
-            "node_type": job.node_type,
-            "node_summary": stage.redact.text(job.node_summary),
-            "constraints": {"max_turns": stage.max_turns, "safety": definition.verify},
-            "knowledge": stage.redact.clean(stage.knowledge),
-        },
-        packet_size_limit=stage.asking.limit,
-        token_counter=stage.model.counter.count_text,
-    )
-    for tool, summarizer in stage.agent.summarizers.items():
-        context.register_summarizer(tool, summarizer)
-    return context
-
-
 def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
     """Changes of a workspace in the words of the Long Track, paths spelled as in node keys."""
     return tuple(
         Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes
     )
+
+
+def _proposal(
+    acted: Acted, base: bytes | None, tools: Sequence[ToolSchema], strategy: str
+) -> PacketDelta:
+    """What a candidates script offers, as far as it can be chosen, and what is wrong with the
+    rest. A placeholder that `base` does not hold is offered to nobody."""
+    found = acted.result.get("candidate_actions") or []
+    made = [
+        candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
+        for action in found
+        if not brought_back(action.get("args") or {}, base)
+    ]
+    actions, problem = offered(made, tools, strategy)
+    problem = acted.record["error"] or problem
+    delta = PacketDelta(candidate_actions=actions)
+    return msgspec.structs.replace(delta, set_error=error_text(problem)) if problem else delta
 
 
 def _update(source: str, acted: Acted) -> ContextUpdate:

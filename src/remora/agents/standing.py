@@ -58,8 +58,8 @@ class Turn(msgspec.Struct, kw_only=True):
 
 
 class Standing:
-    """The fold. `ending` is set once an event calls for one; `files` holds the newest change of
-    each file by its spelled path, `outputs` the raw outputs so far, for `recall`."""
+    """The fold. `ending` is set once an event calls for one; `changes` are all that files
+    went through, `outputs` the raw outputs so far, for `recall`."""
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
         self.context = context
@@ -68,7 +68,7 @@ class Standing:
         self.looked = 0
         self.ending: Ending | None = None
         self.ended = False
-        self.files: dict[str, Change] = {}
+        self.changes: list[Change] = []
         self.outputs = Outputs(blobs)
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ class Standing:
         self.context.packet = start.packet
         self.context.apply_event(event)
         self.turn, self.looked, self.ending, self.tally = Turn(), 0, None, Tally()
-        self.files = {change.path: change for change in start.changes}
+        self.changes = list(start.changes)
         self.history, self.messages = [], []
 
     def _began(self, event: Event) -> None:
@@ -154,7 +154,7 @@ class Standing:
 
     def _resulted(self, event: Event) -> None:
         result = part(event, _Result)
-        self.files |= {change.path: change for change in result.changes}
+        self.changes += result.changes
         self.outputs.add(event.turn, event)
         self.turn.resulted = True
         self.tally.raw_bytes += raw_size(event)
