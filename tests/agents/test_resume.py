@@ -27,7 +27,7 @@ def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: .
 
 lines = read_text("mod.py").split("\\n")
 if text == "nothing":
-    report = {"result": target, "summary": "looked", "outcome": "success"}
+    report = {"result": target, "summary": "saw it", "outcome": "success"}
 elif text == "broken":
     report = {"result": None, "error": "it does not do this", "outcome": "error"}
 else:
@@ -120,10 +120,10 @@ def check_every_cut(theatre: Theatre, play: Play) -> Played:
 X, Y, NOTHING, BROKEN, BAD = *map(call, ["x = 1", "x = 2", "nothing", "broken"]), "no call"
 ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
     "submitted": (1, {X: 2, Y: 2, NOTHING: 1, BAD: 1, SUBMIT: 1}, 12),
-    "no_change": (2, {NOTHING: 2, BROKEN: 1, SUBMIT: 2}, 12),
-    "repeated_call": (3, {X: 1, BROKEN: 9}, 12),
-    "no_progress": (4, {NOTHING: 1, BROKEN: 1}, 12),
-    "model_error": (5, {X: 1, BAD: 3}, 12),
+    "no_change": (12, {NOTHING: 2, BROKEN: 1, SUBMIT: 2}, 12),
+    "repeated_call": (7, {X: 1, BROKEN: 9}, 12),
+    "no_progress": (1, {NOTHING: 1, BROKEN: 1}, 12),
+    "model_error": (11, {X: 1, BAD: 3}, 12),
     "max_turns": (6, {X: 1, Y: 1}, 4),
     "verification": (7, {call("x ="): 1, SUBMIT: 1}, 12),
 }
@@ -142,7 +142,7 @@ def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -
 def test_where_the_node_stood_is_known_though_its_file_does_not_parse(theatre: Theatre) -> None:
     def answer(request: Request) -> str:
         shown = "\n".join(message.content for message in request.messages or ())
-        if "looked" in shown:
+        if "saw it" in shown:
             return SUBMIT
         return NOTHING if "wrote" in shown else call("x =")
 
