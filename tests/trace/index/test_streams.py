@@ -102,8 +102,8 @@ def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) 
     other.whole_turn()
     other.end()
     agent = Agent(folder)
-    for turn in range(60):
-        agent.whole_turn(output=[turn] * 30_000)
+    for turn in range(30):
+        agent.whole_turn(output=[f"{turn}" * 900] * 100)
     agent.end()
     kv, jsonl = (trace_queries(folder, store) for store in ("kv", "jsonl"))
     whole = kv.find(Query(tool="apply_fix"))
@@ -120,7 +120,7 @@ def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) 
         for few, many in ((found, known), (known, whole)):
             assert turns(few) <= turns(many)
         lost += len(turns(whole) - turns(found))
-        key = f"trace:{RUN}:lint:{NODE}:60"
+        key = f"trace:{RUN}:lint:{NODE}:30"
         assert outcome(kv.line, key) == outcome(jsonl.line, key)
     assert lost
     sealed.write_bytes(good)

@@ -22,7 +22,7 @@ from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
 from remora.trace.lines import Line
 from remora.trace.restore import first_packet
 
-SPACING = 64 * 1024
+SPACING = 128 * 1024
 """The fewest bytes of a stream between two snapshots."""
 _SHARE = 8
 """How many times a snapshot's size the stream must grow before the next one."""
@@ -30,25 +30,6 @@ _SHARE = 8
 
 _Hash = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
 _Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-
-class _Light(msgspec.Struct, gc=False):
-    """An event without what few rows need: `data` stays raw."""
-
-    seq: int
-    timestamp: str
-    agent_id: str
-    turn: _Turns
-    type: str
-    data: msgspec.Raw
-    packet_delta: PacketDelta | None
-    hash: _Hash
-
-
-class _Whose(msgspec.Struct):
-    run_id: str
-    operation: str
-    node_id: str
 
 
 class _Data(msgspec.Struct, gc=False):
@@ -60,6 +41,30 @@ class _Data(msgspec.Struct, gc=False):
     prompt_tokens: Any = None
     duration_ms: Any = None
     attempt: Any = None
+
+
+class _Bare(msgspec.Struct, gc=False):
+    """An event without its data, which is skipped: that is most of a stream's bytes."""
+
+    seq: int
+    timestamp: str
+    agent_id: str
+    turn: _Turns
+    type: str
+    packet_delta: PacketDelta | None
+    hash: _Hash
+
+
+class _Light(_Bare, gc=False):
+    """An event with what rows need of it."""
+
+    data: _Data
+
+
+class _Whose(msgspec.Struct):
+    run_id: str
+    operation: str
+    node_id: str
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
@@ -110,7 +115,7 @@ class _Turn(msgspec.Struct):
 
 _LIGHT = msgspec.json.Decoder(_Light)
 _WHOSE = msgspec.json.Decoder(_Whose)
-_DATA = msgspec.json.Decoder(_Data)
+_BARE = msgspec.json.Decoder(_Bare)
 _NOTHING: tuple[list[TurnRow], Snapshot | None] = ([], None)
 _TOLD = frozenset(
     {AgentStart.type, ModelRequest.type, ToolCalled.type, ToolResulted.type, AgentError.type}
@@ -149,7 +154,7 @@ class Tally(msgspec.Struct, kw_only=True):
             closed = self._enter(event, line.offset)
         else:
             now.ended = event.timestamp
-        if event.type in _TOLD:
+        if event.type in _TOLD and isinstance(event, _Light):
             self._note(event, line)
         if self.folds:
             self._fold(event, line)
@@ -164,9 +169,9 @@ class Tally(msgspec.Struct, kw_only=True):
         """Whether all of a turn was read; never for None."""
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
-    def _event(self, line: Line) -> _Light | None:
+    def _event(self, line: Line) -> _Bare | None:
         try:
-            event = _LIGHT.decode(line.raw)
+            event = _decoded(line.raw)
             if event.agent_id != self.agent_id or event.seq != line.number - 1:
                 return None
             if self.stream is None:
@@ -175,7 +180,7 @@ class Tally(msgspec.Struct, kw_only=True):
             return None
         return event
 
-    def _begin(self, event: _Light, whose: _Whose) -> None:
+    def _begin(self, event: _Bare, whose: _Whose) -> None:
         self.stream = StreamRow(
             agent_id=self.agent_id,
             run_id=whose.run_id,
@@ -185,7 +190,7 @@ class Tally(msgspec.Struct, kw_only=True):
             started=event.timestamp,
         )
 
-    def _enter(self, event: _Light, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
+    def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
         """The event's turn becomes the one that the stream is in."""
         closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
@@ -200,11 +205,7 @@ class Tally(msgspec.Struct, kw_only=True):
         return Snapshot(turn=turn, offset=offset, hash=self.hash, packet=packed)
 
     def _note(self, event: _Light, line: Line) -> None:
-        now = self.turn
-        try:
-            said = _DATA.decode(event.data)
-        except (ValueError, RecursionError):
-            return  # no JSON object: `verify` will tell
+        now, said = self.turn, event.data
         if now is None or event.turn != now.turn:
             return
         match event.type:
@@ -220,7 +221,7 @@ class Tally(msgspec.Struct, kw_only=True):
                 attempt = _number(said.attempt) or self.stream.attempt
                 self.stream = replace(self.stream, attempt=attempt)
 
-    def _fold(self, event: _Light, line: Line) -> None:
+    def _fold(self, event: _Bare, line: Line) -> None:
         try:
             if self.packet is not None:
                 self.packet = apply(self.packet, event.packet_delta)
@@ -229,6 +230,14 @@ class Tally(msgspec.Struct, kw_only=True):
                 self.packet = packet and apply(packet, event.packet_delta)
         except (RemoraError, TypeError, ValueError, RecursionError):
             self.folds, self.packet = False, None  # who asks for a packet is told why
+
+
+def _decoded(raw: bytes) -> _Bare:
+    """Raises ValueError or RecursionError for what is no event."""
+    try:
+        return _LIGHT.decode(raw)
+    except (ValueError, RecursionError):
+        return _BARE.decode(raw)  # its data is no JSON object: `verify` will tell
 
 
 def _result(now: _Turn, said: _Data, line: Line, digest: str) -> _Result:
