@@ -129,6 +129,17 @@ def test_characters_are_never_cut(redactor: Redactor) -> None:
     assert redactor.text(text) == f'password = "{placeholders(redactor.text(text)).pop()}"'
 
 
+def test_a_long_tangle_ends_between_characters() -> None:
+    environ = {"A_KEY": "zebra17quuxab", "B_KEY": "quuxab99lemur"}
+    clean = Redactor(KEY, environ=environ).text("zebra17quuxab99lemur-" + "é" * 300)
+    assert re.fullmatch(r"<secret:env-a-key:\w{12}>é+", clean)
+
+
+def test_the_last_name_in_a_run_of_names(redactor: Redactor) -> None:
+    assert "hunter22" not in redactor.text("token:orders/list:password=hunter22#x")
+    assert "hunter22" not in redactor.text("token:orders/list:password=hunter22#x; more")
+
+
 def test_the_last_word_of_a_tangle() -> None:
     """A text in which each pass uncovers more may not go on for ever."""
 
