@@ -199,6 +199,14 @@ class TestAForkThatGoesOn:
         accepted = desk.payloads(RUN, Review)
         assert [review.agent_id for review in accepted] == [made]
 
+    def test_what_it_fixed_is_counted_from_where_its_parent_began(self, desk: Desk) -> None:
+        parent = max(desk.view(RUN).jobs, key=lambda job: job.turns)
+        made = fork(desk, parent.agent_id, 6).job.agent_id
+        desk.resume(eager, only=frozenset({made}))
+        found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
+        assert found.agent_id == made
+        assert (found.before, found.after) == (parent.before, parent.after)
+
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = [fork(desk, parent, turn).job.agent_id for turn in (2, 3)]

@@ -11,6 +11,7 @@ from remora.errors import NotFound
 from remora.ids import NodeKey
 from remora.memory.events import (
     AgentEnd,
+    AgentStart,
     Change,
     Event,
     Head,
@@ -23,6 +24,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.runs.findings import known_findings
+from remora.runs.lineage import ancestors
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.trace import read_events, stream_status
@@ -186,12 +188,23 @@ def read_job(project: Project, start: JobStart, end: JobEnd | None) -> JobView:
     try:
         for event in read_events(path):
             view = _counted(view, event)
+            if event.type == AgentStart.type:
+                view = msgspec.structs.replace(view, before=_inherited(project, event))
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
     if end is not None:
         return msgspec.structs.replace(view, status=end.status, head=end.head)
     status = stream_status(path)
     return msgspec.structs.replace(view, status=status if status == RUNNING else INTERRUPTED)
+
+
+def _inherited(project: Project, event: Event) -> dict[str, int] | None:
+    """A fork's findings before its work are those that its parent began with."""
+    start = typed(event)
+    if not isinstance(start, AgentStart) or not start.changes:
+        return None
+    known = map(known_findings, ancestors(project.trace, start))
+    return next((counts for counts in known if counts is not None), None)
 
 
 def _counted(view: JobView, event: Event) -> JobView:
