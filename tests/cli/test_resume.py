@@ -1,0 +1,158 @@
+"""`analyze --resume` and `retry`, as they are typed."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SETTINGS, Ran, Remora, tree, user, write
+
+FUNCTION = """
+
+def read_{0}(path):
+    try:
+        return open(path).read()
+    except:
+        return ""
+"""
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
+    """A project whose run of four jobs was stopped as it had hardly begun."""
+    folder = tmp_path_factory.mktemp("stopped")
+    source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(4))
+    root = write(folder / "project", {"many.py": source, "pyproject.toml": SETTINGS})
+    remora = user(folder / "home", models)
+    before = tree(root)
+    return Ran(remora, root, before, remora("analyze", "--max-time", "0.3", "--json", cwd=root))
+
+
+@pytest.fixture
+def again(stopped: Ran) -> Ran:
+    """The same run each time, in a place and home where it is known."""
+    kept = stopped.root.parent.with_name(stopped.root.parent.name + "-kept")
+    if not kept.exists():
+        shutil.copytree(stopped.root.parent, kept, symlinks=True)
+    shutil.rmtree(stopped.root.parent)
+    shutil.copytree(kept, stopped.root.parent, symlinks=True)
+    return stopped
+
+
+def test_who_stops_a_run_is_told_how_to_go_on(stopped: Ran) -> None:
+    assert stopped.analyzed.code == 130
+    assert "analyze --resume" in stopped.analyzed.err
+    assert "Traceback" not in stopped.analyzed.err
+
+
+def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
+    done = again("analyze", "--resume", "last", "--json")
+    assert done.code == 0
+    assert "left of 4" in done.err
+    document = done.document
+    assert document["totals"]["jobs"] == len(document["jobs"]) == 4
+    assert {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}
+    assert again("show", "last", "--json").document == document
+    assert again("trace", "verify").code == 0
+    assert tree(again.root) == again.before
+
+    twice = again("analyze", "--resume", document["run_id"], "--json")
+    assert (twice.code, twice.document) == (0, document)
+    assert "nothing to do" in twice.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("many.py",), ("-o", "lint"), ("--node", "x"), ("--changed",), ("--max-nodes", "1"),
+        ("--yes",), ("--unsafe-fixes",), ("--max-turns", "3"), ("--seed", "1"), ("--dry-run",),
+    ],
+)  # fmt: skip
+def test_what_only_a_new_run_can_be_asked_for_is_refused(
+    stopped: Ran, words: tuple[str, ...]
+) -> None:
+    done = stopped("analyze", "--resume", "last", "--json", *words)
+    assert (done.code, done.error["code"]) == (2, "usage_error")
+    assert "cannot go with --resume" in done.error["message"]
+
+
+def test_another_model_is_refused(again: Ran) -> None:
+    done = again("analyze", "--resume", "last", "--model", "other", "--json")
+    assert done.code == 2
+    assert "SmolLM2" in done.error["message"]
+
+
+def test_an_unknown_run_is_not_found(stopped: Ran) -> None:
+    done = stopped("analyze", "--resume", "nothing-like-it", "--json")
+    assert (done.code, done.error["code"]) == (1, "not_found")
+
+
+def test_trust_belongs_to_resume(stopped: Ran) -> None:
+    assert stopped("analyze", "--trust-run").code == 2
+
+
+def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path, models: Path) -> None:
+    stranger = replace(again, remora=user(tmp_path / "other", models))
+    done = stranger("analyze", "--resume", "last", "--json")
+    assert done.code == 2
+    assert "--trust-run" in done.error["hint"]
+    assert stranger("analyze", "--resume", "last", "--trust-run", "--json").code == 0
+
+
+class TestRetry:
+    def test_it_prints_what_analyze_prints(self, remora: Remora, project: Path) -> None:
+        remora("analyze", "--json", cwd=project)
+        before = remora("show", "last", "--json", cwd=project).document
+        words = ("retry", "last", "read", "--feedback", "name the exception")
+        done = remora(*words, "--json", cwd=project)
+        assert done.code == 0
+        document = done.document
+        assert document["run_id"] == before["run_id"]
+        assert [job["attempt"] for job in document["jobs"]].count(2) == 1
+        new = next(job for job in document["jobs"] if job["attempt"] == 2)
+        packet = remora(
+            "trace", "packet", new["agent_id"], "--turn", "1", "--json", cwd=project
+        ).document
+        assert packet["knowledge"]["feedback"]["value"] == "name the exception"
+        assert remora("trace", "verify", cwd=project).code == 0
+
+        forked = remora(
+            "trace", "fork", new["agent_id"], "--turn", "2", "--json", cwd=project
+        ).document
+        assert set(forked) >= {"agent_id", "run_id", "parent"}
+        shown = [
+            remora("trace", "packet", name, "--turn", "2", "--full", "--json", cwd=project).document
+            for name in (new["agent_id"], forked["agent_id"])
+        ]
+        assert [packet.pop("agent_id") for packet in shown] == [
+            new["agent_id"], forked["agent_id"],
+        ]  # fmt: skip
+        assert shown[0] == shown[1]
+        assert remora("trace", "verify", cwd=project).code == 0
+
+    def test_an_unknown_node_is_not_found(self, stopped: Ran) -> None:
+        done = stopped("retry", "last", "nobody_here", "--json")
+        assert (done.code, done.error["code"]) == (1, "not_found")
+
+
+class TestFork:
+    def test_a_turn_that_is_not_there(self, remora: Remora, project: Path) -> None:
+        remora("analyze", "--json", cwd=project)
+        done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
+        assert done.code == 1
+        assert "its turns are 0 to" in done.error["hint"]
+        gone_on = remora(
+            "trace", "fork", "read", "--turn", "1", "--continue", "--json", cwd=project
+        )
+        assert gone_on.code == 0
+        assert gone_on.document["job"]["agent_id"] == gone_on.document["agent_id"]
+        assert gone_on.document["job"]["status"] in ("submitted", "no_change")
+        then = project.parent / "then"
+        unrun = remora("trace", "fork", "read", "--turn", "1", "--files", str(then), cwd=project)
+        assert unrun.code == 0
+        assert "analyze --resume" in unrun.out
+        assert (then / "src/settings.py").read_text().startswith('"""Reads settings."""')
+        resumed = remora("analyze", "--resume", "last", cwd=project)
+        assert resumed.code == 0
+        assert "nothing to do" in remora("analyze", "--resume", "last", cwd=project).err
