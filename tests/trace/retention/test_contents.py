@@ -1,5 +1,6 @@
 """Which contents a stream names, and how the others go beside those who put them again."""
 
+import fcntl
 import os
 import threading
 import time
@@ -74,13 +75,36 @@ def test_who_puts_a_content_while_it_is_collected_has_it(folder: TraceFolder) ->
 
     collecting = threading.Thread(target=collect)
     collecting.start()
-    for _ in range(30):
-        for content in data:
-            digest = folder.objects.put(content)
+    try:
+        for number in range(30 * len(data)):
+            digest = folder.objects.put(data[number % len(data)])
             path = folder.objects.folder / digest[:2] / digest
-            if not path.exists():
+            if path.exists():
+                os.utime(path, (1, 1))  # old again: it may go from now on
+            else:
                 lost.append(digest)
-            os.utime(path, (1, 1))  # old again: it may go from now on
-    over.set()
-    collecting.join()
+    finally:
+        over.set()
+        collecting.join()
     assert lost == []
+
+
+@pytest.mark.parametrize(("held", "act"), [("LOCK_EX", "put"), ("LOCK_SH", "remove")])
+def test_putting_and_collecting_wait_for_each_other(
+    held: str, act: str, folder: TraceFolder
+) -> None:
+    digest = folder.objects.put(b"x")
+    acts = {
+        "put": lambda: folder.objects.put(b"x"),
+        "remove": lambda: remove_contents(folder.objects, [digest], time.time() + 60),
+    }
+    store = os.open(folder.objects.folder, os.O_RDONLY)
+    fcntl.flock(store, getattr(fcntl, held))
+    acting = threading.Thread(target=acts[act])
+    acting.start()
+    acting.join(0.1)
+    waited = acting.is_alive()
+    os.close(store)
+    acting.join()
+    assert waited
+    assert (set(all_contents(folder)) == {digest}) == (act == "put")
