@@ -74,7 +74,7 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
             seen = max(seen, _begun(packet, turn))
         elif event.turn == turn and (named := _decision(event)) is not None:
             decided = Moment(packet, *named)
-        packet = packet and apply(packet, event.packet_delta)
+        packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged("no agent_start in the stream", hint="only agents have packets")
     if turn < 0 or seen < turn:
@@ -136,6 +136,15 @@ def files_at(
             changes = part(event, _Changes).changes
             files.update({change.path: FileAt(change.after, change.mode) for change in changes})
     return files
+
+
+def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:
+    try:
+        return apply(packet, event.packet_delta)
+    except RecursionError as error:
+        raise StreamDamaged(
+            f"{event.agent_id}: event {event.seq} is nested too deeply to be folded", hint=_HINT
+        ) from error
 
 
 # Only the parts that are needed are decoded: another field may stand as a blob's reference.

@@ -68,7 +68,7 @@ def store_stream(
     turns = tally.closed + len(tally.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
     _put(connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, mark("stream", *row))])
-    state = zstandard.ZstdCompressor(level=1).compress(msgspec.json.encode(tally))
+    state = zstandard.ZstdCompressor(level=1).compress(_encoded(tally))
     _put(
         connection,
         "INSERT OR REPLACE INTO states VALUES",
@@ -88,7 +88,7 @@ def tally_of(connection: sqlite3.Connection, known: Known) -> Tally:
     try:
         with zstandard.ZstdDecompressor().stream_reader(state) as reader:
             return _STATE.decode(reader.read(_MOST))
-    except (zstandard.ZstdError, ValueError) as error:
+    except (zstandard.ZstdError, ValueError, RecursionError) as error:
         raise IndexLies("a state that is none") from error
 
 
@@ -157,7 +157,7 @@ def snapshot_before(
     _, kept, offset, digest, packet = _believed("packet", row)
     try:
         unpacked = unpack(packet)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise IndexLies("a packet that is none") from error
     return Snapshot(turn=kept, offset=offset, hash=digest, packet=packet), unpacked
 
@@ -177,6 +177,14 @@ def _believed(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
     if not right:
         raise IndexLies(f"a {kind} that was changed")
     return tuple(values)
+
+
+def _encoded(tally: Tally) -> bytes:
+    try:
+        return msgspec.json.encode(tally)
+    except RecursionError:  # a foreign packet, nested without end
+        tally.stop_folding()
+        return msgspec.json.encode(tally)
 
 
 def _put(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:

@@ -139,7 +139,9 @@ def _confirmed(moment: Moment, *, shown: bool) -> bool:
     what was trimmed away it knows nothing."""
     if moment.sha256 is None or (moment.trim and not shown):
         return False
-    return canonical_sha256(moment.shown()) == moment.sha256
+    with suppress(RecursionError):  # a foreign packet, nested without end
+        return canonical_sha256(moment.shown()) == moment.sha256
+    return False
 
 
 def _lines_of(source: Source, turn: int, begin: int, path: Path) -> list[Line]:

@@ -169,6 +169,10 @@ class Tally(msgspec.Struct, kw_only=True):
         """Whether all of a turn was read; never for None."""
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
+    def stop_folding(self) -> None:
+        """No more packets of this stream: who asks for one is told why."""
+        self.folds, self.packet = False, None
+
     def _event(self, line: Line) -> _Bare | None:
         try:
             event = _decoded(line.raw)
@@ -200,7 +204,11 @@ class Tally(msgspec.Struct, kw_only=True):
     def _snapshot(self, turn: int, offset: int) -> Snapshot | None:
         if self.packet is None or offset - self.snapped < max(SPACING, self.spacing):
             return None
-        packed = pack(self.packet)
+        try:
+            packed = pack(self.packet)
+        except RecursionError:
+            self.stop_folding()
+            return None
         self.snapped, self.spacing = offset, _SHARE * len(packed)
         return Snapshot(turn=turn, offset=offset, hash=self.hash, packet=packed)
 
@@ -229,7 +237,7 @@ class Tally(msgspec.Struct, kw_only=True):
                 packet = first_packet(decode_event(line.raw))
                 self.packet = packet and apply(packet, event.packet_delta)
         except (RemoraError, TypeError, ValueError, RecursionError):
-            self.folds, self.packet = False, None  # who asks for a packet is told why
+            self.stop_folding()
 
 
 def _decoded(raw: bytes) -> _Bare:
