@@ -124,12 +124,10 @@ def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 
 def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    for key in [key for key in packet.knowledge if key not in PINNED]:
-        packet = replace(
-            packet,
-            knowledge={k: v for k, v in packet.knowledge.items() if k != key},
-            omitted=_omit(packet, "knowledge"),
-        )
+    left = dict(packet.knowledge)
+    for key in [key for key in left if key not in PINNED]:
+        del left[key]
+        packet = replace(packet, knowledge=left.copy(), omitted=_omit(packet, "knowledge"))
         yield packet
 
 
