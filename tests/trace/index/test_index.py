@@ -20,7 +20,7 @@ import pytest
 from remora.errors import DiskError
 from remora.trace import TraceFolder
 from remora.trace.index import database as database_module
-from remora.trace.index import reindex, trace_queries
+from remora.trace.index import prune, reindex, trace_queries
 from remora.trace.index.database import mark
 from remora.trace.sealed import seal
 from remora.trace.store_queries import Query
@@ -345,6 +345,24 @@ def test_what_expired_leaves_nothing_behind(world: World, right: list[Any]) -> N
     answers(world.folder)
     assert b"write_docstring" not in index_of(world.folder).read_bytes()
     assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
+
+
+@pytest.mark.parametrize("damage", [None, b"garbage" * 999])
+def test_pruning_takes_what_is_gone(damage: bytes | None, world: World, right: list[Any]) -> None:
+    world.doc.path.unlink()
+    if damage is not None:
+        index_of(world.folder).write_bytes(damage)
+    prune(world.folder)
+    assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
+    assert world.second.name.encode() in index_of(world.folder).read_bytes()
+
+
+def test_pruning_makes_no_index(world: World, tmp_path: Path) -> None:
+    prune(world.folder)
+    assert not index_of(world.folder).exists()
+    index_of(world.folder).symlink_to(tmp_path / "mine")
+    with pytest.raises(DiskError):
+        prune(world.folder)
 
 
 def test_reindexing_tells_what_it_read(world: World, right: list[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from remora.trace.index.keys import IndexKey, TraceKey, parse_key
 from remora.trace.index.packets import PacketReader
-from remora.trace.index.queries import Reindexed, reindex, trace_queries
+from remora.trace.index.queries import Reindexed, prune, reindex, trace_queries
 
 __all__ = [
     "IndexKey",
@@ -10,6 +10,7 @@ __all__ = [
     "Reindexed",
     "TraceKey",
     "parse_key",
+    "prune",
     "reindex",
     "trace_queries",
 ]

@@ -1,5 +1,6 @@
 """Questions to all streams of a folder, answered from the index or without it."""
 
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +9,12 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, UsageError
 from remora.trace.chain import Clock, utc_now
-from remora.trace.folder import TraceFolder
+from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.index.answers import chosen, entry_line, fitting, listed_keys, with_text
 from remora.trace.index.backends import Backend, Index, Scan
-from remora.trace.index.database import IndexLies, IndexUnusable, database
+from remora.trace.index.database import NAME, IndexLies, IndexUnusable, database
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
-from remora.trace.index.update import update_all
+from remora.trace.index.update import forget_gone, update_all
 from remora.trace.reader import list_streams
 from remora.trace.store_queries import Found, Query, TraceQueries
 
@@ -49,6 +50,22 @@ def reindex(folder: TraceFolder) -> Reindexed:
         bytes=sum(each.stamp.size for each in known),
         seconds=time.monotonic() - began,
     )
+
+
+def prune(folder: TraceFolder) -> None:
+    """Let nothing of streams that are gone remain in the index; it need not be there.
+
+    Raises DiskError where it cannot be written.
+    """
+    if not os.path.lexists(folder.path / NAME):
+        return
+    try:
+        with database(folder.path) as connection:
+            forget_gone(connection, {stream_id(path) for path in folder.agent_streams()})
+    except IndexLies:
+        reindex(folder)
+    except IndexUnusable as error:
+        raise DiskError(f"{folder.path}: the index cannot be written: {error}") from error
 
 
 class Queries:

@@ -1,7 +1,7 @@
 """Bringing the index up to date: of each stream only what is new is read."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,17 +35,23 @@ def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[Know
 
     A file that cannot be read at all has no rows. Raises IndexLies and what SQLite raises.
     """
-    known = {each.stream.agent_id: each for each in known_streams(connection)}
     paths = {stream_id(path): path for path in folder.agent_streams()}
-    gone = [known.pop(name) for name in set(known) - set(paths)]
-    if gone:
-        with transaction(connection):
-            for each in gone:
-                forget(connection, each.id)
+    known = {each.stream.agent_id: each for each in forget_gone(connection, paths)}
     changed = False
     for name, path in paths.items():
         changed |= _update(connection, path, known.get(name))
     return known_streams(connection) if changed else list(known.values())
+
+
+def forget_gone(connection: sqlite3.Connection, there: Collection[str]) -> list[Known]:
+    """What is known of agents that are there; of the others nothing is kept. Raises IndexLies."""
+    known = known_streams(connection)
+    gone = [each for each in known if each.stream.agent_id not in there]
+    if gone:
+        with transaction(connection):
+            for each in gone:
+                forget(connection, each.id)
+    return [each for each in known if each.stream.agent_id in there]
 
 
 def update_one(connection: sqlite3.Connection, path: Path, until: int) -> Known | None:
