@@ -247,6 +247,7 @@ CONTEXTS: tuple[Callable[[str], str], ...] = (
     ),
     lambda text: f"before\n{text}\nafter\n",
     lambda text: f"“größer” 🦀 {text} — 完了 ✅",
+    lambda text: repr(f"before\n{text}\tafter\t{text}"),
     lambda text: f"\x1b[31m+{text}\x1b[0m\r\n\x00\ud800 end",
 )
-"""Bare, JSON, JSON in JSON, Python, a log line, a URL, YAML, lines, other scripts, odd bytes."""
+"""Bare, JSON, JSON in JSON, Python, a log line, a URL, YAML, lines, escapes, other scripts, odd bytes."""

@@ -6,7 +6,7 @@ import re
 
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
 from remora.trace.redact.plausible import plausible, random_token, without_templates
-from remora.trace.redact.rule import Rule
+from remora.trace.redact.rule import ESCAPE, Rule
 
 _PORT = re.compile(r"\d{1,5}[/\\,]")
 _STAND_IN = re.compile(
@@ -68,13 +68,13 @@ BY_PLACE: tuple[Rule, ...] = (
     ),
     Rule(
         "authorization",
-        r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=\x01-]{16,})",
+        rf"(?i)(?:\b|{ESCAPE})bearer[ \t]+([A-Za-z0-9._~+/=\x01-]{{16,}})",
         r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
         accept=random_token,
     ),
     Rule(
         "authorization",
-        r"(?i)\bbasic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
+        rf"(?i)(?:\b|{ESCAPE})basic[ \t]+([A-Za-z0-9+/]{{8,}}={{0,2}})",
         r"(?i)basic[ \t]+[A-Za-z0-9+/]{8}",
         accept=_is_basic,
     ),
@@ -118,8 +118,8 @@ BY_PLACE: tuple[Rule, ...] = (
     ),
     Rule(
         "assignment",
-        r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+'([^'\n]{8,})'",
-        r"(?i)(?:identified[ \t]+by|password)[ \t]+'",
+        r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+\\{0,4}'([^'\n\\]{8,})\\{0,4}'",
+        r"(?i)(?:identified[ \t]+by|password)[ \t]+\\{0,4}'",
         accept=_chosen,
     ),
     Rule(
@@ -130,7 +130,7 @@ BY_PLACE: tuple[Rule, ...] = (
     ),
     Rule(
         "assignment",
-        r"\bmysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p([^\s\"'\\]{8,})",
+        rf"(?:\b|{ESCAPE})mysql[a-z]*[ \t][^\n]{{0,200}}?[ \t]-p([^\s\"'\\]{{8,}})",
         r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
         accept=_chosen,
     ),

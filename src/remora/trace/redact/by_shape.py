@@ -4,7 +4,7 @@ import re
 
 from remora.trace.redact.plausible import random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
-from remora.trace.redact.rule import Rule, Span, by_head
+from remora.trace.redact.rule import ESCAPE, Rule, Span, by_head
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
@@ -77,7 +77,7 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("anthropic-key", f"sk-ant-{_W}{{20,}}", "sk-ant-"),
     Rule(
         "openai-key",
-        f"(?:^|[^A-Za-z0-9])(sk-(?:proj-|svcacct-|admin-|None-)?{_W}{{20,}})",
+        f"(?:^|[^A-Za-z0-9]|{ESCAPE})(sk-(?:proj-|svcacct-|admin-|None-)?{_W}{{20,}})",
         "sk-",
         accept=random_token,
     ),

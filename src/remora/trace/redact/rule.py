@@ -9,6 +9,8 @@ import re2
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME = 40
+ESCAPE = r"\\[abfnrtv]"
+"""An escape as source code spells it: its letter is no part of the word that follows."""
 
 
 class Span(NamedTuple):
