@@ -136,7 +136,7 @@ def _unfinished(line: RunLine | None, history: History) -> str:
     waiting = line.pending + line.conflicts
     if waiting:
         word = "change set waits" if waiting == 1 else "change sets wait"
-        return f"{waiting} {word} for a verdict: `remora review {line.run_id}`"
+        return f"{waiting} {word} for a verdict: `remora show {line.run_id}`"
     return ""
 
 
