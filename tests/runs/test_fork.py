@@ -2,6 +2,8 @@
 
 import hashlib
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,14 @@ from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
 from remora.runs.fork import Forked
 from remora.runs.lineage import ancestors
+from remora.runs.listing import listed_runs
+from remora.runs.names import stream_named
 from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
 from remora.trace import files_at, packet_at, read_events
+from remora.trace.sealed import seal
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
+from tests.runs.test_resume import CHECK, at, stopped
 
 RUN = "run-1"
 
@@ -84,6 +90,10 @@ class TestAFork:
             assert files_of(desk, made, turn) == files_of(desk, parent, turn - 1)
         assert desk.project.trace.agent_stream(parent).read_bytes() == lines
         assert desk.problems() == []
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", CHECK, desk.root], capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
 
     def test_replays_from_its_own_stream_and_the_runs_base_alone(self, desk: Desk) -> None:
         parent = parent_of(desk)
@@ -303,10 +313,47 @@ class TestARetry:
             self.retry(desk, feedback="x" * 10_001)
         assert len(desk.run_events(RUN)) == lines
 
-    def test_a_job_that_is_not_over_is_refused(self, desk: Desk) -> None:
-        fork(desk, parent_of(desk), 1)
-        with pytest.raises(UsageError, match="interrupted"):
+    def test_a_job_that_is_not_over_is_refused(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path)
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        stopped(desk, at("tool_call"))
+        with pytest.raises(UsageError, match="guarded is interrupted"):
             self.retry(desk)
+
+
+class TestWhichAttemptCounts:
+    def test_a_fork_takes_its_parents_place_when_it_came_to_its_end(self, desk: Desk) -> None:
+        parent = parent_of(desk)
+        made = fork(desk, parent, 2).job.agent_id
+        assert desk.job(RUN, "guarded").agent_id == parent
+        assert stream_named(desk.project.trace, "guarded") == parent
+        (line,) = listed_runs(desk.project.trace)
+        waiting = line.pending
+        desk.resume(eager, only=frozenset({made}))
+        assert desk.job(RUN, "guarded").agent_id == made
+        assert stream_named(desk.project.trace, "guarded") == made
+        (line,) = listed_runs(desk.project.trace)
+        assert line.pending == waiting
+
+    def test_a_retry_does_at_once(self, desk: Desk) -> None:
+        wanted = retry_jobs(desk.caller(), desk.project, RUN, "guarded")
+        (made,) = wanted.only or frozenset()
+        job = desk.job(RUN, "guarded")
+        assert (job.agent_id, job.status) == (made, "interrupted")
+
+
+def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
+    parent = parent_of(desk)
+    packet = packet_of(desk, parent, 4, shown=False)
+    trace = desk.project.trace
+    for path in (trace.agent_stream(parent), trace.run_stream(RUN)):
+        seal(path)
+        assert not path.exists()
+    made = fork(desk, parent, 4).job.agent_id
+    assert packet_of(desk, made, 4, shown=False) == packet
+    desk.resume(eager, only=frozenset({made}))
+    assert desk.job(RUN, "guarded").agent_id == made
+    assert desk.problems() == []
 
 
 def test_a_run_of_an_older_version_can_be_forked(tmp_path: Path) -> None:

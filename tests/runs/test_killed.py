@@ -111,7 +111,8 @@ def test_with_the_real_model(tmp_path: Path) -> None:
 
 def asked(desk: Desk, what: str, number: int) -> int:
     """A process that asks the embedded model, exactly; its exit status."""
-    line = [sys.executable, CHILD, desk.home, desk.root, what, "any", str(number), "embedded"]
+    words = (CHILD, desk.home, desk.root, what, "any", number, "embedded")
+    line = [sys.executable, *map(str, words)]
     return subprocess.run(line, check=False, timeout=300).returncode
 
 

@@ -28,6 +28,7 @@ from remora.runs.fork import Forked
 from remora.runs.names import stream_named
 from remora.runs.project import Project
 from remora.runs.results import job_document, read_run, run_document
+from remora.runs.resume import read_attempt
 from remora.trace import utc_now
 
 
@@ -91,7 +92,7 @@ def _go_on(
     with watching(options) as watcher:
         stopped = to_its_end(lambda: carry_on(wanted, models, watcher, utc_now), models.values())
     view = read_run(project, run_id)
-    job = next(job for job in view.jobs if job.agent_id == agent_id)
+    job = read_attempt(project, made.job)
     document = {**made.document(), "job": job_document(job)}
     emit(options, document, run_lines(options, project, view, run_document(project, view)))
     if stopped:

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import RemoraError
-from remora.memory.events import Event, JobEnd, JobStart, Review, RunStart
+from remora.memory.events import Event, RunStart
+from remora.runs.counting import Counting
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.folder import stream_id
 from remora.trace.reader import DAMAGED, typed
@@ -58,15 +59,16 @@ def _line(path: Path) -> RunLine | None:
 
 
 def _review_states(events: Iterable[Event]) -> list[str]:
-    """Of the newest attempt of each job that has one: `pending`, or the last verdict."""
-    newest: dict[tuple[str, str], str] = {}
-    states: dict[str, str] = {}
+    """Of the attempt of each job that counts, if it has one: `pending`, or the last verdict."""
+    counting = Counting()
     for event in events:
-        data = typed(event)
-        if isinstance(data, JobStart):
-            newest[data.operation, data.node_id] = data.agent_id
-        elif isinstance(data, JobEnd) and data.status == "submitted":
-            states.setdefault(data.agent_id, "pending")
-        elif isinstance(data, Review):
-            states[data.agent_id] = data.verdict
-    return [states[agent_id] for agent_id in newest.values() if agent_id in states]
+        counting.see(typed(event))
+    states = [_state(counting, start.agent_id) for start in counting.starts()]
+    return [state for state in states if state]
+
+
+def _state(counting: Counting, agent_id: str) -> str:
+    verdict, end = counting.verdicts.get(agent_id), counting.ends.get(agent_id)
+    if verdict is not None:
+        return verdict.verdict
+    return "pending" if end is not None and end.status == "submitted" else ""

@@ -1,11 +1,12 @@
 """What short names mean: a run's beginning, an agent's, `last`, or a node of the newest run."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import NodeKey
-from remora.memory.events import JobStart
+from remora.runs.counting import Counting
 from remora.trace import TraceFolder, read_events
 from remora.trace.folder import stream_id
 from remora.trace.reader import typed
@@ -56,19 +57,16 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """By node key, the newest agent of each operation. Empty where the run cannot be read."""
+    """By node key, the agent of each operation that counts. Empty where the run cannot be read."""
     newest = _newest_run(folder)
-    agents: dict[tuple[str, str], str] = {}
-    try:
+    counting = Counting()
+    # where its end is damaged, what was read will do
+    with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            data = typed(event) if event.type == JobStart.type else None
-            if isinstance(data, JobStart):
-                agents[data.node_id, data.operation] = data.agent_id
-    except RemoraError:  # its end is damaged: what was read will do
-        pass
+            counting.see(typed(event))
     nodes: dict[str, list[str]] = {}
-    for (node_id, _), agent_id in agents.items():
-        nodes.setdefault(node_id, []).append(agent_id)
+    for start in counting.starts():
+        nodes.setdefault(start.node_id, []).append(start.agent_id)
     return nodes
 
 

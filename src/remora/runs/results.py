@@ -18,11 +18,11 @@ from remora.memory.events import (
     JobEnd,
     JobStart,
     ModelRequest,
-    Review,
     RunStart,
     ToolCalled,
     ToolResulted,
 )
+from remora.runs.counting import Counting
 from remora.runs.findings import known_findings
 from remora.runs.lineage import ancestors
 from remora.runs.listing import listed_runs
@@ -64,7 +64,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: its beginning, its jobs (newest attempt of each), and what people said."""
+    """A run: its beginning, its jobs (of each the attempt that counts), and what people said."""
 
     run_id: str
     started: str
@@ -153,21 +153,13 @@ def job_document(job: JobView) -> dict[str, Any]:
 
 
 def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
-    """The newest attempt of each job, in the order in which they first began."""
-    started: dict[tuple[str, str], JobStart] = {}
-    ended: dict[str, JobEnd] = {}
-    verdicts: dict[str, Review] = {}
+    """The attempt of each job that counts, in the order in which jobs began."""
+    counting = Counting()
     for event in events:
-        data = typed(event)
-        if isinstance(data, JobStart):
-            started[data.operation, data.node_id] = data
-        elif isinstance(data, JobEnd):
-            ended[data.agent_id] = data
-        elif isinstance(data, Review):
-            verdicts[data.agent_id] = data
-    for start in started.values():
-        job = read_job(project, start, ended.get(start.agent_id))
-        last = verdicts.get(start.agent_id)
+        counting.see(typed(event))
+    for start in counting.starts():
+        job = read_job(project, start, counting.ends.get(start.agent_id))
+        last = counting.verdicts.get(start.agent_id)
         if last is not None:
             job = msgspec.structs.replace(job, review=last.verdict, conflicts=tuple(last.detail))
         elif job.status == "submitted":

@@ -12,12 +12,14 @@ from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
 from remora.runs.attempts import Attempts, read_attempts
 from remora.runs.begin import Numbers, begin
+from remora.runs.counting import Counting
 from remora.runs.grounds import Grounds, Moved
 from remora.runs.lineage import first_start
 from remora.runs.project import Project
+from remora.runs.results import JobView, read_job
 from remora.runs.run import Run
 from remora.runs.stream import RunStream, opened_run
-from remora.runs.work import agent_writer, job_end, work_on
+from remora.runs.work import agent_writer, job_end, job_start, work_on
 from remora.trace import last_event, read_events
 from remora.trace.reader import INTERRUPTED, typed
 from remora.trace.redact import Redactor
@@ -32,6 +34,14 @@ def recorded_start(project: Project, job: Job) -> AgentStart | None:
     """What an attempt's stream begins with; None where it never began. Raises StreamDamaged."""
     path = project.trace.agent_stream(job.agent_id)
     return first_start(read_events(path)) if path.exists() else None
+
+
+def read_attempt(project: Project, job: Job) -> JobView:
+    """An attempt as its streams tell it, whether it is the one of its job that counts or not."""
+    counting = Counting()
+    for event in read_events(project.trace.existing_run(job.run_id)):
+        counting.see(typed(event))
+    return read_job(project, job_start(job), counting.ends.get(job.agent_id))
 
 
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
