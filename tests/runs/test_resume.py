@@ -14,7 +14,7 @@ import pytest
 from remora.agents import AgentResult, Job, load_agent
 from remora.agents.agent import BUILTIN_FOLDER
 from remora.bootstrap import Wish, open_project, resumable
-from remora.errors import StreamDamaged, StreamLocked, UsageError
+from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
     AgentEnd,
     AgentStart,
@@ -28,6 +28,8 @@ from remora.memory.events import (
 )
 from remora.models import Request
 from remora.models.scripted import ScriptedModel
+from remora.runs.attempts import read_attempts
+from remora.runs.grounds import Grounds
 from remora.runs.resume import check_definition
 from remora.runs.review import accept
 from remora.runs.stream import opened_run
@@ -381,6 +383,26 @@ class TestItIsRefused:
             half.resume(choosing)
         project = open_project(half.caller())
         assert resumable(half.caller(), project, RUN, trusted=True).models == ("scripted",)
+
+    @pytest.mark.parametrize("commit", ["--output=/tmp/x", "HEAD", 7, ""])
+    def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:
+        start = read_attempts(half.run_events(RUN)).start
+        other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
+        with pytest.raises(StreamDamaged, match="names no commit"):
+            Grounds(half.project, RUN, other).of({})
+
+    def test_where_a_strangers_stream_names_a_folder(self, half: Desk) -> None:
+        start = read_attempts(half.run_events(RUN)).start
+        for name in ("..", "../..", "a/b", ""):
+            with pytest.raises(NotFound):
+                Grounds(half.project, name, start)
+
+    @pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out"])
+    def test_where_a_strangers_base_lies_elsewhere(self, half: Desk, path: str) -> None:
+        digest = half.project.trace.objects.put(b"x")
+        start = read_attempts(half.run_events(RUN)).start
+        with pytest.raises(RemoraError):
+            Grounds(half.project, RUN, start).of({path: {"sha256": digest, "mode": 0o644}})
 
     def test_where_the_agent_is_another_one_now(self, half: Desk) -> None:
         (path,) = half.project.trace.agent_streams()

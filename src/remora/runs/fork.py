@@ -71,7 +71,7 @@ def fork(
         job = Numbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, cut)
         if files is not None:
-            _write_files(project, attempts, cut, files)
+            _write_files(Grounds(project, run_id, attempts.start), project, cut, files)
         start = as_now(forked(cut, job))
         begin(project, job, start, clock)
         stream.append(job_start(job))
@@ -95,9 +95,8 @@ def _check_contents(project: Project, cut: Cut) -> None:
             )
 
 
-def _write_files(project: Project, attempts: Attempts, cut: Cut, folder: Path) -> None:
+def _write_files(grounds: Grounds, project: Project, cut: Cut, folder: Path) -> None:
     _make_empty(folder)
-    grounds = Grounds(project, cut.start.packet.run_id, attempts.start)
     place = Beneath(folder)
     changed = {unspell_path(change.path): change for change in cut.changes}
     try:

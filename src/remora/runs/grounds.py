@@ -1,6 +1,7 @@
 """The files that a run's agents start from, had again from its records; and what moved on since."""
 
 import hashlib
+import re
 import shutil
 import threading
 from collections.abc import Mapping
@@ -11,8 +12,8 @@ import msgspec
 
 from remora.agents import Job
 from remora.code import Module, find_node, node_summary, parse_module
-from remora.errors import Conflict, HostError, StreamDamaged
-from remora.ids import spell_path, unspell_path
+from remora.errors import Conflict, HostError, NotFound, StreamDamaged
+from remora.ids import is_id, spell_path, unspell_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
 from remora.runs.project import Project
@@ -21,6 +22,7 @@ from remora.workspaces import Base, BaseFile, Beneath, SlotDriver, restore_base
 from remora.workspaces.beneath import FILE_LIMIT
 
 _Rebased = Mapping[str, Any]
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,8 @@ class Grounds:
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
+        if not is_id(run_id):  # it names a folder that is emptied
+            raise NotFound(f"{run_id!r} is not the name of a run")
         self._project = project
         self._run_id = run_id
         self._start = start
@@ -96,10 +100,17 @@ class Grounds:
     def _restored(self, rebased: _Rebased, folder: Path) -> Base:
         files = self._start.base.get("files")
         differing = _files({**(files if isinstance(files, dict) else {}), **rebased})
-        commit = self._start.base.get("commit")
+        commit = _commit(self._start.base.get("commit"))
         project = self._project
         get = project.trace.objects.get
         return restore_base(project.root, commit, differing, get, folder)
+
+
+def _commit(told: object) -> str | None:
+    """A stream may come from anywhere, and git would take another word for an option."""
+    if told is None or (isinstance(told, str) and _COMMIT.fullmatch(told)):
+        return told
+    raise StreamDamaged("the run's base names no commit", hint="remora trace verify")
 
 
 def _files(told: _Rebased) -> dict[str, BaseFile | None]:
