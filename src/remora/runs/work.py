@@ -1,7 +1,7 @@
 """One attempt of a job carried out: from its beginning, or on from where its stream leaves off."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
@@ -10,7 +10,7 @@ from remora.agents.aside import aside
 from remora.agents.decide import Asking, check_able
 from remora.agents.summarize import summarizers_in
 from remora.errors import RemoraError, StreamDamaged
-from remora.memory.events import AgentStart, Event, Head, JobEnd, JobStart
+from remora.memory.events import AgentStart, Head, JobEnd, JobStart
 from remora.models import Model
 from remora.runs.lineage import ancestors, first_start
 from remora.runs.project import Project
@@ -90,9 +90,8 @@ async def _run_agent(
 ) -> AgentResult:
     writer = agent_writer(run.project, job, run.clock)
     try:
-        recorded = list(read_events(writer.path)) if writer.head.count else []
         emitter = TeeEmitter(JsonlEventEmitter(writer), *run.listeners)
-        runner = AgentRunner(job, _stage(run, job, ground, workspace, (emitter, recorded)))
+        runner = AgentRunner(job, _stage(run, job, ground, workspace, (emitter, writer.path)))
         return await (runner.run() if gone is None else runner.give_up(gone))
     finally:
         writer.close()
@@ -103,12 +102,12 @@ def _stage(
     job: Job,
     ground: Ground,
     workspace: Workspace,
-    stream: tuple[EventEmitter, Sequence[Event]],
+    stream: tuple[EventEmitter, Path],
 ) -> Stage:
-    """`stream` is where the agent writes, and what is written there already."""
-    agent, (emitter, recorded) = run.agents[job.operation], stream
+    """`stream` is what the agent writes with, and where, which may hold events already."""
+    agent, (emitter, path) = run.agents[job.operation], stream
     mode = run.project.config.runner.memory.summarizer_mode
-    start = first_start(recorded)
+    start = first_start(read_events(path))
     model, asking, max_turns = _asked(run, agent, start)
     return Stage(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
@@ -127,7 +126,7 @@ def _stage(
         max_turns=max_turns,
         options=run.options,
         rebased=ground.rebased,
-        recorded=recorded,
+        recorded=read_events(path),  # a long stream is never held whole
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 
