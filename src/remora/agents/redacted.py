@@ -1,7 +1,6 @@
 """Secrets stay out: a model whose answers are redacted, and placeholders that may not come back."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from remora.models import Answer, Capabilities, Model, Request, TokenCounter
@@ -50,7 +49,22 @@ class RedactedModel:
 
 def brought_back(args: Mapping[str, Any], base: bytes | None) -> str | None:
     """Why a call may not be carried out: an argument holds a placeholder that the base did not."""
-    return _why(new_placeholders(base, json.dumps(args, ensure_ascii=False)), "the arguments hold")
+    return _why(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value of any depth, keys too."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, bytes):
+            yield item.decode("utf-8", "replace")
+        elif isinstance(item, Mapping):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
 
 
 def written(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:

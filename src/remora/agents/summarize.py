@@ -22,9 +22,10 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class ScriptSummarizer(Summarizer):
-    """A script from `raw` (the raw output) to `{"summary": str, "knowledge": {}}`.
+    """A script from `raw` to `{"summary": str, "knowledge": {}}`.
 
-    A script that fails says nothing: the default speaks for it.
+    `raw` is the raw output as a stream holds it: what JSON lacks stands in its marked form, so
+    that the script sees the same when a recorded stream is folded again. A script that fails says nothing: the default speaks for it.
     """
 
     def __init__(self, script: Script, tool: str) -> None:

@@ -7,6 +7,8 @@ from remora.memory import delta as make
 from remora.memory.canonical import canonical, plain
 from remora.memory.packet import Candidate, Outcome
 
+_LAST_LINE = 2**52  # with the lines after it still a number that a packet may hold
+
 
 def mapping(value: Any) -> dict[str, Any]:
     """A copy of a mapping; nothing for any other value."""
@@ -77,4 +79,4 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
 def first_line(found: Mapping[str, Any]) -> int:
     """The first of an excerpt's `lines`, from 1."""
     first = next(iter(items(found.get("lines"))), 1)
-    return first if isinstance(first, int) and first > 0 else 1
+    return first if isinstance(first, int) and 0 < first <= _LAST_LINE else 1

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
 LONGEST_S = 8.0  # a worker whose parent was killed ends with its run, and must within 10 s
+_DEEPEST = 3000  # the worker's stack holds more, and not many times as much
 _REQUEST_TIMEOUT_S = 20.0  # the last resort: a worker that does not answer is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
@@ -22,7 +23,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one run of a script may use; every limit is always in force.
 
     `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 8);
-    `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames;
+    `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames, and levels
+    of nesting that the result may have (at most 3000);
     `host_calls`: calls of externals; the bytes of what it printed and of its result (and of
     each call's arguments and answer), as JSON.
     """
@@ -30,7 +32,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float = 5.0
     wall_s: float = 300.0
     memory_mb: int = 64
-    recursion: int = 200
+    recursion: int = 1100
     host_calls: int = 200
     print_bytes: int = 65536
     result_bytes: int = 4 * _MIB
@@ -38,6 +40,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= LONGEST_S:
             raise ValueError(f"duration_s must lie in (0, {LONGEST_S}]")
+        if self.recursion > _DEEPEST:
+            raise ValueError(f"recursion must be at most {_DEEPEST}")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
         if min(rest) <= 0 or self.host_calls < 0:
             raise ValueError("limits must be positive")

@@ -40,7 +40,7 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """What a run gave. `value` is JSON, and null where there is an `error`."""
+    """What a run gave. `value` is as `kept` has it, and null where there is an `error`."""
 
     value: Any
     printed: str

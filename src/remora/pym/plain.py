@@ -1,4 +1,4 @@
-"""Values that cross the border of the sandbox, as JSON has them."""
+"""What goes into the sandbox and through its calls of the host, as JSON has it."""
 
 import math
 from datetime import date, time, timedelta
@@ -18,7 +18,7 @@ class TooLargeError(Exception):
     """A value whose JSON is longer than the limit."""
 
 
-class _Budget:
+class Budget:
     """How many characters may still come."""
 
     def __init__(self, limit: int) -> None:
@@ -26,6 +26,7 @@ class _Budget:
         self.left = limit
 
     def spend(self, count: int) -> None:
+        """Raises TooLargeError where it is not enough."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self.limit} bytes")
@@ -38,33 +39,34 @@ def plain(value: Any, *, limit: int) -> Any:
     their `repr`. Anything else raises NotPlainError. Sharing is undone, and it is counted: a
     value built to explode (lists that hold one list many times) raises TooLargeError.
     """
-    return _plain(value, _Budget(limit), 0)
+    return _plain(value, Budget(limit), 0)
 
 
-def _plain(value: Any, budget: _Budget, depth: int) -> Any:
+def _plain(value: Any, budget: Budget, depth: int) -> Any:
     if depth > _DEPTH:
         raise NotPlainError(f"nested deeper than {_DEPTH} levels")
     if isinstance(value, str):
-        budget.spend(_size(value))
+        budget.spend(size_of(value))
         return value
     if isinstance(value, dict):
         return _mapping(value, budget, depth)
     if isinstance(value, list | tuple | set | frozenset):
         return _sequence(value, budget, depth)
     found = _scalar(value)
-    budget.spend(_size(found) if isinstance(found, str) else 5)
+    budget.spend(size_of(found) if isinstance(found, str) else 5)
     return found
 
 
-def _size(text: str) -> int:
+def size_of(text: str) -> int:
+    """Bytes of `text` as JSON, escapes left out."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
-def _mapping(value: dict[Any, Any], budget: _Budget, depth: int) -> dict[str, Any]:
+def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, item in value.items():
         name = key if isinstance(key, str) else _key(key)
-        budget.spend(_size(name) + 2)
+        budget.spend(size_of(name) + 2)
         made[name] = _plain(item, budget, depth + 1)
     return made
 
@@ -75,7 +77,7 @@ def _key(key: object) -> str:
     raise NotPlainError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
 
 
-def _sequence(value: Any, budget: _Budget, depth: int) -> list[Any]:
+def _sequence(value: Any, budget: Budget, depth: int) -> list[Any]:
     budget.spend(2 + len(value))
     made = [_plain(item, budget, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
@@ -90,11 +92,17 @@ def _scalar(value: object) -> Any:
         return value if -_INT_LIMIT <= value < _INT_LIMIT else _digits(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
+    text = time_text(value)
+    if text is None:
+        raise NotPlainError(f"a value of type {type(value).__name__}, which JSON lacks")
+    return text
+
+
+def time_text(value: object) -> str | None:
+    """A date or a time as ISO has it, a span as Python spells it; None for any other value."""
     if isinstance(value, date | time):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return str(value)
-    raise NotPlainError(f"a value of type {type(value).__name__}, which JSON lacks")
+    return str(value) if isinstance(value, timedelta) else None
 
 
 def _digits(value: int) -> str:

@@ -18,6 +18,7 @@ from remora.pym.arguments import Arguments
 from remora.pym.check import problems
 from remora.pym.declarations import parse
 from remora.pym.drive import Answer, Drive, Printed
+from remora.pym.kept import kept
 from remora.pym.limits import Limits, session
 from remora.pym.outcome import HostCall, ScriptRun, located, script_error
 from remora.pym.plain import NotPlainError, TooLargeError, plain
@@ -176,13 +177,13 @@ def _run(
         given = _inputs(script, inputs, limits)
         with session(script.label, limits, clock=clock, seed=seed) as sandbox:
             raw = drive.run(sandbox, script.source, given, printed)
-        value = plain(raw, limit=limits.result_bytes)
+        value = kept(raw, limit=limits.result_bytes, levels=limits.recursion)
     except MontyError as failed:
         error = script_error(failed, script.label)
     except ScriptError as refused:
         error = refused
     except NotPlainError as odd:
-        error = located(script.label, "contract", f"the result cannot be JSON: {odd}", None)
+        error = located(script.label, "contract", f"the result cannot be recorded: {odd}", None)
     except TooLargeError as large:
         error = located(script.label, "limit", f"the result is {large}", None)
     if printed.more:

@@ -32,23 +32,24 @@ class CandidateAction(TypedDict):
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The contract. A null `summary` is for the caller's summarizer to supply.
 
+    Values and keys are as the script gave them: not all of them are JSON.
     `error` is one line, set where the outcome is `error` and the tool said why.
     """
 
     result: Any = None
     summary: str | None = None
-    knowledge_delta: dict[str, Any] = {}
+    knowledge_delta: dict[Any, Any] = {}
     outcome: Outcome = "success"
     diagnostics: list[Any] | None = None
     candidate_actions: list[CandidateAction] | None = None
     state_summary: str | None = None
     excerpt: Excerpt | None = None
-    extensions: dict[str, Any] | None = None
+    extensions: dict[Any, Any] | None = None
     error: str | None = None
 
 
 def as_result(value: Any) -> ToolResult:
-    """The result in what a script gave (JSON values).
+    """The result in what a script gave (as `ScriptRun.value` has it).
 
     Besides the contract's dict, a dict with `_summary` and any other value are taken, without
     a summary of their own. What breaks the contract is an outcome `error` that says how.
@@ -61,7 +62,7 @@ def as_result(value: Any) -> ToolResult:
         return msgspec.structs.replace(made, summary=_cut(made.summary))
     outcome = _implied(value)
     said = value.get("error") if outcome == "error" else None
-    error = None if said is None else _cut(str(said))
+    error = None if said is None else _cut(_spelled(said))
     if isinstance(value, dict) and isinstance(value.get("_summary"), str):
         rest = {key: item for key, item in value.items() if key != "_summary"}
         summary = _cut(value["_summary"])
@@ -87,13 +88,21 @@ def breach(value: Any) -> str | None:
 
 def _converted(value: dict[str, Any]) -> ToolResult:
     # null is as good as absent
-    given = {key: item for key, item in value.items() if item is not None}
+    given = {k: v for k, v in value.items() if v is not None and isinstance(k, str)}
     return msgspec.convert({"outcome": _implied(value), **given}, ToolResult)
 
 
 def _implied(value: Any) -> Outcome:
     """The outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
+
+
+def _spelled(value: Any) -> str:
+    """What is said to be an error, as text."""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # thousands of digits, or of levels
+        return f"an error of type {type(value).__name__}, too large to be told"
 
 
 def _cut(text: str | None) -> str | None:

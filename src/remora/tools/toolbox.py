@@ -50,7 +50,7 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """The contract's dict with `host_calls` and `error_kind`, as `tools run --json` has it."""
-        made: dict[str, Any] = msgspec.to_builtins(self.result)
+        made: dict[str, Any] = msgspec.to_builtins(self.result, enc_hook=repr)
         calls = msgspec.to_builtins(list(self.host_calls))
         return {**made, "host_calls": calls, "error_kind": self.error_kind}
 

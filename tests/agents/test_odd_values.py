@@ -1,0 +1,157 @@
+"""What a tool returns is in the stream as it was, or in a marked form; nothing breaks on the way."""
+
+import math
+from typing import Any
+
+from remora.agents.recall import Outputs, raw_text
+from remora.memory.canonical import storable
+from remora.memory.events import ToolCalled, ToolResulted
+from remora.memory.unstorable import unstorable
+from remora.trace.transcript import transcript
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre
+
+ACT = '{"tool":"act","args":{}}'
+ODD = r"""
+deep = "the end"
+for _ in range(1_000):
+    deep = [deep]
+odd = {
+    "nan": float("nan"), "inf": [float("inf"), float("-inf")], "big": [2**70, -(2**64), 10**5000],
+    "bytes": b"\xff\x00", "separator": "\u2028\x85", "nul": "\x00", "half": 0.5,
+    "keys": {1: "one", None: [], (2, b"k"): 2.5, "$float": "nan"}, "mark": {"$bytes": "AA=="},
+    "deep": deep,
+}
+"""
+
+
+def nested(levels: int) -> Any:
+    value: Any = "the end"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def odd() -> dict[str, Any]:
+    return {
+        "nan": math.nan,
+        "inf": [math.inf, -math.inf],
+        "big": [2**70, -(2**64), 10**5000],
+        "bytes": b"\xff\x00",
+        "separator": "\u2028\x85",
+        "nul": "\x00",
+        "half": 0.5,
+        "keys": {1: "one", None: [], (2, b"k"): 2.5, "$float": "nan"},
+        "mark": {"$bytes": "AA=="},
+        "deep": nested(1_000),
+    }
+
+
+def result(played: Played) -> ToolResulted:
+    return played.payloads(ToolResulted)[0]  # type: ignore[no-any-return]
+
+
+def same(one: Any, other: Any) -> bool:
+    """As `==`, but NaN is NaN and 1 is not true."""
+    return bool(storable(one) == storable(other))
+
+
+def test_a_bare_value_comes_back_as_it_was(theatre: Theatre) -> None:
+    played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
+    found = result(played)
+    assert found.outcome == "success"
+    assert same(unstorable(found.raw_output), odd())
+    assert same(unstorable(found.parsed_output), odd())
+    assert math.isnan(unstorable(found.raw_output)["nan"])
+
+
+def test_the_contracts_own_fields_may_hold_anything(theatre: Theatre) -> None:
+    script = ODD + """
+action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
+{"result": odd, "summary": "odd\\x00", "outcome": "partial", "knowledge_delta": {"a": odd, 3: odd},
+ "diagnostics": [odd], "candidate_actions": [action], "state_summary": "\\u2028",
+ "excerpt": {"ref": "r", "path": "p", "lines": [2**62, 2**62], "text": "\\x00"},
+ "extensions": odd}
+"""  # fmt: skip
+    played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+    found = result(played)
+    assert (found.outcome, found.error_kind) == ("partial", None)
+    assert same(unstorable(found.parsed_output), odd())
+    assert same(unstorable(found.raw_output)["knowledge_delta"], {"a": odd(), 3: odd()})
+    packet = played.runner.context.packet
+    assert packet.knowledge.keys() == {"a", "3"}
+    assert packet.excerpt is not None
+    assert packet.excerpt.lines == (1, 1)
+
+
+def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
+    script = "x = 1\nfor _ in range(2_000):\n    x = [x]\n{'deep': x, 'n': 1}"
+    played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+    assert result(played).outcome == "success"
+    value = unstorable(result(played).raw_output)
+    assert value["n"] == 1
+    value, levels = value["deep"], 1
+    while isinstance(value, list):
+        (value,) = value
+        levels += 1
+    assert levels == 1_100
+    assert value == {"$repr": "<nested beyond 1100 levels>"}
+
+
+def test_an_error_of_any_kind_is_told(theatre: Theatre) -> None:
+    for error in ("odd", "10**5000", "b'\\xff'", "deep", "float('nan')"):
+        script = f"{ODD}{{'error': {error}}}"
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+        assert result(played).outcome == "error"
+        assert result(played).error
+
+
+def test_a_candidates_script_may_offer_anything(theatre: Theatre) -> None:
+    agent = theatre.agent(
+        """
+        name: own
+        operation: own
+        goal: Look
+        candidates: find.pym
+        tools:
+          - {name: act, script: act.pym}
+        """,
+        act="1",
+        find=ODD + "{'result': odd, 'summary': 's', 'candidate_actions':"
+        " [{'tool': 'act', 'args': odd, 'reason': ''}, {'tool': 'act', 'args': {}, 'reason': ''}]}",
+    )
+    played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT], max_turns=2))
+    assert "agent_error" not in played.types
+    assert [call.tool for call in played.payloads(ToolCalled)][:1] == ["act"]
+
+
+def test_recall_and_transcript_show_the_marked_forms(theatre: Theatre) -> None:
+    played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
+    outputs = Outputs(played.folder.blobs)
+    for event in played.events:
+        outputs.add(event.turn, event)
+    shown, total = outputs.lines(1, 1, 5)
+    assert shown == raw_text(storable(odd())).split("\n")[:5]
+    assert total > 1_000
+    told = "\n".join(transcript(played.events))
+    assert '{"nan":{"$float":"nan"},"inf":[{"$float":"inf"},{"$float":"-inf"}]' in told
+
+
+def test_a_summarizers_script_sees_the_marked_forms(theatre: Theatre) -> None:
+    agent = theatre.agent(
+        """
+        name: own
+        operation: own
+        goal: Look
+        tools:
+          - {name: act, script: act.pym, summarizer: tell.pym}
+        """,
+        act=ODD + "odd",
+        tell="""
+        from remora.pym import Input
+        raw: dict[str, object] = Input("raw")
+        {"summary": f"{raw['nan']} {raw['bytes']}", "knowledge": {"half": raw["half"]}}
+        """,
+    )
+    played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
+    action = played.runner.context.packet.recent_actions[0]
+    assert action.summary == "{'$float': 'nan'} {'$bytes': '/wA='}"
