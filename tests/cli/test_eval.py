@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from remora.cli.eval import eval_
 from remora.errors import NotFound
 from remora.trace import TraceFolder
+from tests.cli.conftest import Ran
 from tests.golden.test_golden import AGENTS, HERE, laid_out
 
 
@@ -94,3 +95,13 @@ def test_wrong_words(words: list[str], told: str, folder: TraceFolder) -> None:
 
 def test_an_unknown_run(folder: TraceFolder) -> None:
     assert isinstance(evaluate(folder, "--run", "golden-9").exception, NotFound)
+
+
+def test_a_recorded_run_is_folded_again_by_the_program(ran: Ran) -> None:
+    done = ran("eval", "memory", "--limit", "900", "--json")
+    document = done.document
+    assert (done.code, done.err) == (0, "")
+    assert document["streams"] > 0
+    assert document["skipped"] == []
+    assert [arm["name"] for arm in document["arms"]] == ["recorded", "900 tokens"]
+    assert "apply_fix" in document["tools"]

@@ -54,6 +54,7 @@ def test_these_are_all_commands_and_no_other() -> None:
             for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject", "retry"]
         ),
         *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
+        *("remora eval", "remora eval memory"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
         *(f"remora trace {name}" for name in ["tail", "get", "verify", "anchor", "fork"]),
         *(f"remora trace {name}" for name in ["export", "compact", "reindex"]),
