@@ -382,7 +382,20 @@ def test_replay_of_a_stream_is_the_fold_of_its_deltas(stream: list[dict[str, Any
     assert replay(events) == fold(PacketDelta(turn=0), *converted, start=FULL)
 
 
-@pytest.mark.parametrize("events", [[], [event(0, "turn_start", {}, None)]])
+def test_a_first_line_that_was_torn_and_set_aside_is_nothing_to_replay() -> None:
+    """Its writer was killed within `agent_start`; who came after it said so, and began again."""
+    torn = event(0, "recovered", {"quarantine": "a.quarantine-1", "bytes": 12}, None)
+    told = [
+        event(1, "agent_start", {"packet": packet_json(FULL)}, None),
+        event(2, "turn_start", {}, {"turn": 4}),
+    ]
+    assert replay([torn, *told]) == replay(told) == fold(PacketDelta(turn=4), start=FULL)
+
+
+TURN, TORN = event(0, "turn_start", {}, None), event(0, "recovered", {}, None)
+
+
+@pytest.mark.parametrize("events", [[], [TURN], [TORN], [TORN, TURN]])
 def test_a_stream_without_agent_start_cannot_be_replayed(events: list[Event]) -> None:
     with pytest.raises(ValueError, match="agent_start"):
         replay(events)

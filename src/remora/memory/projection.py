@@ -1,6 +1,7 @@
 """The fold: packet and delta to packet, and a whole stream to its packet (`fold/1`)."""
 
 from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Any
 
 from msgspec import UNSET
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
-from remora.memory.events import AgentStart, Event, payload
+from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,
     MAX_DIAGNOSTICS,
@@ -49,10 +50,11 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
 def replay(events: Iterable[Event]) -> DecisionPacket:
     """The packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
-    Raises `ValueError` if the stream does not begin with `agent_start`, or was folded by rules
-    that are not known here.
+    Before `agent_start` only `recovered` events may stand: a writer was killed within its first
+    line. Raises `ValueError` if another one does, or if the stream was folded by rules that are
+    not known here.
     """
-    stream = iter(events)
+    stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))
     for event in stream:
         packet = apply(packet, event.packet_delta)
