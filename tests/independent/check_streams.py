@@ -4,13 +4,15 @@
 
 Written from the format's description and sharing no code with the product: it hashes every line
 again, folds every delta, trims every packet, compares the hash of each packet that a decision
-names, and looks up every head, file content and blob that a stream names. Prints each difference
-as `FILE:LINE: what` and exits with 1 if there is any.
+names, and looks up every head, parent, file content and blob that a stream names. Streams may be
+sealed, forked, resumed, or gone with a record of it. Prints each difference as `FILE:LINE: what`
+and exits with 1 if there is any.
 """
 
 import copy
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -170,18 +172,31 @@ def drop_node(packet: Json, node: str) -> bool:
 
 
 class Stream:
-    """One stream's records by line, read and checked."""
+    """One stream's records by line, read and checked.
+
+    What follows the last newline is a live writer's, or a torn tail that nobody acknowledged.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.differences: list[Difference] = []
         self.records: list[Json] = []
         self.hashes = [ZEROS]
-        *lines, rest = path.read_bytes().split(b"\n")
-        if rest:
-            self.differ(len(lines) + 1, "bytes after the last newline")
+        try:
+            lines = content_of(path).split(b"\n")[:-1]
+        except ValueError as error:
+            lines = []
+            self.differ(1, str(error))
         for number, line in enumerate(lines, 1):
             self.read(number, line)
+
+    @property
+    def name(self) -> str:
+        return self.path.name.removesuffix(".zst").removesuffix(".jsonl")
+
+    def holds(self, count: int, digest: str) -> bool:
+        """Whether the stream's first `count` lines end in this hash."""
+        return 0 <= count < len(self.hashes) and self.hashes[count] == digest
 
     def differ(self, line: int, what: str) -> None:
         self.differences.append((line, what))
@@ -193,13 +208,18 @@ class Stream:
             self.differ(number, "the hash is not that of the line")
         try:
             record = json.loads(line)
-            if record["seq"] != number - 1:
-                self.differ(number, f"seq is {record['seq']}")
+            self.check_place(number, record)
         except (ValueError, KeyError, TypeError) as error:
             self.differ(number, f"no event: {error}")
             record = {"type": None, "data": {}, "packet_delta": None}
         self.hashes.append(digest)
         self.records.append(record)
+
+    def check_place(self, number: int, record: Json) -> None:
+        if record["v"] != 1:
+            raise ValueError(f"the format's version is {record['v']}")
+        if record["seq"] != number - 1:
+            self.differ(number, f"seq is {record['seq']}")
 
     def check_packets(self) -> int:
         """Compare every packet that an event names; how many there were."""
@@ -207,6 +227,10 @@ class Stream:
         for number, record in enumerate(self.records, 1):
             data = record["data"]
             if packet is None and record["type"] == "agent_start":
+                rules = data.get("fold", "fold/1"), data.get("trim", "trim/1")
+                if rules != ("fold/1", "trim/1"):
+                    self.differ(number, f"the rules {rules} are not known here")
+                    return compared
                 packet = data["packet"]
             named = isinstance(data, dict) and data.get("packet_sha256")
             if packet is not None and named:
@@ -225,26 +249,57 @@ class Stream:
             named += [("blobs", blob["sha256"]) for blob in blobs(record["data"])]
             for store, digest in named:
                 path = folder / store / digest[:2] / digest
-                if not path.is_file() or sha256(content_of(path)) != digest:
-                    self.differ(number, f"{store[:-1]} {digest} is missing or changed")
+                problem = stored_problem(path, digest)
+                if problem:
+                    self.differ(number, f"{store[:-1]} {digest} {problem}")
+
+
+class Record(Stream):
+    """What was let go: a line for each stream, chained as a stream's, without a `seq`."""
+
+    def check_place(self, number: int, record: Json) -> None:
+        del number
+        record["kind"], record["id"], record["head"]["count"], record["head"]["hash"]
+
+    def gone(self, kind: str, name: str) -> Json:
+        """The last head on record of a stream, None if it is not known to have gone."""
+        found = [r["head"] for r in self.records if (r.get("kind"), r.get("id")) == (kind, name)]
+        return found[-1] if found else None
+
+
+def stored_problem(path: Path, digest: str) -> str | None:
+    if not path.is_file():
+        return "is missing or changed"
+    try:
+        return None if sha256(content_of(path)) == digest else "is missing or changed"
+    except ValueError as error:
+        return str(error)
 
 
 def content_of(path: Path) -> bytes:
-    """A stored content; what is compressed is what the `zstd` program makes of it."""
+    """A stream or a stored content; what is compressed is what the `zstd` program makes of it."""
     content = path.read_bytes()
-    if path.parts[-3] != "blobs" or not content.startswith(b"\x28\xb5\x2f\xfd"):
+    packed = path.suffix == ".zst" or path.parts[-3] == "blobs"
+    if not packed or not content.startswith(b"\x28\xb5\x2f\xfd"):
         return content
-    return subprocess.run(["zstd", "-dcq"], input=content, capture_output=True, check=False).stdout
+    program = shutil.which("zstd")
+    if program is None:
+        raise ValueError("is compressed: install the `zstd` program to have it checked")
+    done = subprocess.run([program, "-dcq"], input=content, capture_output=True, check=False)
+    if done.returncode:
+        raise ValueError(f"cannot be decompressed: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
 
 
 def contents(record: Json) -> Iterator[str]:
     data = record["data"]
     kind = record["type"]
-    if kind == "run_start":
-        files = data["base"].get("files", {}).values()
-        yield from (file["sha256"] for file in files if file is not None)
-    changes = {"tool_result": "changes", "agent_end": "change_set"}.get(kind)
-    for change in data.get(changes, []) if changes else []:
+    files = {"run_start": data.get("base", {}).get("files"), "agent_start": data.get("rebased")}
+    for file in (files.get(kind) or {}).values():
+        if file is not None:
+            yield file["sha256"]
+    changes = {"tool_result": "changes", "agent_start": "changes", "agent_end": "change_set"}
+    for change in data.get(changes.get(kind), []):
         yield from (change[key] for key in ("before", "after") if change[key] is not None)
 
 
@@ -256,33 +311,73 @@ def blobs(data: Json) -> Iterator[Json]:
             yield from blobs(value)
 
 
-def check_anchors(run: Stream, agents: dict[str, Stream]) -> None:
-    """Compare each head that the run's stream holds with the agent's stream."""
+def check_anchors(run: Stream, agents: dict[str, Stream], gone: Record | None) -> None:
+    """Compare each head that the run's stream holds with the agent's stream, or with the record
+    of it where that stream was let go."""
     for number, record in enumerate(run.records, 1):
-        if record["type"] != "job_end":
+        if record["type"] not in ("job_end", "review"):
             continue
-        head, agent = record["data"]["head"], agents.get(record["data"]["agent_id"])
-        known = agent is not None and head["count"] < len(agent.hashes)
-        if agent is None or not known or agent.hashes[head["count"]] != head["hash"]:
-            run.differ(number, f"not the head of {record['data']['agent_id']}")
+        name, head = record["data"]["agent_id"], record["data"]["head"]
+        agent = agents.get(name)
+        if agent is not None:
+            known = agent.holds(head["count"], head["hash"])
+        else:
+            known = gone is not None and gone.gone("agent", name) == head
+        if not known:
+            run.differ(number, f"not the head of {name}")
+
+
+def check_parents(agent: Stream, agents: dict[str, Stream]) -> None:
+    """Compare the line that a fork or retry goes on from. A parent that is gone says nothing."""
+    for number, record in enumerate(agent.records, 1):
+        parent = record["data"].get("parent") if record["type"] == "agent_start" else None
+        if not parent:
+            continue
+        origin = agents.get(parent["agent_id"])
+        if origin is not None and not origin.holds(parent["seq"] + 1, parent["hash"]):
+            agent.differ(number, f"not a line of {origin.name}")
+
+
+def check_order(run: Stream) -> None:
+    """An attempt that ends has begun; one that was resumed has begun more than once."""
+    begun = set()
+    for number, record in enumerate(run.records, 1):
+        name = record["data"].get("agent_id")
+        if record["type"] == "job_start":
+            begun.add(name)
+        elif record["type"] == "job_end" and name not in begun:
+            run.differ(number, f"{name} ends and never began")
+
+
+def streams_in(folder: Path) -> dict[str, Stream]:
+    """By id. A plain stream counts before a sealed one, unless it is empty."""
+    paths = {path.name: path for path in folder.glob("*.jsonl.zst")}
+    for path in folder.glob("*.jsonl"):
+        if path.stat().st_size or f"{path.name}.zst" not in paths:
+            paths[f"{path.name}.zst"] = path
+    return {name.removesuffix(".jsonl.zst"): Stream(paths[name]) for name in sorted(paths)}
 
 
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0])
     folder = root / ".agentfs" if (root / ".agentfs").is_dir() else root
-    agents = {path.stem: Stream(path) for path in sorted(folder.glob("traces/*.jsonl"))}
-    runs = [Stream(path) for path in sorted(folder.glob("runs/*.jsonl"))]
+    agents, runs = streams_in(folder / "traces"), streams_in(folder / "runs")
+    gone = Record(folder / "expired.jsonl") if (folder / "expired.jsonl").is_file() else None
     compared = 0
     for agent in agents.values():
         compared += agent.check_packets()
-    for run in runs:
-        check_anchors(run, agents)
-    streams = [*runs, *agents.values()]
+        check_parents(agent, agents)
+    for run in runs.values():
+        check_anchors(run, agents, gone)
+        check_order(run)
+    streams = [*runs.values(), *agents.values()]
     for stream in streams:
         stream.check_contents(folder)
+    checked = [*streams, gone] if gone else streams
+    for stream in checked:
         for line, what in sorted(stream.differences):
             sys.stdout.write(f"{stream.path}:{line}: {what}\n")
-    different = sum(len(stream.differences) for stream in streams)
+    different = sum(len(stream.differences) for stream in checked)
     events = sum(len(stream.records) for stream in streams)
     sys.stdout.write(
         f"{len(streams)} streams, {events} events, {compared} packets compared, "

@@ -5,20 +5,35 @@ import json
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remora.ids import agent_id
 from remora.memory.budget import trim
 from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
-from remora.memory.events import TurnStart
+from remora.memory.events import AgentStart, Change, TurnStart
 from remora.memory.packet import Excerpt
-from remora.trace import TraceFolder, read_lines
+from remora.trace import StreamWriter, TraceFolder, read_lines
+from remora.trace.retention.expired import Expired, log_expired
+from remora.trace.sealed import seal
 from remora.trace.verify import verify_all
-from tests.trace.conftest import AGENT, NODE, Recorder, play_run, rechained
+from tests.trace.conftest import (
+    AGENT,
+    NODE,
+    RUN,
+    Recorder,
+    RunRecorder,
+    agent_identity,
+    play_agent,
+    play_run,
+    rechained,
+)
 
 SCRIPT = Path(__file__).parent / "check_streams.py"
 
@@ -96,6 +111,132 @@ def test_it_misses_a_content(store: str, folder: TraceFolder) -> None:
     status, said = check(folder.root)
     assert status == 1
     assert f"{store[:-1]} " in said[0]
+
+
+def fork(folder: TraceFolder, agent: Recorder, **origin: Any) -> Path:
+    """Another agent's stream that goes on from the fourth line of `agent`'s."""
+    name = agent_id("lint", RUN, NODE, 2)
+    lines = list(read_lines(folder.existing_agent(agent.name)))
+    parent = {"run_id": RUN, "agent_id": agent.name, "seq": 3, "hash": json.loads(lines[3])["hash"]}
+    start = AgentStart(packet=agent.packet, parent={**parent, **origin.pop("parent", {})}, **origin)
+    path = folder.agent_stream(name)
+    with StreamWriter.open(path, agent_identity(name), blobs=folder.blobs) as writer:
+        writer.append(start, turn=0)
+    return path
+
+
+def test_sealed_streams_are_read_as_the_plain_ones(folder: TraceFolder) -> None:
+    _, agent = play_run(folder)
+    said = check(folder.root)
+    for path in (folder.run_stream(RUN), folder.agent_stream(AGENT)):
+        seal(path)
+    assert {path.suffix for path in folder.path.glob("*/*.jsonl*")} == {".zst"}
+    assert check(folder.root) == said
+    folder.agent_stream(AGENT).touch()  # its writer was killed before it thawed the stream
+    assert check(folder.root) == said
+    fork(folder, agent)
+    assert check(folder.root)[0] == 0
+
+
+def test_a_sealed_stream_that_was_changed_is_seen(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    seal(path)
+    sealed = path.with_name(f"{path.name}.zst")
+    content = bytearray(sealed.read_bytes())
+    content[40] ^= 1
+    sealed.write_bytes(content)
+    status, said = check(folder.root)
+    assert status == 1
+    assert any(str(sealed) in line for line in said)
+
+
+def test_without_the_program_it_says_what_it_could_not_read(
+    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_run(folder)
+    seal(folder.agent_stream(AGENT))
+    monkeypatch.setenv("PATH", "/nowhere")
+    status, said = check(folder.root)
+    assert status == 1
+    assert any("install the `zstd` program" in line for line in said)
+
+
+@pytest.mark.parametrize("wrong", [{"hash": "0" * 64}, {"seq": 2}, {"seq": 99}, {"seq": -3}])
+def test_a_fork_goes_on_from_its_parents_line(folder: TraceFolder, wrong: dict[str, Any]) -> None:
+    _, agent = play_run(folder)
+    digest = folder.objects.put(b"moved on")
+    change = Change(path="src/a.py", before=None, after=digest, mode=0o644)
+    rebased = {"src/b.py": {"sha256": digest, "mode": 0o644}, "src/c.py": None}
+    path = fork(folder, agent, changes=(change,), rebased=rebased)
+    assert check(folder.root)[0] == 0
+    (folder.path / "objects" / digest[:2] / digest).unlink()
+    assert len(check(folder.root)[1]) == 3  # once for the change, once for the base
+    folder.objects.put(b"moved on")
+    path.unlink()
+    fork(folder, agent, parent=wrong)
+    status, said = check(folder.root)
+    assert (status, len(said)) == (1, 2)
+    assert said[0] == f"{path}:1: not a line of {AGENT}"
+
+
+def test_a_resumed_agent_began_twice(folder: TraceFolder) -> None:
+    run = RunRecorder(folder)
+    run.job_start()
+    agent = play_agent(folder)
+    agent.writer.close()
+    run.writer.close()
+    with folder.agent_stream(AGENT).open("ab") as torn:
+        torn.write(b'{"v":1,"seq":')
+    assert check(folder.root)[0] == 0
+    run = RunRecorder.reopen(folder)
+    run.job_start()
+    agent.reopen()  # moves the torn tail aside
+    run.job_end(agent.end())
+    run.end()
+    assert check(folder.root)[0] == 0
+    assert verify_all(folder).ok
+
+
+def test_an_end_without_a_beginning_is_seen(folder: TraceFolder) -> None:
+    run = RunRecorder(folder)
+    run.job_end(play_agent(folder).end())
+    run.end()
+    assert f"{AGENT} ends and never began" in check(folder.root)[1][0]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_stream_may_be_gone_if_it_is_on_record(folder: TraceFolder, recorded: bool) -> None:
+    """A run that is being removed: its agents' streams go first."""
+    run, agent = play_run(folder)
+    fork(folder, agent)
+    entry = Expired(
+        kind="agent", id=AGENT, run_id=RUN, head=agent.writer.head, bytes=1, reason="age"
+    )
+    entries = [entry, msgspec.structs.replace(entry, kind="run", id=RUN, head=run.writer.head)]
+    if recorded:
+        log_expired(folder, entries, datetime(2026, 1, 1, tzinfo=UTC))
+    folder.agent_stream(AGENT).unlink()
+    status, said = check(folder.root)
+    assert status == (0 if recorded else 1)
+    assert recorded or "not the head of" in said[0]
+    if recorded:
+        record = folder.path / "expired.jsonl"
+        record.write_bytes(record.read_bytes().replace(b'"age"', b'"agE"', 1))
+        assert check(folder.root)[1][0] == f"{record}:1: the hash is not that of the line"
+
+
+def test_other_rules_and_versions_are_not_guessed(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    content = path.read_bytes()
+    for old, new in (
+        (b'"fold":"fold/1"', b'"fold":"fold/9"'),
+        (b'{"v":1,"seq":2', b'{"v":9,"seq":2'),
+    ):
+        path.write_bytes(rechained(content.replace(old, new, 1).split(b"\n")[:-1]))
+        said = check(folder.root)[1]
+        assert any("not known here" in line or "version is 9" in line for line in said)
 
 
 def test_it_misses_a_cut_line_by_the_anchor(folder: TraceFolder) -> None:
