@@ -9,12 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from remora.errors import StreamDamaged
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import VERSION, ToolCalled, decode_event, payload
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
 from remora.trace import TraceFolder, list_streams, packet_at, read_events, read_lines
+from remora.trace.index.tally import Tally
+from remora.trace.lines import lines
+from remora.trace.reader import last_event
+from remora.trace.source import FileSource
 from remora.trace.verify import verify_all
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"
@@ -109,6 +114,21 @@ class TestAnOlderVersion:
         assert packet_at(events, 1).turn == 1
 
     @pytest.mark.usefixtures("_lifts_from_0")
+    def test_is_indexed_as_this_one_would_be(self, folder: TraceFolder) -> None:
+        path = written(folder, version_0())
+        found = []
+        for stream in (path.read_bytes(), chained([from_0(old) | {"v": 1} for old in version_0()])):
+            path.write_bytes(stream)
+            with path.open("rb") as file:
+                tally = Tally(agent_id=AGENT)
+                for read in lines(FileSource(file.fileno())):
+                    tally.take(read)
+            assert (tally.fault, tally.count, tally.folds) == (0, 5, True)
+            found.append((tally.stream, tally.packet, [row.tool for row in tally.open_rows()]))
+        assert found[0] == found[1]
+        assert found[0][2] == ["t"]
+
+    @pytest.mark.usefixtures("_lifts_from_0")
     def test_keeps_its_hashes(self, folder: TraceFolder) -> None:
         path = written(folder, version_0())
         assert kinds(folder) == []
@@ -134,8 +154,12 @@ class TestAnOlderVersion:
         assert decode_event(current).v == VERSION
         with pytest.raises(msgspec.ValidationError, match="format version 0 is not known"):
             decode_event(current.replace(b'"v":1', b'"v":0'))
-        written(folder, version_0())
+        path = written(folder, version_0())
         assert {kind for _, kind in kinds(folder)} == {"schema"}
+        with pytest.raises(StreamDamaged, match="line 1 is of version 0 of the format, which is"):
+            list(read_events(path))
+        with pytest.raises(StreamDamaged, match="the last line is of version 0"):
+            last_event(path)
 
     def test_is_lifted_step_by_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
         steps: list[int] = []
@@ -156,6 +180,15 @@ class TestAnOlderVersion:
 
 
 class TestANewerVersion:
+    def test_that_cannot_be_read_is_named(self, folder: TraceFolder) -> None:
+        path = written(folder, [{"v": 2, "number": 0}])
+        with pytest.raises(StreamDamaged, match="line 1 is of version 2 of the format") as caught:
+            list(read_events(path))
+        assert f"knows version {VERSION}" in caught.value.hint
+        path.write_bytes(b"no event\n")
+        with pytest.raises(StreamDamaged, match="line 1 is no event"):
+            list(read_events(path))
+
     def newer(self) -> list[dict[str, Any]]:
         return [
             line(0, "agent_start", 0, {"packet": packet_json(PACKET), "mood": "new"}),

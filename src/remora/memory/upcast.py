@@ -18,6 +18,14 @@ class _Versioned(msgspec.Struct):
     v: int
 
 
+def version_of(line: bytes) -> int | None:
+    """The version that a line says it is of, None where it says nothing of the kind."""
+    try:
+        return msgspec.json.decode(line, type=_Versioned).v
+    except (ValueError, RecursionError):
+        return None
+
+
 def lifted(line: bytes, version: int) -> bytes | None:
     """The line as `version` would have written it, or None if it is not of an older one.
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import AgentEnd, Event, Payload, RunEnd, decode_event, payload
+from remora.memory.events import VERSION, AgentEnd, Event, Payload, RunEnd, decode_event, payload
+from remora.memory.upcast import version_of
 from remora.trace.folder import (
     TraceFolder,
     is_sealed,
@@ -183,7 +184,7 @@ def _event(raw: bytes, number: int | None, path: Path) -> Event:
     try:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, number) from error
+        raise _damaged(path, number, version_of(raw)) from error
 
 
 def _wrong(event: Event) -> StreamDamaged:
@@ -194,8 +195,13 @@ def _wrong(event: Event) -> StreamDamaged:
     )
 
 
-def _damaged(path: Path, number: int | None) -> StreamDamaged:
+def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> StreamDamaged:
     place = "the last line" if number is None else f"line {number}"
+    if version is not None and version != VERSION:
+        return StreamDamaged(
+            f"{path.name}: {place} is of version {version} of the format, which is not known here",
+            hint=f"this Remora knows version {VERSION}: read the stream with the one that wrote it",
+        )
     return StreamDamaged(
         f"{path.name}: {place} is no event", hint="`remora trace verify` tells what happened"
     )

@@ -9,6 +9,7 @@ from remora.errors import RemoraError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     GENESIS,
+    VERSION,
     AgentError,
     AgentStart,
     ModelRequest,
@@ -18,6 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.memory.upcast import lifted
 from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
 from remora.trace.lines import Line
 from remora.trace.restore import first_packet
@@ -46,6 +48,7 @@ class _Data(msgspec.Struct, gc=False):
 class _Bare(msgspec.Struct, gc=False):
     """An event without its data, which is skipped: that is most of a stream's bytes."""
 
+    v: int
     seq: int
     timestamp: str
     agent_id: str
@@ -175,11 +178,11 @@ class Tally(msgspec.Struct, kw_only=True):
 
     def _event(self, line: Line) -> _Bare | None:
         try:
-            event = _decoded(line.raw)
+            event, raw = _decoded(line.raw)
             if event.agent_id != self.agent_id or event.seq != line.number - 1:
                 return None
             if self.stream is None:
-                self._begin(event, _WHOSE.decode(line.raw))
+                self._begin(event, _WHOSE.decode(raw))
         except (ValueError, RecursionError):
             return None
         return event
@@ -240,8 +243,25 @@ class Tally(msgspec.Struct, kw_only=True):
             self.stop_folding()
 
 
-def _decoded(raw: bytes) -> _Bare:
-    """Raises ValueError or RecursionError for what is no event."""
+def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
+    """The event, and its line as this version of the format would have written it.
+
+    Raises ValueError or RecursionError for what is no event.
+    """
+    try:
+        event = _current(raw)
+    except (ValueError, RecursionError):
+        older = lifted(raw, VERSION)
+        if older is None:
+            raise
+    else:
+        older = lifted(raw, VERSION) if event.v < VERSION else None
+        if older is None:
+            return event, raw
+    return _current(older), older
+
+
+def _current(raw: bytes) -> _Bare:
     try:
         return _LIGHT.decode(raw)
     except (ValueError, RecursionError):
