@@ -20,7 +20,8 @@ from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
 from remora.trace import list_streams, read_events
 from remora.trace.folder import stream_id
-from remora.trace.retention import compacting, read_expired, sound_head
+from remora.trace.retention import compacting, read_expired
+from remora.trace.sound import sound_head
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
 LATER = timedelta(days=400)

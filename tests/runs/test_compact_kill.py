@@ -32,7 +32,8 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.compact import compact
 from remora.trace import Identity, StreamWriter, TraceFolder
 from remora.trace.folder import stream_id
-from remora.trace.retention import contents_of, names_in, read_expired, sound_head
+from remora.trace.retention import contents_of, names_in, read_expired
+from remora.trace.sound import sound_head
 from remora.trace.verify import verify_all
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.memory.events import GENESIS
 from remora.trace import lines as module
-from remora.trace.lines import last_line, lines
+from remora.trace.lines import chained, ended_lines, framed, last_line, line_hash, lines
 from remora.trace.source import FileSource
 
 
@@ -51,3 +52,29 @@ def test_a_line_that_is_too_long_is_cut_in_memory_and_counted_whole(
         found = list(lines(FileSource(file)))
     assert [(line.raw, line.size) for line in found] == [(b"a", 1), (b"b" * 10, 25), (b"c", 1)]
     assert [line.offset for line in found] == [0, 2, 28]
+
+
+@given(content=st.text("a\n", max_size=40).map(str.encode), piece=st.integers(1, 9))
+def test_lines_from_a_place_on_are_the_last_of_all(
+    content: bytes, piece: int, tmp_path: Path
+) -> None:
+    with opened(tmp_path / "s", content) as file:
+        every = list(lines(FileSource(file)))
+        for number, line in enumerate(every):
+            rest = lines(FileSource(file), line.offset, number, piece=piece)
+            assert list(rest) == every[number:]
+        assert list(ended_lines(FileSource(file))) == [line for line in every if line.ended]
+
+
+def test_behind_a_line_that_is_not_right_none_is(tmp_path: Path) -> None:
+    digest, stream, hashes = GENESIS, b"", []
+    for body in (b'{"a":1', b'{"a":2', b'{"a":3'):
+        digest = line_hash(digest, body)
+        hashes.append(digest)
+        stream += framed(body, digest)
+    with opened(tmp_path / "s", stream) as file:
+        assert [found for _, found in chained(FileSource(file))] == hashes
+    with opened(tmp_path / "s", stream.replace(b'"a":2', b'"a":4')) as file:
+        assert [found for _, found in chained(FileSource(file))] == [hashes[0], None, None]
+    with opened(tmp_path / "s", stream[:-1]) as file:
+        assert [found for _, found in chained(FileSource(file))] == [*hashes[:2], None]

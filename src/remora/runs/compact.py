@@ -41,9 +41,9 @@ from remora.trace.retention import (
     remove_contents,
     remove_leftovers,
     remove_stream,
-    sound_head,
 )
 from remora.trace.sealed import seal, sealed_size
+from remora.trace.sound import sound_head
 from remora.workspaces import unpin_commit
 
 

@@ -18,7 +18,8 @@ from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.memory.canonical import canonical
 from remora.memory.events import Head, RunStart, decode_event
 from remora.trace import TraceFolder, read_lines
-from remora.trace.lines import carries
+from remora.trace.lines import chained
+from remora.trace.reader import opened
 
 _KEY_BYTES = 32
 
@@ -139,14 +140,14 @@ def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
 
 def _heads(path: Path) -> Iterator[Head | None]:
     """The head after each line; None, and nothing more, for one that is not what its hash says."""
-    head = Head()
-    for raw in read_lines(path):
-        digest = carries(raw, head.hash)
-        if digest is None:
-            yield None
-            return
-        head = Head(count=head.count + 1, hash=digest)
-        yield head
+    with opened(path) as source:
+        for line, digest in chained(source):
+            if not line.ended:
+                return
+            if digest is None:
+                yield None
+                return
+            yield Head(count=line.number, hash=digest)
 
 
 def _known_head(state: Path, run_id: str) -> Head | None:

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from remora.errors import StreamDamaged, UsageError
+from remora.errors import UsageError
 from remora.ids import is_id
 from remora.memory.events import Head, JobStart
 from remora.trace.folder import TraceFolder, stream_id
-from remora.trace.lines import Line, carries, lines
-from remora.trace.reader import opened, part, read_events
-from remora.trace.recover import is_torn
+from remora.trace.reader import part, read_events
 from remora.trace.sign import Signer
+from remora.trace.sound import sound_head
 
 Kind = Literal["agent", "run"]
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -53,8 +52,7 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 
     Raises NotFound, DiskError, and StreamDamaged: what is broken today is no proof tomorrow.
     """
-    with opened(path) as source:
-        head = _sound_head(lines(source), path)
+    head = sound_head(path, torn=True)
     name = stream_id(path)
     signature = None if signer is None else signer.sign(kind, name, head)
     return SavedAnchor(kind=kind, id=name, count=head.count, hash=head.hash, signature=signature)
@@ -85,21 +83,6 @@ def parse_anchors(text: str) -> list[SavedAnchor]:
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-
-
-def _sound_head(stream: Iterator[Line], path: Path) -> Head:
-    head = Head()
-    for line in stream:
-        digest = carries(line.raw, head.hash) if line.ended else None
-        if digest is None:
-            if is_torn(line) and next(stream, None) is None:
-                break
-            raise StreamDamaged(
-                f"{path.name}: line {line.number} is not what its hash says",
-                hint="`remora trace verify` tells more; its head was not anchored",
-            )
-        head = Head(count=line.number, hash=digest)
-    return head
 
 
 def _agents_of(path: Path) -> frozenset[str]:

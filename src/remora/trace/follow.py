@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from remora.trace.folder import plain_path
-from remora.trace.lines import lines
+from remora.trace.lines import ended_lines
 from remora.trace.lock import is_locked
 from remora.trace.reader import opened
 from remora.trace.source import Source
@@ -36,24 +36,9 @@ class Follower:
         with opened(self.path) as source:
             if self._place is None:
                 self._place = _begin(source, self._count)
-            for line in lines(_From(source, self._place)):
-                if line.ended:
-                    self._place += line.size + 1
-                    yield line.raw
-
-
-class _From:
-    """A source without what is before a place."""
-
-    def __init__(self, source: Source, place: int) -> None:
-        self._source = source
-        self._place = place
-
-    def size(self) -> int:
-        return self._source.size() - self._place
-
-    def pread(self, count: int, offset: int) -> bytes:
-        return self._source.pread(count, offset + self._place)
+            for line in ended_lines(source, self._place):
+                self._place += line.size + 1
+                yield line.raw
 
 
 def _begin(source: Source, count: int) -> int:

@@ -6,6 +6,7 @@ from io import BytesIO
 
 import msgspec
 
+from remora.memory.events import GENESIS
 from remora.trace.source import Source
 
 _FRAME = b',"hash":"'
@@ -66,16 +67,22 @@ def carries(raw: bytes, previous: str) -> str | None:
     return stated if stated == line_hash(previous, body_of(raw)) else None
 
 
-def lines(source: Source) -> Iterator[Line]:
-    """The lines of a stream from its beginning, split at `\\n` only, in bounded memory."""
-    number, offset, kept, size = 1, 0, BytesIO(), 0
-    position = 0
-    while chunk := source.pread(_CHUNK, position):
+def lines(
+    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+) -> Iterator[Line]:
+    """The lines of a stream from byte `start` on, which `before` others come before, split at
+    `\\n` only, in bounded memory.
+
+    `piece` is how many bytes are read at a time: few where few lines are wanted.
+    """
+    number, offset, kept, size = before + 1, start, BytesIO(), 0
+    position = start
+    while chunk := source.pread(piece or _CHUNK, position):
         position += len(chunk)
         *complete, rest = chunk.split(b"\n")
-        for piece in complete:
-            size += len(piece)
-            yield Line(number, offset, _joined(kept, piece), size, True)
+        for ending in complete:
+            size += len(ending)
+            yield Line(number, offset, _joined(kept, ending), size, True)
             number, offset, size = number + 1, offset + size + 1, 0
             if kept.tell():
                 kept = BytesIO()
@@ -83,6 +90,24 @@ def lines(source: Source) -> Iterator[Line]:
         kept.write(rest[: MAX_LINE - kept.tell()])
     if size:
         yield Line(number, offset, kept.getvalue(), size, False)
+
+
+def ended_lines(
+    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+) -> Iterator[Line]:
+    """As `lines`, without what follows the last newline: a live writer is about to finish it, or
+    it is a torn tail that no one ever acknowledged."""
+    return (line for line in lines(source, start, before, piece=piece) if line.ended)
+
+
+def chained(source: Source) -> Iterator[tuple[Line, str | None]]:
+    """Each line from the beginning with its hash; None for the first line that is not right after
+    the one before it, and for all that follow: with them nothing can be compared."""
+    previous: str | None = GENESIS
+    for line in lines(source):
+        if previous is not None:
+            previous = carries(line.raw, previous) if line.ended else None
+        yield line, previous
 
 
 def last_line(source: Source) -> bytes | None:

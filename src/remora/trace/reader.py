@@ -19,7 +19,7 @@ from remora.trace.folder import (
     stream_id,
 )
 from remora.trace.frames import FramesSource
-from remora.trace.lines import last_line, lines
+from remora.trace.lines import ended_lines, last_line
 from remora.trace.lock import is_locked
 from remora.trace.private import open_path, told
 from remora.trace.source import FileSource, Source
@@ -81,19 +81,17 @@ def _places(path: Path) -> tuple[Path, ...]:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The raw lines without their newlines; what follows the last newline is left out: a live
-    writer is about to finish it, or it is a torn tail that no one ever acknowledged."""
+    """The raw lines without their newlines; what follows the last newline is left out."""
     with opened(path) as source:
-        for line in lines(source):
-            if line.ended:
-                yield line.raw
+        for line in ended_lines(source):
+            yield line.raw
 
 
 def read_events(path: Path) -> Iterator[Event]:
     """The events in order. Hashes are `verify`'s task; a line that is no event raises
     StreamDamaged with its number."""
     for number, raw in enumerate(read_lines(path), 1):
-        yield _event(raw, number, path)
+        yield event_of(raw, number, path)
 
 
 def data_of(event: Event) -> dict[str, Any]:
@@ -123,7 +121,7 @@ def last_event(path: Path) -> Event | None:
     """The last complete event, without reading what is before it; None in an empty stream."""
     with opened(path) as source:
         raw = last_line(source)
-    return None if raw is None else _event(raw, None, path)
+    return None if raw is None else event_of(raw, None, path)
 
 
 def stream_status(path: Path) -> str:
@@ -180,7 +178,8 @@ def _agent_status(last: Event, path: Path) -> str:
         raise _damaged(path, None) from error
 
 
-def _event(raw: bytes, number: int | None, path: Path) -> Event:
+def event_of(raw: bytes, number: int | None, path: Path) -> Event:
+    """The event of line `number`, None for the last one; raises StreamDamaged for what is none."""
     try:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:

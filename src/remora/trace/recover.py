@@ -11,7 +11,7 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
-from remora.trace.lines import Line, carries, lines, stated_hash
+from remora.trace.lines import Line, chained, stated_hash
 from remora.trace.private import open_file, write_all
 from remora.trace.source import FileSource
 
@@ -43,8 +43,7 @@ def survey(file: int, path: Path) -> Contents:
     """
     head, raw, size, torn = Head(), b"", 0, 0
     told: set[str] = set()
-    for line in lines(FileSource(file)):
-        digest = carries(line.raw, head.hash) if line.ended and not torn else None
+    for line, digest in chained(FileSource(file)):
         if digest is None:
             _check_torn(line, head, path)
             torn += line.size + line.ended

@@ -18,8 +18,9 @@ from remora.trace.export import (
     group_of_run,
     pieces,
 )
-from remora.trace.export.survey import check_chain, surveyed
+from remora.trace.export.survey import surveyed
 from remora.trace.sealed import seal
+from tests.trace.conftest import rechained
 from tests.trace.export.conftest import Attempt, Run, exported, flip, only, rows
 
 FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
@@ -116,8 +117,19 @@ def test_a_flipped_byte_is_never_exported(folder: TraceFolder, place: int) -> No
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.write_bytes(data)
-    with pytest.raises(StreamDamaged, match="is not what was written"):
-        check_chain(path)
+    with pytest.raises(StreamDamaged, match="is not what its hash says"):
+        surveyed(path, folder.blobs)
+
+
+def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
+    Attempt(folder, "lint-a").end()
+    path = folder.agent_stream("lint-a")
+    first, *rest = path.read_bytes().splitlines()
+    path.write_bytes(rechained([first.replace(b'"packet":{', b'"packet":7,"was":{'), *rest]))
+    with pytest.raises(StreamDamaged, match="event 0 is no agent_start"):
+        surveyed(path, folder.blobs)
+    written, tally = exported(folder, "sft")
+    assert (written, len(tally.damaged)) == ([], 1)
 
 
 def test_what_is_no_agents_stream(folder: TraceFolder) -> None:

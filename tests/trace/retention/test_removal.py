@@ -12,9 +12,9 @@ from remora.trace.retention import (
     held_stream,
     remove_leftovers,
     remove_stream,
-    sound_head,
 )
 from remora.trace.sealed import seal
+from remora.trace.sound import sound_head
 from tests.trace.conftest import AGENT, Recorder, play_run
 
 

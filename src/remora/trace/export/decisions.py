@@ -21,12 +21,13 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace.blobs import whole_payload
-from remora.trace.export.survey import HINT
+from remora.trace.export.survey import HINT, whole
 from remora.trace.objects import ObjectStore
 from remora.trace.reader import part
 
-_KEPT = frozenset({ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type})
+_KEPT = frozenset(
+    {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}
+)
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -94,14 +95,7 @@ def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
 
 
 def _said(event: Event, blobs: ObjectStore) -> Payload | None:
-    if event.type not in _KEPT and event.type != AgentStart.type:
-        return None
-    try:
-        return whole_payload(event, blobs)
-    except (ValueError, RecursionError) as error:
-        raise StreamDamaged(
-            f"{event.agent_id}: event {event.seq} is no {event.type}", hint=HINT
-        ) from error
+    return whole(event, blobs) if event.type in _KEPT else None
 
 
 def _with(current: Asked, event: Event, said: Payload | None) -> Asked:

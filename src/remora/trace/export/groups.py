@@ -7,9 +7,9 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
-from remora.trace.export.survey import check_chain
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.reader import read_events, typed
+from remora.trace.sound import sound_events
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,10 +60,10 @@ def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
 def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     """A run and every agent of it that has a stream. Raises NotFound, StreamDamaged."""
     path = folder.existing_run(run_id)
-    head = check_chain(path)
     attempts: dict[str, Attempt] = {}
-    start, began = None, ""
-    for event in read_events(path):
+    start, began, head = None, "", Head()
+    for count, event in enumerate(sound_events(path), 1):
+        head = Head(count=count, hash=event.hash)
         said = typed(event)
         if isinstance(said, RunStart):
             start, began = said, event.timestamp

@@ -9,18 +9,18 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.memory.events import (
-    GENESIS,
     AgentEnd,
     AgentStart,
     Event,
     Head,
     ModelResponse,
+    Payload,
     SubmitResult,
 )
 from remora.trace.blobs import resolve, whole_payload
-from remora.trace.lines import carries, lines
 from remora.trace.objects import ObjectStore
-from remora.trace.reader import data_of, opened, part, read_events, stream_status
+from remora.trace.reader import data_of, part, stream_status
+from remora.trace.sound import sound_events
 
 HINT = "`remora trace verify` tells what happened"
 
@@ -65,35 +65,17 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.start.tools
 
 
-def check_chain(path: Path) -> Head:
-    """The head of a stream in which every line carries its hash; raises StreamDamaged for the
-    first that does not. What follows the last newline is a live writer's business."""
-    previous, count = GENESIS, 0
-    with opened(path) as source:
-        for line in lines(source):
-            if not line.ended:
-                break
-            digest = carries(line.raw, previous)
-            if digest is None:
-                raise StreamDamaged(
-                    f"{path.name}: line {line.number} is not what was written", hint=HINT
-                )
-            previous, count = digest, line.number
-    return Head(count=count, hash=previous)
-
-
 def surveyed(path: Path, blobs: ObjectStore) -> Survey:
     """Check the stream's chain and read it once, in bounded memory.
 
     Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
     """
-    head = check_chain(path)
-    events = read_events(path)
+    events = sound_events(path)
     first = next(events, None)
-    start = whole_payload(first, blobs) if first is not None else None
+    start = whole(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
-    found = _Found()
+    found = _Found(first)
     for event in events:
         found.take(event)
     return Survey(
@@ -103,12 +85,25 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
         operation=first.operation,
         node_id=first.node_id,
         began=first.timestamp,
-        ended=found.last.timestamp if found.last else first.timestamp,
-        turns=found.last.turn if found.last else 0,
-        head=head,
+        ended=found.last.timestamp,
+        turns=found.last.turn,
+        head=Head(count=found.count, hash=found.last.hash),
         status=stream_status(path),
         **found.facts,
     )
+
+
+def whole(event: Event, blobs: ObjectStore) -> Payload | None:
+    """The typed payload with its long strings in their places; None for a type that is not known.
+
+    Raises NotFound or StreamDamaged, also for data that is not what an event of its type holds.
+    """
+    try:
+        return whole_payload(event, blobs)
+    except (ValueError, RecursionError) as error:
+        raise StreamDamaged(
+            f"{event.agent_id}: event {event.seq} is no {event.type}", hint=HINT
+        ) from error
 
 
 def whole_data(event: Event, blobs: ObjectStore) -> dict[str, Any]:
@@ -142,12 +137,14 @@ class _Answered(msgspec.Struct):
 class _Found:
     """Collects from one event after another; a resumed turn's later word counts."""
 
-    def __init__(self) -> None:
-        self.last: Event | None = None
+    def __init__(self, first: Event) -> None:
+        self.last = first
+        self.count = 1
         self.facts: dict[str, Any] = {}
 
     def take(self, event: Event) -> None:
         self.last = event
+        self.count += 1
         if event.type == AgentEnd.type:
             self.facts.update(_end(part(event, _Ended)))
         elif event.type == SubmitResult.type:

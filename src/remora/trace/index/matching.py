@@ -7,9 +7,9 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.trace.blobs import references
-from remora.trace.index.passage import lines_from
 from remora.trace.index.rows import TurnRow
 from remora.trace.index.times import timestamp
+from remora.trace.lines import ended_lines
 from remora.trace.objects import ObjectStore
 from remora.trace.source import Source
 from remora.trace.store_queries import Query
@@ -68,7 +68,7 @@ class TextSearch:
                 yield row
 
     def _turn_has(self, source: Source, row: TurnRow) -> bool:
-        for line in lines_from(source, row.begin, 0, piece=_PIECE):
+        for line in ended_lines(source, row.begin, piece=_PIECE):
             if row.end is not None and line.offset >= row.end:
                 break
             if self._line_has(line.raw):

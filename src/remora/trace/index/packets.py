@@ -16,16 +16,16 @@ from remora.memory.packet import DecisionPacket
 from remora.trace.folder import TraceFolder
 from remora.trace.index.contents import Known, forget, snapshot_before, turn_of
 from remora.trace.index.database import IndexLies, IndexUnusable, database, transaction
-from remora.trace.index.passage import follows, lines_from
+from remora.trace.index.passage import follows
 from remora.trace.index.rows import Snapshot
 from remora.trace.index.update import update_one
-from remora.trace.lines import Line
+from remora.trace.lines import Line, ended_lines
 from remora.trace.reader import last_event, opened, read_events
 from remora.trace.restore import FileAt, Moment, files_at, moment_at, no_turn
 from remora.trace.source import Source
 
-_PIECE, _WHOLE = 1 << 16, 1 << 20
-"""Bytes that are read at a time where few are wanted, and where many are."""
+_PIECE = 1 << 16
+"""Bytes that are read at a time where few are wanted."""
 _Answer = TypeVar("_Answer")
 
 
@@ -52,7 +52,7 @@ class PacketReader:
         with opened(path) as source:
             moment = near and _restored(source, turn, *near, path)
             if moment is None or not _confirmed(moment, shown=shown):
-                whole = moment_at(_events(lines_from(source, 0, 0), path), turn)
+                whole = moment_at(_events(ended_lines(source), path), turn)
                 if near is not None and moment != whole:
                     self._forget(path)
                 moment = whole
@@ -95,7 +95,7 @@ class PacketReader:
             if not rows or not found or found[0].offset != rows[0].begin:
                 found = _lines_of(source, turn, 0, path)
             if not found:
-                raise no_turn(turn, [_turn(line, path) for line in lines_from(source, 0, 0)])
+                raise no_turn(turn, [_turn(line, path) for line in ended_lines(source)])
         return found
 
     def _ask(
@@ -129,7 +129,7 @@ def _restored(
     """The decision of a turn from a packet that was kept; None if the stream is not as it was."""
     with suppress(RemoraError):  # whatever it is, reading from the beginning tells it right
         if follows(source, snapshot.offset, snapshot.hash):
-            lines = lines_from(source, snapshot.offset, 0, piece=_PIECE)
+            lines = ended_lines(source, snapshot.offset, piece=_PIECE)
             return moment_at(_events(lines, path), turn, packet)
     return None
 
@@ -146,7 +146,7 @@ def _confirmed(moment: Moment, *, shown: bool) -> bool:
 
 def _lines_of(source: Source, turn: int, begin: int, path: Path) -> list[Line]:
     """The lines of a turn, read from byte `begin` on to the first line of a later turn."""
-    lines = lines_from(source, begin, 0, piece=_PIECE if begin else _WHOLE)
+    lines = ended_lines(source, begin, piece=_PIECE if begin else None)
     numbered = ((_turn(line, path), line) for line in lines)
     return [line for number, line in takewhile(lambda n: n[0] <= turn, numbered) if number == turn]
 

@@ -18,10 +18,10 @@ from remora.trace.index.contents import (
     tally_of,
 )
 from remora.trace.index.database import transaction
-from remora.trace.index.passage import follows, lines_from
+from remora.trace.index.passage import follows
 from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
 from remora.trace.index.tally import Tally
-from remora.trace.lines import Line
+from remora.trace.lines import Line, ended_lines
 from remora.trace.reader import opened
 from remora.trace.source import Source
 
@@ -68,7 +68,7 @@ def tallied(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
     read. Nothing is folded."""
     tally, rows = Tally(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), opened(path) as source:
-        for line in lines_from(source, 0, 0):
+        for line in ended_lines(source):
             rows += tally.take(line)[0]
             if tally.fault:
                 break
@@ -107,7 +107,7 @@ def _read(
     batch = _Batch(connection, known, stamp, tally or Tally(agent_id=agent_id), anew=tally is None)
     # a sealed stream whose file is damaged: what came before that stays
     with suppress(RemoraError):
-        batch.read(lines_from(source, batch.tally.size, batch.tally.count), until)
+        batch.read(ended_lines(source, batch.tally.size, batch.tally.count), until)
     batch.write()
     return True
 

@@ -8,7 +8,6 @@ from remora.trace.retention.removal import (
     held_stream,
     remove_leftovers,
     remove_stream,
-    sound_head,
 )
 
 __all__ = [
@@ -24,5 +23,4 @@ __all__ = [
     "remove_contents",
     "remove_leftovers",
     "remove_stream",
-    "sound_head",
 ]

@@ -11,7 +11,7 @@ import msgspec
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
 from remora.trace.folder import TraceFolder
-from remora.trace.lines import Line, carries, framed, line_hash, lines
+from remora.trace.lines import Line, chained, framed, line_hash
 from remora.trace.private import open_file, open_folder, told, write_all
 from remora.trace.source import FileSource
 
@@ -80,17 +80,14 @@ def log_expired(folder: TraceFolder, entries: Sequence[Expired], now: datetime) 
 
 def _checked(file: int) -> Iterator[tuple[Line, str]]:
     """The whole lines, each with its hash."""
-    previous = GENESIS
-    for line in lines(FileSource(file)):
+    for line, digest in chained(FileSource(file)):
         if not line.ended:
             return
-        digest = carries(line.raw, previous)
         if digest is None:
             raise StreamDamaged(
                 f"{NAME}: line {line.number} is not what its hash says",
                 hint="move it away if you know why: nothing expires while nobody can trust it",
             )
-        previous = digest
         yield line, digest
 
 

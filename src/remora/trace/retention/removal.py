@@ -1,4 +1,4 @@
-"""How a stream goes: held so that nobody writes it, checked to its last line, then all its files."""
+"""How a stream goes: held so that nobody writes it, and then with all its files."""
 
 import fcntl
 import os
@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from remora.errors import DiskError, NotFound, StreamDamaged, StreamLocked
-from remora.memory.events import Head
+from remora.errors import DiskError, NotFound, StreamLocked
 from remora.trace import lock
 from remora.trace.folder import TraceFolder, plain_path, sealed_path
-from remora.trace.lines import carries, lines
 from remora.trace.private import open_folder, open_path, told
-from remora.trace.reader import opened
 from remora.trace.sealed import TEMPORARY
 
 
@@ -52,19 +49,6 @@ def held_stream(path: Path) -> Iterator[int]:
         yield os.fstat(file).st_size
     finally:
         os.close(file)
-
-
-def sound_head(path: Path) -> Head:
-    """The head of a stream whose every line is what its hash says. Raises StreamDamaged for any
-    other, a torn one too, and as `opened` does."""
-    head = Head()
-    with opened(path) as source:
-        for line in lines(source):
-            digest = carries(line.raw, head.hash) if line.ended else None
-            if digest is None:
-                raise StreamDamaged(f"{path.name}: line {line.number} is not what its hash says")
-            head = Head(count=line.number, hash=digest)
-    return head
 
 
 def beside(path: Path) -> list[Path]:
