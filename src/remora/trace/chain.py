@@ -58,7 +58,7 @@ class Chain:
 
         Raises StreamError for a delta that JSON cannot hold, or a line over MAX_LINE bytes.
         """
-        stamp = _timestamp(self._clock())
+        stamp = timestamp(self._clock())
         try:
             data = _encoded(payload, self._blobs)
             changes = b"null" if delta is None else _JSON.encode(delta)
@@ -119,5 +119,6 @@ def _built(value: Any) -> Any:
     return value
 
 
-def _timestamp(when: datetime) -> str:
+def timestamp(when: datetime) -> str:
+    """As streams spell a time: RFC 3339 in UTC with microseconds, which sorts as time does."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

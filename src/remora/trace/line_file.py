@@ -9,7 +9,7 @@ from typing import Self
 from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
 from remora.memory.events import Recovered
 from remora.trace import lock
-from remora.trace.private import forget_cached, open_file, open_folder, sync_data, told
+from remora.trace.private import forget_cached, open_file, open_folder, sync_data, sync_folder, told
 from remora.trace.recover import Contents, set_aside, survey
 from remora.trace.sealed import is_in_place, thaw
 
@@ -97,11 +97,7 @@ class LineFile:
     def _sync(self) -> None:
         sync_data(self._file)
         if not self._folder_synced:
-            folder = open_folder(self._path.parent)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(self._path.parent)
             self._folder_synced = True
 
     def _cut_back(self, reason: str) -> None:

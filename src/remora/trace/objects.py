@@ -19,10 +19,11 @@ from remora.trace.private import (
     open_file,
     open_folder,
     sync_data,
+    sync_folder,
     told,
 )
-from remora.trace.source import Source
-from remora.trace.stored import content_of, folder_of, hash_of, pieces_of, write_content
+from remora.trace.source import Source, pieces, sha256_of
+from remora.trace.stored import content_of, folder_of, write_content
 from remora.trace.sync_pool import SyncPool
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -86,7 +87,7 @@ class ObjectStore:
         found = sha256()
         try:
             with told(path), self._opened(digest) as source:
-                for piece in pieces_of(source):
+                for piece in pieces(source):
                     found.update(piece)
                     yield piece
         except DiskError as error:
@@ -102,7 +103,7 @@ class ObjectStore:
             return "is not a SHA-256"
         try:
             with self._opened(digest) as source:
-                return None if hash_of(source) == digest else "is not what its name says"
+                return None if sha256_of(pieces(source)) == digest else "is not what its name says"
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
@@ -129,7 +130,7 @@ class ObjectStore:
             finally:
                 os.close(file)
             with content_of(folder, digest, packs=self._packs) as source:
-                return hash_of(source) == digest
+                return sha256_of(pieces(source)) == digest
         return False
 
     def sync(self) -> None:
@@ -169,7 +170,5 @@ class ObjectStore:
 
 
 def _sync_folder(path: Path) -> None:
-    with told(path), ExitStack() as stack:
-        folder = open_folder(path)
-        stack.callback(os.close, folder)
-        os.fsync(folder)
+    with told(path):
+        sync_folder(path)

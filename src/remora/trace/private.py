@@ -76,6 +76,15 @@ def sync_data(file: int) -> None:
     getattr(os, "fdatasync", os.fsync)(file)
 
 
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder safe against a power cut. Raises OSError."""
+    folder = open_folder(path)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def forget_cached(file: int) -> None:
     """Have what is safe read from the disk again, where the system can.
 

@@ -1,9 +1,7 @@
 """What a stream's file holds when a writer opens it, and where a torn tail goes."""
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
@@ -13,9 +11,8 @@ from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
 from remora.trace.lines import Line, chained, stated_hash
 from remora.trace.private import open_file, write_all
-from remora.trace.source import FileSource
+from remora.trace.source import FileSource, pieces, sha256_of
 
-_CHUNK = 1 << 20
 _NOTE = b'"type":"recovered"'
 
 
@@ -81,8 +78,9 @@ def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovere
         return None
     try:
         size = os.fstat(kept).st_size
-        digest = _hash(_bytes(kept, 0))
-        if size <= contents.torn and digest == _hash(_bytes(file, contents.size, size)):
+        digest = sha256_of(pieces(FileSource(kept)))
+        torn = pieces(FileSource(file), contents.size, contents.size + size)
+        if size <= contents.torn and digest == sha256_of(torn):
             return None
         return Recovered(quarantine=beside, bytes=size, sha256=digest)
     finally:
@@ -92,13 +90,13 @@ def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovere
 def _quarantine(file: int, contents: Contents, beside: str, folder: int) -> Recovered:
     target = open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
     try:
-        for chunk in _bytes(file, contents.size):
-            write_all(target, chunk)
+        for piece in pieces(FileSource(file), contents.size):
+            write_all(target, piece)
         os.fsync(target)
         os.fsync(folder)
     finally:
         os.close(target)
-    digest = _hash(_bytes(file, contents.size))
+    digest = sha256_of(pieces(FileSource(file), contents.size))
     os.ftruncate(file, contents.size)
     return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest)
 
@@ -129,17 +127,3 @@ def _told(raw: bytes) -> set[str]:
     except (ValueError, RecursionError):
         pass  # some other line that holds these words; `last` alone has to be an event here
     return set()
-
-
-def _bytes(file: int, start: int, most: int | None = None) -> Iterator[bytes]:
-    end = os.fstat(file).st_size if most is None else start + most
-    while start < end and (chunk := os.pread(file, min(_CHUNK, end - start), start)):
-        start += len(chunk)
-        yield chunk
-
-
-def _hash(chunks: Iterator[bytes]) -> str:
-    digest = sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-    return digest.hexdigest()

@@ -17,9 +17,8 @@ from remora.trace import lock
 from remora.trace.folder import plain_path, sealed_path
 from remora.trace.frames import FramesSource, packed
 from remora.trace.private import open_file, open_folder, told, write_all
-from remora.trace.source import FileSource, Source
+from remora.trace.source import FileSource, Source, pieces, sha256_of
 
-_CHUNK = 1 << 20
 TEMPORARY = "~"
 """What the name of a file ends with that is not whole yet; after a kill it is left over."""
 
@@ -27,7 +26,7 @@ TEMPORARY = "~"
 def sealed_size(path: Path) -> int:
     """Bytes that the sealed file of this plain stream would have; nothing is written."""
     with told(path), _folder_of(path) as folder, _file(path.name, folder) as file:
-        return sum(map(len, packed(_pieces(FileSource(file)))))
+        return sum(map(len, packed(pieces(FileSource(file)))))
 
 
 def seal(path: Path) -> int:
@@ -43,10 +42,13 @@ def seal(path: Path) -> int:
             raise StreamError(f"{path.name} is empty: there is nothing to seal")
         with _made(f".{sealed}", folder) as (name, target):
             digest = sha256()
-            for piece in packed(_seen(_pieces(FileSource(file)), digest.update)):
+            for piece in packed(_seen(pieces(FileSource(file)), digest.update)):
                 write_all(target, piece)
             os.fsync(target)
-            _check_same(FramesSource(FileSource(target), sealed), digest.digest())
+            if sha256_of(pieces(FramesSource(FileSource(target), sealed))) != digest.hexdigest():
+                raise StreamDamaged(
+                    "what was sealed does not give the same bytes back: it was left as it was"
+                )
             if not _is_at(file, path.name, folder):
                 raise StreamError(f"{path.name} was moved or replaced while it was sealed")
             with suppress(FileNotFoundError), _file(sealed, folder) as before:
@@ -72,7 +74,8 @@ def thaw(path: Path) -> None:
         except FileNotFoundError:
             return
         fcntl.flock(file, fcntl.LOCK_EX)
-        if _is_at(file, sealed, folder) and _size(plain, folder) == 0:
+        written = _status(plain, folder)
+        if _is_at(file, sealed, folder) and (written is None or not written.st_size):
             _write_plain(FramesSource(FileSource(file), sealed), plain, folder)
             os.unlink(sealed, dir_fd=folder)  # what seals the stream anew waits for our lock
             os.fsync(folder)
@@ -82,13 +85,13 @@ def is_in_place(file: int, path: Path) -> bool:
     """Whether what a writer opened at `path` and locked is the stream: the name still means this
     file, and it is not an empty one beside a sealed stream. If not, thaw and open again."""
     with told(path), _folder_of(path) as folder:
-        is_stream = os.fstat(file).st_size > 0 or not _is_there(sealed_path(path).name, folder)
+        is_stream = os.fstat(file).st_size > 0 or _status(sealed_path(path).name, folder) is None
         return is_stream and _is_at(file, path.name, folder)
 
 
 def _write_plain(content: Source, plain: str, folder: int) -> None:
     with _made(f".{plain}", folder) as (name, target):
-        for piece in _pieces(content):
+        for piece in pieces(content):
             write_all(target, piece)
         os.fsync(target)
         with suppress(FileNotFoundError), _file(plain, folder) as empty:
@@ -97,23 +100,6 @@ def _write_plain(content: Source, plain: str, folder: int) -> None:
             os.unlink(plain, dir_fd=folder)
         os.link(name, plain, src_dir_fd=folder, dst_dir_fd=folder)
     os.fsync(folder)
-
-
-def _check_same(made: Source, digest: bytes) -> None:
-    found = sha256()
-    for piece in _pieces(made):
-        found.update(piece)
-    if found.digest() != digest:
-        raise StreamDamaged(
-            "what was sealed does not give the same bytes back: it was left as it was"
-        )
-
-
-def _pieces(source: Source) -> Iterator[bytes]:
-    position = 0
-    while piece := source.pread(_CHUNK, position):
-        position += len(piece)
-        yield piece
 
 
 def _seen(pieces: Iterator[bytes], see: Callable[[bytes], object]) -> Iterator[bytes]:
@@ -153,20 +139,12 @@ def _made(name: str, folder: int) -> Iterator[tuple[str, int]]:
 
 
 def _is_at(file: int, name: str, folder: int) -> bool:
+    status = _status(name, folder)
+    return status is not None and os.path.samestat(status, os.fstat(file))
+
+
+def _status(name: str, folder: int) -> os.stat_result | None:
+    """None for what is not there."""
     with suppress(FileNotFoundError):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        return os.path.samestat(status, os.fstat(file))
-    return False
-
-
-def _is_there(name: str, folder: int) -> bool:
-    with suppress(FileNotFoundError):
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-        return True
-    return False
-
-
-def _size(name: str, folder: int) -> int:
-    with suppress(FileNotFoundError):
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
-    return 0
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    return None

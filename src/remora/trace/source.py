@@ -1,7 +1,11 @@
 """Where a stream's bytes are read from: any place of them, in any order."""
 
 import os
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Protocol
+
+_PIECE = 1 << 20
 
 
 class Source(Protocol):
@@ -28,3 +32,19 @@ class FileSource:
     def pread(self, count: int, offset: int) -> bytes:
         """Straight from the file."""
         return os.pread(self.file, count, offset)
+
+
+def pieces(source: Source, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The bytes from `start` on, up to `end` if it is given, in bounded memory."""
+    position = start
+    while piece := source.pread(_PIECE if end is None else min(_PIECE, end - position), position):
+        position += len(piece)
+        yield piece
+
+
+def sha256_of(content: Iterator[bytes]) -> str:
+    """The SHA-256 of a content that comes in pieces, in lower-case hex."""
+    digest = sha256()
+    for piece in content:
+        digest.update(piece)
+    return digest.hexdigest()

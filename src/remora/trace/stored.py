@@ -4,7 +4,6 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 
 from remora.trace.frames import MAGIC, FramesSource, packed
@@ -36,22 +35,6 @@ def content_of(folder: int, digest: str, *, packs: bool) -> Iterator[Source]:
         yield FramesSource(source, digest) if packs and source.pread(4, 0) == MAGIC else source
     finally:
         os.close(file)
-
-
-def pieces_of(source: Source) -> Iterator[bytes]:
-    """A content from its beginning, in bounded memory."""
-    position = 0
-    while piece := source.pread(_CHUNK, position):
-        position += len(piece)
-        yield piece
-
-
-def hash_of(source: Source) -> str:
-    """The SHA-256 of a content."""
-    digest = sha256()
-    for piece in pieces_of(source):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:

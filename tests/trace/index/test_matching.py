@@ -13,7 +13,7 @@ from remora.trace import ObjectStore
 from remora.trace.index import matching
 from remora.trace.index.matching import TextSearch
 from remora.trace.index.rows import TurnRow
-from remora.trace.index.times import timestamp
+from remora.trace.index.times import point_in_time
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = TurnRow(
@@ -78,12 +78,12 @@ def test_what_is_no_text_at_all_has_no_words() -> None:
     ],
 )
 def test_times(text: str, when: str) -> None:
-    assert timestamp(text, NOW) == when
-    assert timestamp(text, NOW.astimezone(timezone(timedelta(hours=5)))) == when
+    assert point_in_time(text, NOW) == when
+    assert point_in_time(text, NOW.astimezone(timezone(timedelta(hours=5)))) == when
 
 
 @pytest.mark.parametrize("text", ["", " ", "soon", "2026-02-30", "25:00", "3y", "-1h", "999999w"])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(UsageError) as error:
-        timestamp(text, NOW)
+        point_in_time(text, NOW)
     assert repr(text) in error.value.message

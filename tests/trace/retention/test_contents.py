@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remora.trace import TraceFolder
-from remora.trace.retention import contents as module
+from remora.trace import source as module
 from remora.trace.retention import contents_of, names_in, remove_contents
 from remora.trace.sealed import seal
 from tests.trace.conftest import AGENT, RUN, play_run
@@ -35,7 +35,7 @@ def test_a_runs_streams_name_all_that_it_stored(folder: TraceFolder) -> None:
 def test_a_name_is_found_wherever_it_is_cut(
     chunk: int, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(module, "_PIECE", chunk)
     digests = [sha256(bytes([n])).hexdigest() for n in range(9)]
     path = folder.agent_stream("a")
     path.write_text(

@@ -8,7 +8,7 @@ import msgspec
 from remora.errors import RemoraError
 from remora.trace.blobs import references
 from remora.trace.index.rows import TurnRow
-from remora.trace.index.times import timestamp
+from remora.trace.index.times import point_in_time
 from remora.trace.lines import ended_lines
 from remora.trace.objects import ObjectStore
 from remora.trace.source import Source
@@ -29,7 +29,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def at(cls, query: Query, now: datetime) -> "Asked":
         """Raises UsageError for a time that is none."""
         since, until = (
-            None if text is None else timestamp(text, now) for text in (query.since, query.until)
+            None if text is None else point_in_time(text, now)
+            for text in (query.since, query.until)
         )
         return cls(query=query, since=since, until=until)
 

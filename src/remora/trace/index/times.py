@@ -4,14 +4,15 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from remora.errors import UsageError
+from remora.trace.chain import timestamp
 
 _AGO = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def timestamp(text: str, now: datetime) -> str:
-    """`text` (RFC 3339, a date, or how long ago: `90s`, `15m`, `2h`, `3d`, `1w`) in UTC with
-    microseconds and `Z`, which sorts as time does. Without a zone UTC is meant.
+def point_in_time(text: str, now: datetime) -> str:
+    """`text` (RFC 3339, a date, or how long ago: `90s`, `15m`, `2h`, `3d`, `1w`) as streams
+    spell it. Without a zone UTC is meant.
 
     Raises UsageError for what is no time.
     """
@@ -21,7 +22,7 @@ def timestamp(text: str, now: datetime) -> str:
         else:
             when = datetime.fromisoformat(text)
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        return timestamp(when)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text!r} is no time", hint="write 2026-01-31T09:30:00Z, 2026-01-31, or 2h, 3d ago"

@@ -15,11 +15,11 @@ from remora.trace.folder import TraceFolder
 from remora.trace.objects import ObjectStore, is_sha256
 from remora.trace.private import enter, open_folder, told
 from remora.trace.reader import opened
+from remora.trace.source import pieces
 
 Store = Literal["blobs", "objects"]
 _NAME = re.compile(rb'"([0-9a-f]{64})"')
 _LENGTH = 66
-_CHUNK = 1 << 20
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,9 +51,8 @@ def names_in(path: Path, known: Collection[str]) -> frozenset[str]:
     """
     found: set[bytes] = set()
     with opened(path) as source:
-        position, rest = 0, b""
-        while piece := source.pread(_CHUNK, position):
-            position += len(piece)
+        rest = b""
+        for piece in pieces(source):
             found.update(_NAME.findall(rest + piece))
             rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
     return frozenset(known).intersection(name.decode() for name in found)

@@ -1,15 +1,16 @@
 """The record of what went: `.agentfs/expired.jsonl`, a chain of hashes like any stream's."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
+from remora.trace.chain import timestamp
 from remora.trace.folder import TraceFolder
 from remora.trace.lines import Line, chained, framed, line_hash
 from remora.trace.private import open_file, open_folder, told, write_all
@@ -66,16 +67,17 @@ def log_expired(folder: TraceFolder, entries: Sequence[Expired], now: datetime) 
             size = line.offset + line.size + 1
             known.add(_key(_entry(line)))
         os.ftruncate(file, size)  # what a killed process began, nobody was told of
-        stamp = now.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
-        added = b""
-        for entry in entries:
-            if _key(entry) not in known:
-                body = msgspec.json.encode(msgspec.structs.replace(entry, timestamp=stamp))[:-1]
-                previous = line_hash(previous, body)
-                added += framed(body, previous)
-        write_all(file, added)
+        new = (entry for entry in entries if _key(entry) not in known)
+        write_all(file, b"".join(_lines(new, previous, timestamp(now))))
         os.fsync(file)
         os.fsync(top)
+
+
+def _lines(entries: Iterable[Expired], previous: str, stamp: str) -> Iterator[bytes]:
+    for entry in entries:
+        body = msgspec.json.encode(msgspec.structs.replace(entry, timestamp=stamp))[:-1]
+        previous = line_hash(previous, body)
+        yield framed(body, previous)
 
 
 def _checked(file: int) -> Iterator[tuple[Line, str]]:
@@ -94,7 +96,7 @@ def _checked(file: int) -> Iterator[tuple[Line, str]]:
 def _entry(line: Line) -> Expired:
     try:
         return msgspec.json.decode(line.raw, type=Expired)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise StreamDamaged(f"{NAME}: line {line.number}: {error}") from error
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from remora.errors import DiskError, NotFound, StreamLocked
 from remora.trace import lock
 from remora.trace.folder import TraceFolder, plain_path, sealed_path
-from remora.trace.private import open_folder, open_path, told
+from remora.trace.private import open_folder, open_path, sync_folder, told
 from remora.trace.sealed import TEMPORARY
 
 
@@ -66,7 +66,7 @@ def remove_stream(path: Path) -> None:
     with told(path):
         for place in (sealed_path(path), plain_path(path), *beside(path)):
             place.unlink(missing_ok=True)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
@@ -95,11 +95,3 @@ def _hidden(place: Path) -> list[Path]:
     with told(place), suppress(FileNotFoundError):
         return sorted(path for path in place.iterdir() if path.name.startswith("."))
     return []
-
-
-def _sync_folder(path: Path) -> None:
-    folder = open_folder(path)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
