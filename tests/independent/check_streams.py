@@ -284,11 +284,25 @@ def content_of(path: Path) -> bytes:
         return content
     program = shutil.which("zstd")
     if program is None:
-        raise ValueError("is compressed: install the `zstd` program to have it checked")
+        return unpacked(content)
     done = subprocess.run([program, "-dcq"], input=content, capture_output=True, check=False)
     if done.returncode:
         raise ValueError(f"cannot be decompressed: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
+
+
+def unpacked(content: bytes) -> bytes:
+    """The same by a package, where the program is missing."""
+    try:
+        import zstandard
+    except ImportError:
+        hint = "is compressed: install the `zstd` program to have it checked"
+        raise ValueError(hint) from None
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True) as reader:
+            return reader.read()
+    except zstandard.ZstdError as error:
+        raise ValueError(f"cannot be decompressed: {error}") from None
 
 
 def contents(record: Json) -> Iterator[str]:
