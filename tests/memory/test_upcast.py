@@ -16,7 +16,7 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
 from remora.trace import TraceFolder, list_streams, packet_at, read_events, read_lines
-from remora.trace.index.tally import Tally
+from remora.trace.index.reading import Reading
 from remora.trace.lines import lines
 from remora.trace.reader import last_event
 from remora.trace.source import FileSource
@@ -120,11 +120,13 @@ class TestAnOlderVersion:
         for stream in (path.read_bytes(), chained([from_0(old) | {"v": 1} for old in version_0()])):
             path.write_bytes(stream)
             with path.open("rb") as file:
-                tally = Tally(agent_id=AGENT)
+                reading = Reading(agent_id=AGENT)
                 for read in lines(FileSource(file.fileno())):
-                    tally.take(read)
-            assert (tally.fault, tally.count, tally.folds) == (0, 5, True)
-            found.append((tally.stream, tally.packet, [row.tool for row in tally.open_rows()]))
+                    reading.take(read)
+            assert (reading.fault, reading.count, reading.folds) == (0, 5, True)
+            found.append(
+                (reading.stream, reading.packet, [row.tool for row in reading.open_rows()])
+            )
         assert found[0] == found[1]
         assert found[0][2] == ["t"]
 

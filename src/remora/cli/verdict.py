@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from remora.cli.output import count, plain
-from remora.trace.verify import Report, StreamReport, Tally
+from remora.trace.verify import Report, Signatures, StreamReport
 
 _FEW = 3
 
@@ -48,13 +48,13 @@ def _stream(stream: StreamReport) -> str:
     return f"{state}  {kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
 
 
-def _signed(tally: Tally) -> str:
+def _signed(counted: Signatures) -> str:
     """What the key could vouch for, and what not."""
-    parts = [f"{count(tally.checked, 'anchor')} signed with your key"]
-    if tally.unsigned_runs:
-        parts.append(f"{count(tally.unsigned_runs, 'run')} not signed")
-    if tally.foreign_runs:
-        parts.append(f"{count(tally.foreign_runs, 'run')} signed with another key, not checked")
+    parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
+    if counted.unsigned_runs:
+        parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")
+    if counted.foreign_runs:
+        parts.append(f"{count(counted.foreign_runs, 'run')} signed with another key, not checked")
     return "signatures: " + "; ".join(parts)
 
 

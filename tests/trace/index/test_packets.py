@@ -20,7 +20,7 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, TurnStart
 from remora.memory.packet import packet_json
 from remora.trace import TraceFolder, packet_at, read_events, read_lines
-from remora.trace.index import PacketReader, tally
+from remora.trace.index import PacketReader, reading
 from remora.trace.index.database import mark
 from remora.trace.index.rows import pack, unpack
 from remora.trace.sealed import seal
@@ -36,8 +36,8 @@ TURNS = st.lists(st.tuples(st.booleans(), st.integers(0, 4), DELTAS), max_size=1
 
 @pytest.fixture(autouse=True)
 def many_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "SPACING", SMALL)
-    monkeypatch.setattr(tally, "_SHARE", 1)
+    monkeypatch.setattr(reading, "SPACING", SMALL)
+    monkeypatch.setattr(reading, "_SHARE", 1)
 
 
 @contextlib.contextmanager

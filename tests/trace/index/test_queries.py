@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from remora.ids import is_id
 from remora.trace import TraceFolder
-from remora.trace.index import IndexKey, TraceKey, parse_key, trace_queries
-from remora.trace.index.keys import KINDS
+from remora.trace.index import trace_queries
+from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
 from remora.trace.store_queries import Query, TraceQueries
 from tests.trace.index.conformance import NOW, QueryConformance
 from tests.trace.index.conftest import NODE, OTHER, Agent, World

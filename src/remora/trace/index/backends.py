@@ -10,7 +10,7 @@ from remora.trace.index.answers import Rows
 from remora.trace.index.contents import Known, turn_of, turns_of
 from remora.trace.index.database import IndexLies, IndexUnusable, database
 from remora.trace.index.rows import StreamRow, TurnRow
-from remora.trace.index.update import tallied, update_all
+from remora.trace.index.update import read_rows, update_all
 
 _Answer = TypeVar("_Answer")
 
@@ -103,5 +103,5 @@ class _Scanned:
 
     def _rows(self, agent_id: str) -> tuple[StreamRow | None, list[TurnRow]]:
         if agent_id not in self._read:
-            self._read[agent_id] = tallied(self._paths[agent_id])
+            self._read[agent_id] = read_rows(self._paths[agent_id])
         return self._read[agent_id]

@@ -10,10 +10,10 @@ import zstandard
 
 from remora.memory.packet import DecisionPacket
 from remora.trace.index.database import IndexLies, Value, mark
+from remora.trace.index.reading import Reading
 from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, unpack
-from remora.trace.index.tally import Tally
 
-_STATE = msgspec.json.Decoder(Tally)
+_STATE = msgspec.json.Decoder(Reading)
 _MOST = 64 * 1024 * 1024
 # The schema is compared before anything is read, so `*` is what this module knows.
 _FORGET = (
@@ -57,18 +57,18 @@ def known_streams(connection: sqlite3.Connection, agent_id: str | None = None) -
 
 
 def store_stream(
-    connection: sqlite3.Connection, tally: Tally, stamp: FileStamp, number: int | None
+    connection: sqlite3.Connection, reading: Reading, stamp: FileStamp, number: int | None
 ) -> int:
     """Write what is known of a stream, `number` being its id if it has one; the id."""
-    stream = tally.stream or StreamRow(
-        agent_id=tally.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
+    stream = reading.stream or StreamRow(
+        agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )
     if number is None:
         (number,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
-    turns = tally.closed + len(tally.open_rows())
+    turns = reading.closed + len(reading.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
     _put(connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, mark("stream", *row))])
-    state = zstandard.ZstdCompressor(level=1).compress(_encoded(tally))
+    state = zstandard.ZstdCompressor(level=1).compress(_encoded(reading))
     _put(
         connection,
         "INSERT OR REPLACE INTO states VALUES",
@@ -77,7 +77,7 @@ def store_stream(
     return number
 
 
-def tally_of(connection: sqlite3.Connection, known: Known) -> Tally:
+def reading_of(connection: sqlite3.Connection, known: Known) -> Reading:
     """Where reading the stream goes on. Raises IndexLies."""
     row = connection.execute(
         "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
@@ -179,12 +179,12 @@ def _believed(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _encoded(tally: Tally) -> bytes:
+def _encoded(reading: Reading) -> bytes:
     try:
-        return msgspec.json.encode(tally)
+        return msgspec.json.encode(reading)
     except RecursionError:  # a foreign packet, nested without end
-        tally.stop_folding()
-        return msgspec.json.encode(tally)
+        reading.stop_folding()
+        return msgspec.json.encode(reading)
 
 
 def _put(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:

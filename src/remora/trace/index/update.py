@@ -12,15 +12,15 @@ from remora.trace.index.contents import (
     Known,
     forget,
     known_streams,
+    reading_of,
     store_snapshots,
     store_stream,
     store_turns,
-    tally_of,
 )
 from remora.trace.index.database import transaction
 from remora.trace.index.passage import follows
+from remora.trace.index.reading import Reading
 from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
-from remora.trace.index.tally import Tally
 from remora.trace.lines import Line, ended_lines
 from remora.trace.reader import opened
 from remora.trace.source import Source
@@ -63,16 +63,16 @@ def update_one(connection: sqlite3.Connection, path: Path, until: int) -> Known 
     return known[0] if known else None
 
 
-def tallied(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
+def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
     """All rows of a stream, read from its beginning without the index; none of what cannot be
     read. Nothing is folded."""
-    tally, rows = Tally(agent_id=stream_id(path), folds=False), list[TurnRow]()
+    reading, rows = Reading(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), opened(path) as source:
         for line in ended_lines(source):
-            rows += tally.take(line)[0]
-            if tally.fault:
+            rows += reading.take(line)[0]
+            if reading.fault:
                 break
-    return tally.stream, rows + tally.open_rows()
+    return reading.stream, rows + reading.open_rows()
 
 
 def _update(
@@ -101,28 +101,30 @@ def _read(
     agent_id: str,
     until: int | None,
 ) -> bool:
-    tally = None if known is None else _continued(connection, source, known, stamp)
-    if tally is not None and tally.is_behind(until):
+    reading = None if known is None else _continued(connection, source, known, stamp)
+    if reading is not None and reading.is_behind(until):
         return False
-    batch = _Batch(connection, known, stamp, tally or Tally(agent_id=agent_id), anew=tally is None)
+    batch = _Batch(
+        connection, known, stamp, reading or Reading(agent_id=agent_id), anew=reading is None
+    )
     # a sealed stream whose file is damaged: what came before that stays
     with suppress(RemoraError):
-        batch.read(ended_lines(source, batch.tally.size, batch.tally.count), until)
+        batch.read(ended_lines(source, batch.reading.size, batch.reading.count), until)
     batch.write()
     return True
 
 
 def _continued(
     connection: sqlite3.Connection, source: Source, known: Known, stamp: FileStamp
-) -> Tally | None:
+) -> Reading | None:
     """Where reading stopped, if what was read is still there: the hash of its last line says so.
     A file that is as large as it was and was written all the same is read anew."""
-    tally = tally_of(connection, known)
+    reading = reading_of(connection, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
-    tally.fault = 0
+    reading.fault = 0
     with suppress(RemoraError):
-        if not rewritten and follows(source, tally.size, tally.hash):
-            return tally
+        if not rewritten and follows(source, reading.size, reading.hash):
+            return reading
     return None
 
 
@@ -134,11 +136,11 @@ class _Batch:
         connection: sqlite3.Connection,
         known: Known | None,
         stamp: FileStamp,
-        tally: Tally,
+        reading: Reading,
         *,
         anew: bool,
     ) -> None:
-        self.tally = tally
+        self.reading = reading
         self._connection = connection
         self._number = None if known is None else known.id
         self._stamp = stamp
@@ -149,20 +151,20 @@ class _Batch:
 
     def read(self, lines: Iterable[Line], until: int | None) -> None:
         """To the end, to a line that is no event, or behind a turn; kept every 64 MB."""
-        kept = self.tally.size
+        kept = self.reading.size
         for line in lines:
-            rows, snapshot = self.tally.take(line)
-            if self.tally.fault:
+            rows, snapshot = self.reading.take(line)
+            if self.reading.fault:
                 break
             self._rows += rows
             if snapshot is not None:
                 self._snapshots.append(snapshot)
             self._partly = True
-            if rows and self.tally.is_behind(until):
+            if rows and self.reading.is_behind(until):
                 return
-            if self.tally.size - kept > _COMMIT:
+            if self.reading.size - kept > _COMMIT:
                 self.write()
-                kept = self.tally.size
+                kept = self.reading.size
         self._partly = False
 
     def write(self) -> None:
@@ -171,8 +173,8 @@ class _Batch:
             if self._anew and self._number is not None:
                 forget(self._connection, self._number)
             stamp = _STALE if self._partly else self._stamp
-            self._number = store_stream(self._connection, self.tally, stamp, self._number)
-            store_turns(self._connection, self._number, [*self._rows, *self.tally.open_rows()])
+            self._number = store_stream(self._connection, self.reading, stamp, self._number)
+            store_turns(self._connection, self._number, [*self._rows, *self.reading.open_rows()])
             store_snapshots(self._connection, self._number, self._snapshots)
         self._anew = False
         self._rows, self._snapshots = [], []

@@ -19,7 +19,7 @@ from remora.trace.sign import Signer
 from remora.trace.verify.anchors import RunAnchors
 from remora.trace.verify.origin import Parents
 from remora.trace.verify.references import Stores
-from remora.trace.verify.report import Problem, Report, StreamReport, Tally
+from remora.trace.verify.report import Problem, Report, Signatures, StreamReport
 from remora.trace.verify.stream import Target, verify_stream
 
 
@@ -70,11 +70,11 @@ class _Everything:
         return [*runs, *map(self.agent, agents), *self._missing()]
 
     def report(self, streams: Sequence[StreamReport]) -> Report:
-        tallies = [read.tally for read in self._runs.values()]
-        total = Tally(
-            checked=sum(tally.checked for tally in tallies),
-            unsigned_runs=sum(tally.unsigned_runs for tally in tallies),
-            foreign_runs=sum(tally.foreign_runs for tally in tallies),
+        counted = [read.signatures for read in self._runs.values()]
+        total = Signatures(
+            checked=sum(run.checked for run in counted),
+            unsigned_runs=sum(run.unsigned_runs for run in counted),
+            foreign_runs=sum(run.foreign_runs for run in counted),
         )
         return Report(
             streams=tuple(streams),
@@ -152,7 +152,7 @@ class _Everything:
 
     def _read_run(self, path: Path) -> "_RunRead":
         if path.name not in self._runs:
-            size, anchors, tally = _size(path), RunAnchors(), Tally()
+            size, anchors, signatures = _size(path), RunAnchors(), Signatures()
             target = Target(
                 path=path,
                 of_run=True,
@@ -160,9 +160,9 @@ class _Everything:
                 anchors=anchors,
                 saved=self._saved.get(("run", stream_id(path)), ()),
                 signer=self._signer,
-                tally=tally,
+                signatures=signatures,
             )
-            self._runs[path.name] = _RunRead(size, anchors, tally, verify_stream(target))
+            self._runs[path.name] = _RunRead(size, anchors, signatures, verify_stream(target))
         return self._runs[path.name]
 
     def _grown(self, run_id: str | None) -> bool:
@@ -182,7 +182,7 @@ class _RunRead(NamedTuple):
 
     size: int
     anchors: RunAnchors
-    tally: Tally
+    signatures: Signatures
     report: StreamReport
 
 

@@ -47,7 +47,7 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Tally(msgspec.Struct):
+class Signatures(msgspec.Struct):
     """What was signed: right signatures, runs without any, runs signed with another key."""
 
     checked: int = 0
@@ -63,7 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     streams: tuple[StreamReport, ...]
-    signatures: Tally | None = None
+    signatures: Signatures | None = None
     expired: tuple[SavedAnchor, ...] = ()
 
     @property

@@ -4,17 +4,19 @@ from typing import NamedTuple
 
 from remora.memory.events import Head, JobEnd, Payload, Review, RunEnd, RunStart
 from remora.trace.sign import Signer
-from remora.trace.verify.report import Problems, Tally
+from remora.trace.verify.report import Problems, Signatures
 
 
 class SignatureCheck:
     """Follows one run's stream. A run is signed as a whole: its start names the key, and then
     every anchor in it has a signature. Without the key only their presence is checked."""
 
-    def __init__(self, run_id: str, signer: Signer | None, tally: Tally, found: Problems) -> None:
+    def __init__(
+        self, run_id: str, signer: Signer | None, counted: Signatures, found: Problems
+    ) -> None:
         self._run_id = run_id
         self._signer = signer
-        self._tally = tally
+        self._counted = counted
         self._found = found
         self._signing: dict[str, str] | None = None
 
@@ -33,9 +35,9 @@ class SignatureCheck:
     def _start(self, start: RunStart) -> None:
         self._signing = start.signing
         if start.signing is None:
-            self._tally.unsigned_runs += 1
+            self._counted.unsigned_runs += 1
         elif self._signer is None or start.signing != self._signer.signing:
-            self._tally.foreign_runs += 1
+            self._counted.foreign_runs += 1
 
     def _check(self, line: int, said: "_Said") -> None:
         problem = self._problem(said)
@@ -51,7 +53,7 @@ class SignatureCheck:
             return None
         if not self._signer.is_right(said.kind, said.name, said.head, said.signature):
             return "the signature is not right: no holder of the key anchored this"
-        self._tally.checked += 1
+        self._counted.checked += 1
         return None
 
 

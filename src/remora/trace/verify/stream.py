@@ -21,7 +21,7 @@ from remora.trace.verify.chain import ChainCheck
 from remora.trace.verify.origin import OriginCheck, Parents
 from remora.trace.verify.projection import ProjectionCheck
 from remora.trace.verify.references import ReferenceCheck, Stores
-from remora.trace.verify.report import Kind, Problems, StreamReport, Tally
+from remora.trace.verify.report import Kind, Problems, Signatures, StreamReport
 from remora.trace.verify.schema import SchemaCheck
 from remora.trace.verify.signatures import SignatureCheck
 
@@ -43,7 +43,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     anchored: bool = False
     saved: Sequence[SavedAnchor] = ()
     signer: Signer | None = None
-    tally: Tally = msgspec.field(default_factory=Tally)
+    signatures: Signatures = msgspec.field(default_factory=Signatures)
 
 
 def verify_stream(target: Target) -> StreamReport:
@@ -158,7 +158,7 @@ class _RunChecks:
 
     def __init__(self, target: Target, name: str, found: Problems) -> None:
         self._anchors = target.anchors
-        self._signatures = SignatureCheck(name, target.signer, target.tally, found)
+        self._signatures = SignatureCheck(name, target.signer, target.signatures, found)
 
     def see(self, seen: Seen, *, sound: bool) -> None:
         if self._anchors is not None:

@@ -125,7 +125,7 @@ _TOLD = frozenset(
 )
 
 
-class Tally(msgspec.Struct, kw_only=True):
+class Reading(msgspec.Struct, kw_only=True):
     """A stream read up to byte `size`; it goes on from there, and can be stored meanwhile.
 
     `fault` is the number of a line that is no event of this stream, 0 while there is none; what
