@@ -21,6 +21,7 @@ from remora.trace.blobs import (
     read_lines,
     references,
     resolve,
+    whole_data,
     whole_payload,
 )
 from remora.trace.frames import MAGIC
@@ -97,6 +98,15 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
     assert len(bytes(event.data)) < 10_000
     with pytest.raises(ValueError, match="error"):
         payload(event)
+
+
+def test_what_is_not_what_its_type_holds_is_damage(folder: TraceFolder) -> None:
+    event = Recorder(folder).emit(ToolResulted(tool="t", raw_output="x" * (BLOB_LIMIT + 1)))
+    assert whole_data(event, folder.blobs)["raw_output"] == "x" * (BLOB_LIMIT + 1)
+    for bad in (b'{"raw_output":1}', b'{"tool":7}', b"[]"):
+        other = structs.replace(event, data=Raw(bad))
+        with pytest.raises(StreamDamaged, match="event 1 is no tool_result"):
+            whole_payload(other, folder.blobs)
 
 
 def test_of_a_very_long_event_only_what_has_a_type_is_decoded(

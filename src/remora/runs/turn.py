@@ -7,9 +7,8 @@ import msgspec
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
 from remora.trace import ObjectStore
-from remora.trace.blobs import resolve
+from remora.trace.blobs import whole_data
 from remora.trace.index import PacketReader
-from remora.trace.reader import data_of
 
 
 def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
@@ -18,7 +17,7 @@ def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
     Raises StreamDamaged for data that is no JSON object, NotFound for a blob that is gone.
     """
     document = msgspec.structs.asdict(event)
-    document["data"] = resolve(data_of(event), blobs)
+    document["data"] = whole_data(event, blobs)
     document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
     return document
 

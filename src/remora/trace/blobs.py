@@ -9,6 +9,7 @@ import msgspec
 from remora.errors import StreamDamaged
 from remora.memory.events import PAYLOADS, Event, Payload, payload
 from remora.trace.objects import ObjectStore, is_sha256
+from remora.trace.reader import data_of, no_such_event
 
 BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""
@@ -99,32 +100,59 @@ def references(data: Any) -> list[Any]:
     return [found for value in data.values() for found in references(value)]
 
 
-def whole_payload(event: Event, store: ObjectStore | None) -> Payload | None:
+def may_refer(data: bytes | msgspec.Raw) -> bool:
+    """Whether JSON may hold a reference, or what was written so as not to be one. Cheap, also for
+    60 MB, and never False where it does."""
+    return _MARK.search(data) is not None
+
+
+def whole_data(event: Event, store: ObjectStore) -> dict[str, Any]:
+    """What an event says, untyped, with every reference resolved. Raises StreamDamaged for what is
+    no JSON object, and as `resolve` does."""
+    data = data_of(event)
+    whole: dict[str, Any] = resolve(data, store) if may_refer(event.data) else data
+    return whole
+
+
+def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
     """The typed payload with every reference resolved; None for a type that is not known.
 
-    Raises as `payload` and `resolve` do.
+    Raises StreamDamaged for data that is not what an event of its type holds, and as `resolve`
+    does.
     """
-    if store is None or _MARK.search(event.data) is None:
-        return payload(event)
-    data = resolve(msgspec.json.decode(event.data), store)
-    return payload(msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data))))
+    try:
+        return payload(_resolved(event, store))
+    except (ValueError, RecursionError) as error:
+        raise no_such_event(event) from error
 
 
 def light_payload(event: Event, store: ObjectStore | None) -> Payload | None:
     """As `whole_payload`, but of data over LIGHT bytes the values that may be anything (a tool's
     output, what it asked its host) are left out once they are known to be JSON: a line of 60 MB
-    would take many times that as objects."""
-    if len(memoryview(event.data)) <= LIGHT:
-        return whole_payload(event, store)
+    would take many times that as objects.
+
+    Without a store references stay. Raises as `payload` and `resolve` do.
+    """
+    if len(memoryview(event.data)) > LIGHT:
+        event = _without_values(event)
+    return payload(event if store is None else _resolved(event, store))
+
+
+def _resolved(event: Event, store: ObjectStore) -> Event:
+    if not may_refer(event.data):
+        return event
+    data = resolve(msgspec.json.decode(event.data), store)
+    return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data)))
+
+
+def _without_values(event: Event) -> Event:
     given = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
     kind = PAYLOADS.get(event.type, Payload)
     for field in msgspec.structs.fields(kind):
         first = bytes(memoryview(given.get(field.encode_name, b""))[:1])
         if field.type is Any or (field.type == list[Any] and first == b"["):
             given.pop(field.encode_name, None)
-    return whole_payload(
-        msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given))), store
-    )
+    return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given)))
 
 
 def ends(text: str) -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ from remora.errors import StreamError
 from remora.memory.canonical import storable
 from remora.memory.delta import PacketDelta
 from remora.memory.events import VERSION, Event, Head, Payload
-from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise
+from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_refer
 from remora.trace.lines import MAX_LINE, framed, line_hash
 from remora.trace.plain import is_plain
 
@@ -94,11 +94,11 @@ class Chain:
 
 def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
     data = _as_it_is(payload)
-    if data is None or len(data) > BLOB_LIMIT or b'blob"' in data:
+    if data is None or len(data) > BLOB_LIMIT or may_refer(data):
         fields = {name: _built(getattr(payload, name)) for name in payload.__struct_fields__}
         built = storable(fields)
         data = _JSON.encode(built)
-        if len(data) > BLOB_LIMIT or b'blob"' in data:
+        if len(data) > BLOB_LIMIT or may_refer(data):
             data = _JSON.encode(externalise(built, blobs))
     return data
 

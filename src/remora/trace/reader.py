@@ -105,7 +105,7 @@ def part(event: Event, kind: type[_Part]) -> _Part:
     try:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
-        raise _wrong(event) from error
+        raise no_such_event(event) from error
 
 
 def typed(event: Event) -> Payload | None:
@@ -114,7 +114,7 @@ def typed(event: Event) -> Payload | None:
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
-        raise _wrong(event) from error
+        raise no_such_event(event) from error
 
 
 def last_event(path: Path) -> Event | None:
@@ -186,7 +186,8 @@ def event_of(raw: bytes, number: int | None, path: Path) -> Event:
         raise _damaged(path, number, version_of(raw)) from error
 
 
-def _wrong(event: Event) -> StreamDamaged:
+def no_such_event(event: Event) -> StreamDamaged:
+    """The error for an event whose data is not what its type holds."""
     name = event.agent_id or event.run_id
     return StreamDamaged(
         f"{name}: event {event.seq} is no {event.type}",

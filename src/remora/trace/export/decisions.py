@@ -21,7 +21,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace.export.survey import HINT, whole
+from remora.trace.blobs import whole_payload
+from remora.trace.export.survey import HINT
 from remora.trace.objects import ObjectStore
 from remora.trace.reader import part
 
@@ -95,7 +96,7 @@ def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
 
 
 def _said(event: Event, blobs: ObjectStore) -> Payload | None:
-    return whole(event, blobs) if event.type in _KEPT else None
+    return whole_payload(event, blobs) if event.type in _KEPT else None
 
 
 def _with(current: Asked, event: Event, said: Payload | None) -> Asked:

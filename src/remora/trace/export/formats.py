@@ -8,6 +8,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, ModelRequest, ModelResponse
+from remora.trace.blobs import may_refer, whole_data
 from remora.trace.export.functiongemma import functiongemma_rows
 from remora.trace.export.groups import Attempt, RunGroup
 from remora.trace.export.markdown import escaped, markdown
@@ -16,7 +17,7 @@ from remora.trace.export.preference import score_rows, verdict_rows
 from remora.trace.export.rows import Row, sft_rows
 from remora.trace.export.span import Span
 from remora.trace.export.spans import agent_spans, run_span, run_span_id
-from remora.trace.export.survey import Survey, surveyed, whole_data
+from remora.trace.export.survey import Survey, surveyed
 from remora.trace.export.tally import Tally
 from remora.trace.folder import TraceFolder
 from remora.trace.reader import part, read_events
@@ -149,7 +150,7 @@ def _transcripts(
 
 def _whole(event: Event, folder: TraceFolder) -> Event:
     """Requests and answers are told whole; an output of any size stays in its blob."""
-    if event.type not in _WHOLE or b'blob"' not in bytes(event.data):
+    if event.type not in _WHOLE or not may_refer(event.data):
         return event
     data = msgspec.json.encode(whole_data(event, folder.blobs))
     return msgspec.structs.replace(event, data=msgspec.Raw(data))

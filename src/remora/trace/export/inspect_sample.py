@@ -14,9 +14,10 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
+from remora.trace.blobs import whole_data
 from remora.trace.export.groups import Attempt
 from remora.trace.export.rows import text_of
-from remora.trace.export.survey import Survey, whole_data
+from remora.trace.export.survey import Survey
 from remora.trace.folder import TraceFolder
 from remora.trace.reader import data_of, read_events
 

@@ -20,6 +20,7 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
+from remora.trace.blobs import whole_data
 from remora.trace.export.attributes import attributes
 from remora.trace.export.genai import (
     acted_told,
@@ -32,7 +33,7 @@ from remora.trace.export.genai import (
 )
 from remora.trace.export.groups import Attempt, RunGroup
 from remora.trace.export.span import CLIENT, Span, nanoseconds, span_id
-from remora.trace.export.survey import Survey, whole_data
+from remora.trace.export.survey import Survey
 from remora.trace.folder import TraceFolder
 from remora.trace.objects import ObjectStore
 from remora.trace.reader import data_of, read_events

@@ -14,12 +14,11 @@ from remora.memory.events import (
     Event,
     Head,
     ModelResponse,
-    Payload,
     SubmitResult,
 )
-from remora.trace.blobs import resolve, whole_payload
+from remora.trace.blobs import whole_payload
 from remora.trace.objects import ObjectStore
-from remora.trace.reader import data_of, part, stream_status
+from remora.trace.reader import part, stream_status
 from remora.trace.sound import sound_events
 
 HINT = "`remora trace verify` tells what happened"
@@ -72,7 +71,7 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
     """
     events = sound_events(path)
     first = next(events, None)
-    start = whole(first, blobs) if first is not None else None
+    start = whole_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
     found = _Found(first)
@@ -91,28 +90,6 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
         status=stream_status(path),
         **found.facts,
     )
-
-
-def whole(event: Event, blobs: ObjectStore) -> Payload | None:
-    """The typed payload with its long strings in their places; None for a type that is not known.
-
-    Raises NotFound or StreamDamaged, also for data that is not what an event of its type holds.
-    """
-    try:
-        return whole_payload(event, blobs)
-    except (ValueError, RecursionError) as error:
-        raise StreamDamaged(
-            f"{event.agent_id}: event {event.seq} is no {event.type}", hint=HINT
-        ) from error
-
-
-def whole_data(event: Event, blobs: ObjectStore) -> dict[str, Any]:
-    """What an event says, untyped, with its long strings in their places."""
-    data = data_of(event)
-    if b'blob"' not in bytes(event.data):
-        return data
-    resolved: dict[str, Any] = resolve(data, blobs)
-    return resolved
 
 
 class _Ended(msgspec.Struct):

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from remora.errors import RemoraError
-from remora.trace.blobs import references
+from remora.trace.blobs import may_refer, references
 from remora.trace.index.rows import TurnRow
 from remora.trace.index.times import point_in_time
 from remora.trace.lines import ended_lines
@@ -79,7 +79,7 @@ class TextSearch:
     def _line_has(self, raw: bytes) -> bool:
         if _has(raw, self._needle):
             return True
-        return b'"$blob"' in raw and any(map(self._blob_has, _digests(raw)))
+        return may_refer(raw) and any(map(self._blob_has, _digests(raw)))
 
     def _blob_has(self, digest: str) -> bool:
         if digest not in self._seen:

@@ -1,6 +1,5 @@
 """Whether everything that a stream names by hash is there and hashes right."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,11 +8,9 @@ import msgspec
 from remora.errors import RemoraError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentEnd, Event, Payload, RunStart, ToolResulted
-from remora.trace.blobs import ends, references
+from remora.trace.blobs import ends, may_refer, references
 from remora.trace.objects import ObjectStore
 from remora.trace.verify.report import Problems
-
-_MARK = re.compile(rb'"\$blob"')
 
 
 class Stores:
@@ -84,9 +81,7 @@ class ReferenceCheck:
 
 
 def _blobs(event: Event) -> list[Any]:
-    if _MARK.search(event.data) is None:  # searched where it lies: it may be 60 MB
-        return []
-    return references(msgspec.json.decode(event.data))
+    return references(msgspec.json.decode(event.data)) if may_refer(event.data) else []
 
 
 def _objects(payload: Payload | None) -> Iterable[Any]:

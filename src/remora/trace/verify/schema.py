@@ -16,7 +16,7 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import light_payload
+from remora.trace.blobs import light_payload, may_refer
 from remora.trace.objects import ObjectStore
 from remora.trace.verify.report import Problems
 
@@ -101,7 +101,7 @@ class SchemaCheck:
             if payload is None:  # of an unknown type nothing but this is known
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:
-            if self._blobs is not None or b'"$blob"' not in bytes(event.data):
+            if self._blobs is not None or not may_refer(event.data):
                 self._found.add(line, "schema", str(error))
         except (NotFound, StreamDamaged, DiskError):
             return None  # the references' check names it
