@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
@@ -61,26 +62,31 @@ class TraceFolder:
         """The path of a run's own stream. Raises UsageError for what is no id."""
         return self.runs / _file_name(run_id)
 
+    def find_agent(self, agent_id: str) -> Path | None:
+        """The path of a stream that is there, sealed or not; None for one that is not, or no id."""
+        return _found(self.traces, agent_id)
+
+    def find_run(self, run_id: str) -> Path | None:
+        """The path of a run's stream that is there, as `find_agent` gives an agent's."""
+        return _found(self.runs, run_id)
+
     def existing_agent(self, agent_id: str) -> Path:
-        """The path of a stream that is there, sealed or not. Raises NotFound, naming the nearest."""
-        return self._existing(self.traces, "agent", agent_id)
+        """As `find_agent`, but raises NotFound, naming the nearest, instead of giving None."""
+        return self.find_agent(agent_id) or self._missing(self.traces, "agent", agent_id)
 
     def existing_run(self, run_id: str) -> Path:
-        """The path of a run's stream that is there, as `existing_agent` gives an agent's."""
-        return self._existing(self.runs, "run", run_id)
+        """As `find_run`, but raises NotFound, naming the nearest, instead of giving None."""
+        return self.find_run(run_id) or self._missing(self.runs, "run", run_id)
 
     def agent_streams(self) -> Iterator[Path]:
         """Paths of all files that are named as streams of agents, by id, one for each."""
-        return _streams(self.traces)
+        return streams_in(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
         """Paths of all files that are named as streams of runs, by id, one for each."""
-        return _streams(self.runs)
+        return streams_in(self.runs)
 
-    def _existing(self, folder: Path, kind: str, name: str) -> Path:
-        for suffix in (SUFFIX, SEALED) if is_id(name) else ():
-            if os.path.lexists(path := folder / f"{name}{suffix}"):
-                return path
+    def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
         raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, name))
 
 
@@ -110,7 +116,8 @@ def _file_name(name: str) -> str:
     return f"{name}{SUFFIX}"
 
 
-def _streams(folder: Path) -> Iterator[Path]:
+def streams_in(folder: Path) -> Iterator[Path]:
+    """Paths of all files in a folder that are named as streams, by id, one for each."""
     found: dict[str, Path] = {}
     with told(folder), suppress(FileNotFoundError):
         for path in folder.iterdir():
@@ -121,10 +128,15 @@ def _streams(folder: Path) -> Iterator[Path]:
     yield from (found[name] for name in sorted(found))
 
 
+def _found(folder: Path, name: str) -> Path | None:
+    paths = (folder / f"{name}{suffix}" for suffix in (SUFFIX, SEALED)) if is_id(name) else ()
+    return next((path for path in paths if os.path.lexists(path)), None)
+
+
 def _nearest(folder: Path, name: str) -> str:
     import difflib
 
-    known = [stream_id(path) for path in _streams(folder)]
+    known = [stream_id(path) for path in streams_in(folder)]
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     return f"nearest: {', '.join(nearest)}" if nearest else f"{len(known)} are recorded here"
 

@@ -5,13 +5,12 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from remora.errors import SeqConflict, StreamDamaged, UsageError, WriterReplaced
+from remora.errors import SeqConflict, UsageError, WriterReplaced
 from remora.ids import is_id
-from remora.memory.events import Head, decode_event
-from remora.trace.folder import SEALED, SUFFIX, stream_id
+from remora.memory.events import Head
+from remora.trace.folder import SUFFIX, stream_id, streams_in
 from remora.trace.line_file import LineFile
-from remora.trace.lines import last_line
-from remora.trace.reader import opened, read_lines
+from remora.trace.reader import last_event, read_lines
 from remora.trace.store import Claim
 
 _FOLDERS = ("runs", "traces")
@@ -61,15 +60,8 @@ class JsonlTraceStore:
 
     def head(self, stream: str) -> Head:
         """As TraceStore says."""
-        with opened(self._path(stream)) as source:
-            raw = last_line(source)
-        if raw is None:
-            return Head()
-        try:
-            last = decode_event(raw)
-        except (ValueError, RecursionError) as error:
-            raise StreamDamaged(f"{stream}: the last line is no event") from error
-        return Head(count=last.seq + 1, hash=last.hash)
+        last = last_event(self._path(stream))
+        return Head() if last is None else Head(count=last.seq + 1, hash=last.hash)
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
         """As TraceStore says."""
@@ -78,9 +70,7 @@ class JsonlTraceStore:
     def streams(self) -> Iterator[str]:
         """As TraceStore says."""
         for name in _FOLDERS:
-            paths = (self._folder / name).glob(f"*{SUFFIX}*")
-            found = {stream_id(path) for path in paths if path.name.endswith((SUFFIX, SEALED))}
-            yield from (f"{name}/{stream}" for stream in sorted(found))
+            yield from (f"{name}/{stream_id(path)}" for path in streams_in(self._folder / name))
 
     def _held(self, stream: str, epoch: int) -> LineFile:
         held = self._claimed.get(stream)

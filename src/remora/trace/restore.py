@@ -70,7 +70,7 @@ def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None 
             break
         first, seen = first or event.turn, max(seen, event.turn)
         if packet is None:
-            packet = first_packet(event)
+            packet = packet_in(event)
             seen = max(seen, _begun(packet, turn))
         elif event.turn == turn and (named := _decision(event)) is not None:
             decided = Moment(packet, *named)
@@ -99,8 +99,8 @@ def _begun(packet: DecisionPacket | None, turn: int) -> int:
     return begun
 
 
-def first_packet(event: Event) -> DecisionPacket | None:
-    """What an `agent_start` begins with, before its own delta; None for any other event.
+def packet_in(event: Event) -> DecisionPacket | None:
+    """The packet that an `agent_start` holds, before its own delta; None for any other event.
 
     Raises StreamDamaged, or StreamError for rules of folding that are not known here.
     """

@@ -23,6 +23,7 @@ def provider(survey: Survey) -> str:
 
 
 def agent_told(survey: Survey, attempt: Attempt, *, content: bool) -> Told:
+    """Of an agent: who acted with which model, and how it ended."""
     packet = survey.start.packet
     told = {
         "gen_ai.operation.name": "invoke_agent",
@@ -55,6 +56,7 @@ def agent_told(survey: Survey, attempt: Attempt, *, content: bool) -> Told:
 
 
 def decoding_told(decoding: Any) -> Told:
+    """Of a request: how the answer was to be made."""
     settings = decoding if isinstance(decoding, dict) else {}
     return {
         "gen_ai.request.max_tokens": settings.get("max_tokens"),
@@ -66,6 +68,7 @@ def decoding_told(decoding: Any) -> Told:
 
 
 def usage_told(answer: Mapping[str, Any]) -> Told:
+    """Of an answer: its tokens, and why it ended."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     reason = answer.get("finish_reason")
@@ -104,6 +107,7 @@ def _message(message: Mapping[str, Any]) -> Told:
 
 
 def acted_told(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Told:
+    """Of a call: its arguments and what the tool gave, as JSON text."""
     told = {"gen_ai.tool.call.arguments": text_of(call.get("args"))}
     if result is not None:
         told["gen_ai.tool.call.result"] = text_of(result.get("raw_output"))
@@ -111,6 +115,7 @@ def acted_told(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Tol
 
 
 def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:
+    """Class and message of what went wrong, None where nothing did."""
     if result is None:
         return "interrupted", "no result was recorded"
     if result.get("outcome") != "error":

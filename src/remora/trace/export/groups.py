@@ -77,7 +77,7 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     return RunGroup(
         run_id=run_id,
         path=path,
-        agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
+        agents=tuple(agent for agent in attempts if folder.find_agent(agent) is not None),
         attempts=attempts,
         start=start,
         began=began,
@@ -126,11 +126,3 @@ def _begun(said: JobStart) -> Attempt:
         operation=said.operation,
         node_id=said.node_id,
     )
-
-
-def _is_there(folder: TraceFolder, agent_id: str) -> bool:
-    try:
-        folder.existing_agent(agent_id)
-    except NotFound:
-        return False
-    return True

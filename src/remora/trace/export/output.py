@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,21 +18,21 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     A link is followed. What is no regular file (a pipe, a device) is written to as it is.
     Raises DiskError, and UsageError for a folder.
     """
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", hint="name a file")
     with told(path):
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        if path.exists() and not (path.is_file() or path.is_dir()):
             with path.open("wb") as file:
                 yield file
             return
-        with _beside(Path(os.path.realpath(path))) as file:
+    with place_for(path) as temporary:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
             yield file
 
 
 @contextmanager
 def place_for(path: Path) -> Iterator[Path]:
-    """A free name beside `path` with the same ending, for a library that opens files itself; the
-    file takes the place of `path` when all went well."""
+    """A free name beside `path` with the same ending, for who opens files itself; the file takes
+    the place of `path` when all went well. Raises as `replaced` does."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
     target = Path(os.path.realpath(path))
@@ -44,22 +43,6 @@ def place_for(path: Path) -> Iterator[Path]:
             temporary.chmod(FILE_MODE)
             _sync(temporary)
             temporary.replace(target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-@contextmanager
-def _beside(target: Path) -> Iterator[BinaryIO]:
-    temporary = _free(target)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
-            os.fchmod(file.fileno(), FILE_MODE)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
     finally:
         with suppress(OSError):
             temporary.unlink()

@@ -1,6 +1,6 @@
 """All streams of a folder, each agent's against its run's, and against heads kept elsewhere."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +8,6 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.ids import is_id
 from remora.memory.events import Head, decode_event
 from remora.trace.anchor import SavedAnchor
 from remora.trace.folder import TraceFolder, stream_id
@@ -41,8 +40,8 @@ def verify_all(
     everything = _Everything(folder, saved, signer)
     if agent is None:
         return everything.report(everything.verify())
-    run = _found(folder.existing_run, agent)
-    if run is not None and _found(folder.existing_agent, agent) is None:
+    run = folder.find_run(agent)
+    if run is not None and folder.find_agent(agent) is None:
         return everything.report([everything.run(run)])
     return everything.report([everything.agent(folder.existing_agent(agent))])
 
@@ -127,7 +126,8 @@ class _Everything:
     def _lost(self) -> Iterator[SavedAnchor]:
         """The saved heads whose streams are not there."""
         for (kind, name), anchors in self._saved.items():
-            if _found(self._existing(kind), name) is None:
+            find = self._folder.find_run if kind == "run" else self._folder.find_agent
+            if find(name) is None:
                 yield from anchors
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
@@ -136,11 +136,8 @@ class _Everything:
         last = self._expired.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 
-    def _existing(self, kind: str) -> Callable[[str], Path]:
-        return self._folder.existing_run if kind == "run" else self._folder.existing_agent
-
     def _run_path(self, run_id: str | None) -> Path | None:
-        return None if run_id is None else _found(self._folder.existing_run, run_id)
+        return None if run_id is None else self._folder.find_run(run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
         """The run of a stream that no longer says whose it is."""
@@ -174,7 +171,7 @@ class _Everything:
         return True
 
     def _is_there(self, agent_id: str) -> bool:
-        return _found(self._folder.existing_agent, agent_id) is not None
+        return self._folder.find_agent(agent_id) is not None
 
 
 class _RunRead(NamedTuple):
@@ -206,16 +203,6 @@ def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
         for gone in read_expired(folder):
             found[gone.kind, gone.id] = gone.head
     return found
-
-
-def _found(existing: Callable[[str], Path], name: str) -> Path | None:
-    """The stream of that id, None for what is no id or not there."""
-    if not is_id(name):
-        return None
-    try:
-        return existing(name)
-    except NotFound:
-        return None
 
 
 def _size(path: Path) -> int:
