@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from remora.agents.recall import Outputs, raw_text
-from remora.memory.canonical import storable
 from remora.memory.events import ToolCalled, ToolResulted
+from remora.memory.storable import storable
 from remora.memory.unstorable import unstorable
 from remora.trace.transcript import transcript
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre

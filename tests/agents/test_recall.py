@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from remora.agents.recall import MAX_LINES, Outputs, raw_text, recall
 from remora.errors import HostError
-from remora.memory.canonical import storable
 from remora.memory.events import Event, Payload, ToolResulted, TurnStart
+from remora.memory.storable import storable
 from remora.trace import Identity, StreamWriter, TraceFolder, read_events
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT
 

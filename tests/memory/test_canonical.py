@@ -23,9 +23,9 @@ from remora.memory.canonical import (
     canonical_size,
     escape_surrogates,
     plain,
-    storable,
 )
 from remora.memory.packet import DecisionPacket, Fact, packet_json
+from remora.memory.storable import storable
 
 
 def dumps(value: Any) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.canonical import MAX_DEPTH, canonical, storable
+from remora.memory.canonical import MAX_DEPTH, canonical
 from remora.memory.events import (
     AgentError,
     ModelResponse,
@@ -19,6 +19,7 @@ from remora.memory.events import (
     ToolResulted,
     payload,
 )
+from remora.memory.storable import storable
 from remora.memory.unstorable import unstorable
 from remora.trace import Identity, NullEventEmitter
 

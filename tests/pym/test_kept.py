@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.canonical import storable
+from remora.memory.storable import storable
 from remora.memory.unstorable import unstorable
 from remora.pym import kept as module
 from remora.pym.plain import NotPlainError, TooLargeError

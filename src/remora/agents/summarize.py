@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from remora.memory.canonical import canonical, storable
+from remora.memory.canonical import canonical
+from remora.memory.storable import storable
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,

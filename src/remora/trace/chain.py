@@ -8,12 +8,11 @@ from typing import Any, Literal
 import msgspec
 
 from remora.errors import StreamError
-from remora.memory.canonical import storable
 from remora.memory.delta import PacketDelta
 from remora.memory.events import VERSION, Event, Head, Payload
+from remora.memory.storable import is_stored_as_it_is, storable
 from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_refer
 from remora.trace.lines import MAX_LINE, framed, line_hash
-from remora.trace.plain import is_plain
 
 Clock = Callable[[], datetime]
 Durability = Literal["event", "turn", "none"]
@@ -105,7 +104,7 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
 
 def _as_it_is(payload: Payload) -> bytes | None:
     """The payload's JSON, None where it holds what has to be marked: three times as fast."""
-    if is_plain(payload):
+    if is_stored_as_it_is(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)
     return None

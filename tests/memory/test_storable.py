@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.canonical import storable
 from remora.memory.events import Change, ContextUpdate, ToolResulted
+from remora.memory.storable import is_stored_as_it_is, storable
 from remora.trace import NullEventEmitter
-from remora.trace.plain import is_plain
 from tests.clock import ticking
 from tests.trace.conftest import agent_identity
 
@@ -37,7 +36,7 @@ VALUES = st.recursive(
 
 @given(value=VALUES)
 def test_a_plain_value_is_stored_as_it_is(value: Any) -> None:
-    if is_plain(value):
+    if is_stored_as_it_is(value):
         try:
             as_it_is = msgspec.json.encode(value)
         except UnicodeEncodeError:
@@ -50,12 +49,12 @@ def test_the_line_is_the_same_either_way(value: Any) -> None:
     payload = ContextUpdate(source="hub", value=value, host_calls=[value])
     with pytest.MonkeyPatch.context() as patch:
         fast = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
-        patch.setattr("remora.trace.chain.is_plain", lambda _: False)
+        patch.setattr("remora.trace.chain.is_stored_as_it_is", lambda _: False)
         slow = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
     assert fast == slow
 
 
-def test_what_agents_write_every_day_is_plain() -> None:
+def test_what_agents_write_every_day_is_stored_as_it_is() -> None:
     """Else nothing would be gained."""
     change = Change(path="a.py", before=None, after="0" * 64, mode=0o644)
     result = ToolResulted(
@@ -64,10 +63,10 @@ def test_what_agents_write_every_day_is_plain() -> None:
         raw_output={"é": [1, 2.5, None, True, {}], "deep": [[[[{"a": [1]}]]]]},
         changes=(change,),
     )
-    assert is_plain(result)
+    assert is_stored_as_it_is(result)
 
 
 def test_what_is_nested_without_end_is_left_to_others() -> None:
     around: list[Any] = []
     around.append(around)
-    assert not is_plain(around)
+    assert not is_stored_as_it_is(around)

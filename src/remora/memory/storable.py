@@ -1,0 +1,167 @@
+"""The forms that odd values take in streams, so that nothing recorded is silently changed."""
+
+import base64
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.memory.canonical import (
+    CONTAINERS,
+    CYCLE,
+    LEAVES,
+    MAX_DEPTH,
+    escape_surrogates,
+    spelled,
+)
+
+_STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
+_MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
+_LOOKED_INTO = 40
+"""Levels of a value that `is_stored_as_it_is` looks into."""
+
+
+def storable(value: Any) -> Any:
+    """`value` as a stream holds it: JSON as it is, the rest in a marked form. Nothing is lost
+    of text, bytes, numbers, and lists and mappings of them; `unstorable` gives them back.
+
+    | value | form |
+    |---|---|
+    | NaN and infinities | `{"$float": "nan"}` |
+    | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal where Python writes no digits |
+    | bytes | `{"$bytes": base64}` |
+    | text with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
+    | mappings with a key that is no such text | `{"$dict": [[key, value], …]}` |
+    | a container at level 65 | `{"$deep": [container, …]}`, `{"$at": n}` in it for the n-th |
+    | other objects | `{"$repr": "…"}`, for a container inside itself `CYCLE` |
+
+    A mapping of its own whose only key is such a mark gets one more `$` before it. Tuples become
+    lists, what is derived from text or numbers becomes plain. Total: takes whatever there is.
+    """
+    return _stored(value, ())
+
+
+def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:
+    """True only if `storable` would change nothing of `value`, lone surrogates apart.
+
+    False says nothing: what is nested deeply or of a kind that is seldom seen is not looked into.
+    """
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        fits: bool = _STORED_INT_MIN <= value <= _STORED_INT_MAX
+        return fits
+    if kind is float:
+        return math.isfinite(value)
+    return depth > 0 and _holds_plain(value, kind, depth - 1)
+
+
+def _holds_plain(value: Any, kind: type, depth: int) -> bool:
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or not is_stored_as_it_is(item, depth):
+                return False
+        return len(value) != 1 or not next(iter(value)).startswith("$")  # it might be a mark
+    if kind is list or kind is tuple:
+        return _all_plain(value, depth)
+    if isinstance(value, msgspec.Struct):
+        return _all_plain([getattr(value, name) for name in value.__struct_fields__], depth)
+    return False
+
+
+def _all_plain(values: Sequence[Any], depth: int) -> bool:
+    for value in values:  # noqa: SIM110 - a generator would cost as much as the looking
+        if not is_stored_as_it_is(value, depth):
+            return False
+    return True
+
+
+def _stored(value: Any, around: tuple[int, ...]) -> Any:
+    """`around` are the ids of the containers that hold `value`, outermost first."""
+    kind = type(value)
+    if kind is str and value.isascii():
+        return value
+    if kind in LEAVES or not isinstance(value, CONTAINERS):
+        return _stored_leaf(value)
+    if id(value) in around:
+        return {"$repr": CYCLE}
+    if len(around) >= MAX_DEPTH:
+        return {"$deep": _nodes(value, around)}
+    around = (*around, id(value))
+    if isinstance(value, (list, tuple)):
+        return [_stored(v, around) for v in value]
+    return {k: _stored(v, around) for k, v in _named(value).items()}
+
+
+def _named(value: Mapping[Any, Any]) -> Mapping[str, Any]:
+    """A mapping with keys as JSON has them, and that no mark's reader takes for a mark."""
+    if not all(map(_is_name, value)):
+        if not all(isinstance(key, str) and _encodable(key) for key in value):
+            return {"$dict": [[key, item] for key, item in value.items()]}
+        value = {str.__str__(key): item for key, item in value.items()}
+    if len(value) == 1:
+        ((key, item),) = value.items()
+        if _MARK.fullmatch(key):
+            return {f"${key}": item}
+    return value
+
+
+def _is_name(key: Any) -> bool:
+    return type(key) is str and (key.isascii() or _encodable(key))
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _nodes(value: Any, around: tuple[int, ...]) -> list[Any]:
+    """Every container of `value` by itself, `value` first, each before those that it holds."""
+    nodes: list[Any] = []
+    path = set(around)
+    places: list[tuple[Any, Any]] = [([value], 0)]
+    while places:
+        place, key = places.pop()
+        if place is None:  # all that is in this container was seen
+            path.remove(id(key))
+            continue
+        item = place[key]
+        if type(item) in LEAVES or not isinstance(item, CONTAINERS):
+            place[key] = _stored_leaf(item)
+        elif id(item) in path:
+            place[key] = {"$repr": CYCLE}
+        else:
+            place[key] = {"$at": len(nodes)}
+            node: Any = list(item) if isinstance(item, (list, tuple)) else dict(_named(item))
+            nodes.append(node)
+            path.add(id(item))
+            places.append((None, item))  # holds on to it, so that its id stays its own
+            places += [(node, k) for k in (range(len(node)) if type(node) is list else node)]
+    return nodes
+
+
+def _stored_leaf(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        fits = _STORED_INT_MIN <= value <= _STORED_INT_MAX
+        return int(value) if fits else {"$int": spelled(value)}
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": spelled(value)}
+    if isinstance(value, str):
+        return _stored_text(value)
+    if isinstance(value, (bytes, bytearray)):
+        return {"$bytes": base64.b64encode(value).decode()}
+    return {"$repr": escape_surrogates(spelled(value))}
+
+
+def _stored_text(text: str) -> Any:
+    if _encodable(text):
+        return str.__str__(text)
+    return {"$text": base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()}
