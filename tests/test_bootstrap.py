@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remora.agents import load_agents
-from remora.agents.decide import ANSWER_TOKENS, Asking
+from remora.agents.asking import ANSWER_TOKENS, Asking
 from remora.bootstrap import (
     EMBEDDED_LIMIT,
     Caller,

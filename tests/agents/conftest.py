@@ -13,7 +13,7 @@ import pytest
 
 from remora.agents import AgentResult, AgentRunner, Job, Stage, load_agent
 from remora.agents.agent import BUILTIN_FOLDER, Agent
-from remora.agents.decide import Asking
+from remora.agents.asking import Asking
 from remora.agents.pull import NodeFacts, NoHub
 from remora.chat import ToolCall
 from remora.config import UserFolders
@@ -68,7 +68,6 @@ class Play:
     max_turns: int = 12
     facts: NodeFacts = field(default_factory=NoHub)
     options: Mapping[str, Any] = field(default_factory=dict)
-    knowledge: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -169,7 +168,6 @@ class Theatre:
                 on_event=seen.append,
                 max_turns=play.max_turns,
                 options=play.options,
-                knowledge=play.knowledge,
                 recorded=list(read_events(path)),
             )
             runner = AgentRunner(job, stage)

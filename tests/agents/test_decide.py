@@ -5,8 +5,8 @@ from typing import Literal
 import pytest
 
 from remora.agents import Agent
+from remora.agents.asking import strategy_for
 from remora.agents.candidates import narrowed, offered
-from remora.agents.decide import strategy_for
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.errors import ModelError
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled

@@ -15,7 +15,7 @@ from remora.agents.pull import hub_delta, wanted_nodes
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.agents.target import located, stretches
 from remora.memory.delta import PacketDelta, new_action
-from remora.memory.events import ToolCalled, ToolResulted
+from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
@@ -66,18 +66,38 @@ class TestWatch:
 
 
 class TestTally:
-    def count(self, choice: int | None, *, asked: bool) -> Tally:
-        tally = Tally()
-        tally.count(ToolCalled(tool="t", decided_by="model" if asked else "rule", choice=choice))
+    def tally(self, folder: Path, *payloads: tuple[int, Payload]) -> Tally:
+        made = TraceFolder(folder)
+        made.create()
+        tally, path = Tally(), made.agent_stream("a")
+        with StreamWriter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+            for turn, payload in payloads:
+                tally.see(writer.append(payload, turn=turn))
         return tally
 
     @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])
-    def test_only_another_than_the_first_differs(self, choice: int | None, differed: int) -> None:
-        assert self.count(choice, asked=True).differed == differed
+    def test_only_another_than_the_first_differs(
+        self, tmp_path: Path, choice: int | None, differed: int
+    ) -> None:
+        call = ToolCalled(tool="t", decided_by="model", choice=choice)
+        tally = self.tally(tmp_path, (1, call))
+        assert (tally.asked, tally.differed) == (1, differed)
 
-    def test_a_rule_was_not_asked(self) -> None:
-        tally = self.count(0, asked=False)
-        assert (tally.asked, tally.differed) == (0, 0)
+    def test_a_rule_was_not_asked(self, tmp_path: Path) -> None:
+        tally = self.tally(tmp_path, (1, ToolCalled(tool="t", decided_by="rule", choice=0)))
+        assert (tally.decided_by["rule"], tally.asked, tally.differed) == (1, 0, 0)
+
+    def test_what_was_moved_to_blobs_counts_as_what_it_was(self, tmp_path: Path) -> None:
+        long = "x" * 100_000
+        tally = self.tally(
+            tmp_path,
+            (1, ModelRequest(prompt=long, prompt_tokens=7)),
+            (1, ToolCalled(tool="t", args={"text": long}, decided_by="model", choice=1)),
+            (1, ToolResulted(tool="t", raw_output=long)),
+            (3, TurnStart()),
+        )
+        assert (tally.max_packet_tokens, tally.differed, tally.turns) == (7, 1, 3)
+        assert tally.raw_bytes > len(long)
 
 
 class TestRawSize:

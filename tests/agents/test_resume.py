@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from remora.agents import Agent
-from remora.memory.events import ToolResulted
+from remora.chat import ToolCall
+from remora.memory.events import ToolCalled, ToolResulted
 from remora.models import Request
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
@@ -152,3 +153,23 @@ def test_where_the_node_stood_is_known_though_its_file_does_not_parse(theatre: T
     )
     assert (looked.parsed_output["first"], looked.parsed_output["last"]) == (4, 6)
     assert whole.result.stop_reason == "verification"
+
+
+def test_a_native_call_with_what_json_lacks_is_the_same_from_the_record(theatre: Theatre) -> None:
+    """Live or cut off behind the answer: what is recorded decides."""
+    script = """
+        from remora.pym import Input
+        line: int = Input("line")
+        more: dict = Input("more")
+        {"result": str(line), "summary": str(line), "outcome": "success"}"""
+    odd = {"line": 10**30, "more": {"$float": "nan", "deep": [float("inf")]}}
+    calls = [ToolCall(tool="act", args=odd), ToolCall(tool="submit_result", args={})]
+
+    def answer(request: Request) -> ToolCall:
+        shown = "\n".join(message.content for message in request.messages or ())
+        return calls["1000000" in shown]
+
+    play = Play(agent=theatre.tool(script), answers=answer, strategy="tool_call")
+    whole = check_every_cut(theatre, play)
+    assert [call.tool for call in whole.payloads(ToolCalled)] == ["act", "submit_result"]
+    assert whole.payloads(ToolResulted)[0].parsed_output == str(10**30)

@@ -80,9 +80,8 @@ class TestOrder:
 class TestAgentStart:
     def test_it_holds_all_that_a_replay_needs(self, theatre: Theatre) -> None:
         agent = theatre.tool("x: int = 1\nx")
-        played = theatre.play(Play(agent=agent, answers=[SUBMIT], knowledge={"feedback": "again"}))
+        played = theatre.play(Play(agent=agent, answers=[SUBMIT]))
         (start,) = played.payloads(AgentStart)
-        assert start.packet.knowledge["feedback"].value == "again"
         assert start.packet.goal == "Look at f"
         assert start.packet.constraints.max_turns == 12
         assert start.packet.constraints.safety == ("parses", "own_lines_only")

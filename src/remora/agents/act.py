@@ -11,6 +11,7 @@ from remora.agents.agent import HARNESS_INPUTS, Agent
 from remora.agents.recall import RECALL, SUBMIT, Outputs, recall
 from remora.chat import ToolCall
 from remora.errors import HostError
+from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.tools import Tool, ToolRun, run_tool
 from remora.tools.contract import is_contract
 
@@ -65,6 +66,21 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     given = {name: value for name, value in scene.inputs().items() if name in wanted}
     run = run_tool(tool, {**args, **given}, scene.tree, clock=scene.clock, seed=scene.seed)
     return Acted(result=_for_delta(run), record=_for_event(run, tool.script.sha256, scene))
+
+
+def tool_result(call: ToolCall, acted: Acted, changes: tuple[Change, ...]) -> ToolResulted:
+    """What the call came to, as it is recorded."""
+    return ToolResulted(tool=call.tool, args=call.args, changes=changes, **acted.record)
+
+
+def context_update(source: str, acted: Acted) -> ContextUpdate:
+    """What a context's or a candidates' script found, as it is recorded."""
+    return ContextUpdate(
+        source=source,
+        value=acted.record["parsed_output"],
+        host_calls=acted.record["host_calls"],
+        error=acted.record["error"],
+    )
 
 
 def _builtin(value: dict[str, Any], error_kind: str | None = None) -> Acted:

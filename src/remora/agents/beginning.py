@@ -1,7 +1,7 @@
 """How an agent begins: its first packet, and the event that holds all that a replay needs."""
 
 from remora.agents.agent import definition_record
-from remora.agents.decide import model_record
+from remora.agents.asking import model_record
 from remora.agents.job import Job
 from remora.agents.stage import Stage
 from remora.memory.context import ContextManager
@@ -29,7 +29,6 @@ def first_context(job: Job, stage: Stage) -> ContextManager:
             "node_type": job.node_type,
             "node_summary": stage.redact.text(job.node_summary),
             "constraints": {"max_turns": stage.max_turns, "safety": definition.verify},
-            "knowledge": stage.redact.clean(stage.knowledge),
         },
         packet_size_limit=stage.asking.limit,
         token_counter=stage.model.counter.count_text,

@@ -1,17 +1,31 @@
 """What a packet's candidates allow: which can be chosen, which calls and schemas they leave."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from remora.agents.redacted import brought_back
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical
+from remora.memory.delta import candidate
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt import LABELS
 from remora.models.arguments import BadCall, checked, find_tool
 
 _MOST_LOOKED_AT = 200
+
+
+def as_candidates(
+    actions: Iterable[Mapping[str, Any]], base: bytes | None
+) -> tuple[Candidate, ...]:
+    """What a candidates script proposes (`{tool, args, reason}`). A placeholder for a secret that
+    `base` does not hold is offered to nobody."""
+    return tuple(
+        candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
+        for action in actions
+        if not brought_back(action.get("args") or {}, base)
+    )
 
 
 def offered(

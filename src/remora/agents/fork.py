@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.agents.agent import Agent, definition_record
-from remora.agents.decide import Asking, model_record
+from remora.agents.asking import Asking, model_record
 from remora.agents.job import Job
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge

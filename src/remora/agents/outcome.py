@@ -6,7 +6,14 @@ import msgspec
 
 from remora.agents.job import Status, StopReason
 from remora.memory.canonical import canonical
-from remora.memory.events import AgentError, Event, SubmitResult, ToolCalled
+from remora.memory.events import (
+    AgentError,
+    Event,
+    ModelRequest,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
 from remora.memory.packet import DecisionPacket
 from remora.trace.reader import part
 
@@ -18,7 +25,8 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class Tally:
-    """Counts over an agent's life; only `asked` decisions could have gone another way."""
+    """Counts over an agent's life, from its events; only `asked` decisions could have gone another
+    way. Sizes and choices are read as they are in a stream, where texts may stand in blobs."""
 
     def __init__(self) -> None:
         self.turns = 0
@@ -28,8 +36,18 @@ class Tally:
         self.max_packet_tokens = 0
         self.raw_bytes = 0
 
-    def count(self, call: ToolCalled) -> None:
-        """Take a decision into account. A rule decides where nobody had a choice."""
+    def see(self, event: Event) -> None:
+        """Take an event into account. Raises StreamDamaged."""
+        self.turns = max(self.turns, event.turn)
+        if event.type == ModelRequest.type:
+            self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
+        elif event.type == ToolCalled.type:
+            self._count(part(event, _Decided))
+        elif event.type == ToolResulted.type:
+            self.raw_bytes += raw_size(event)
+
+    def _count(self, call: "_Decided") -> None:
+        """A rule decides where nobody had a choice."""
         self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
         if call.decided_by != "rule":
             self.asked += 1
@@ -93,6 +111,11 @@ def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: 
 def _known(packet: DecisionPacket) -> bytes:
     facts = {key: fact.value for key, fact in packet.knowledge.items()}
     return canonical([list(packet.diagnostics), facts])
+
+
+class _Decided(msgspec.Struct):
+    decided_by: str = "rule"
+    choice: int | None = None
 
 
 class _Raw(msgspec.Struct):

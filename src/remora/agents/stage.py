@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from remora.agents.agent import Agent
-from remora.agents.decide import Asking
+from remora.agents.asking import Asking
 from remora.agents.pull import NodeFacts
 from remora.agents.verify import Findings
 from remora.memory.events import Event
@@ -41,7 +41,6 @@ class Stage:
     on_event: Callable[[Event], None]
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
-    knowledge: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)
     recorded: Iterable[Event] = ()
     ancestors: Iterable[Event] = ()

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from remora.agents.outcome import Ending, Tally, Watch, error_ending, raw_size, sent_tokens
+from remora.agents.outcome import Ending, Tally, Watch, error_ending
 from remora.agents.recall import SUBMIT, Outputs
 from remora.errors import StreamDamaged
 from remora.memory.context import ContextManager
 from remora.memory.events import (
-    AgentEnd,
     AgentError,
     AgentStart,
     Change,
@@ -67,7 +66,6 @@ class Standing:
         self.turn = Turn()
         self.looked = 0
         self.ending: Ending | None = None
-        self.ended = False
         self.changes: list[Change] = []
         self.outputs = Outputs(blobs)
         self.history: list[Event] = []
@@ -86,7 +84,6 @@ class Standing:
             ToolResulted.type: self._resulted,
             SubmitResult.type: self._submitted,
             AgentError.type: self._failed,
-            AgentEnd.type: self._over,
         }
 
     @property
@@ -104,6 +101,7 @@ class Standing:
         take = self._takes.get(event.type)
         if take is not None:
             take(event)
+        self.tally.see(event)
         if event.type in HISTORY_TYPES and self.start and self.start.renderer == HISTORY:
             self.history.append(event)
 
@@ -120,7 +118,6 @@ class Standing:
         start = self.start
         ready = start is not None and start.decides and event.turn == start.first_turn
         self.turn = Turn(number=event.turn, given=ready, offered=ready)
-        self.tally.turns = event.turn
 
     def _updated(self, event: Event) -> None:
         source = part(event, _Source).source
@@ -137,7 +134,6 @@ class Standing:
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
         self.turn.request, self.turn.response = request, None
-        self.tally.max_packet_tokens = max(self.tally.max_packet_tokens, sent_tokens(event))
         self.messages += request.messages or [{"role": "user", "content": request.prompt}]
 
     def _answered(self, event: Event) -> None:
@@ -146,9 +142,7 @@ class Standing:
         self.messages.append({"role": "assistant", "content": response.text})
 
     def _called(self, event: Event) -> None:
-        call = self._whole(event, ToolCalled)
-        self.turn.call = call
-        self.tally.count(call)
+        self.turn.call = self._whole(event, ToolCalled)
         self._watch.good_call()
         self._before = self.context.packet
 
@@ -157,38 +151,35 @@ class Standing:
         self.changes += result.changes
         self.outputs.add(event.turn, event)
         self.turn.resulted = True
-        self.tally.raw_bytes += raw_size(event)
         if result.tool != SUBMIT:
             self.turn.over = True
             changed = bool(result.changes)
             self.ending = self._watch.after(self._before, self.context.packet, changed=changed)
 
     def _submitted(self, event: Event) -> None:
-        submitted = self._whole(event, SubmitResult)
-        self.turn.submitted = submitted
+        self.turn.submitted = self._whole(event, SubmitResult)
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
         self.turn.over = True
         self.ending = error_ending(error, self._watch)
 
-    def _over(self, _: Event) -> None:
-        self.ended = True
-
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
         """What the event says, with what was moved to blobs in its place."""
-        wrong: Exception | None = None
-        found: Payload | None = None
         try:
             found = whole_payload(event, self._blobs)
         except (ValueError, RecursionError) as error:
-            wrong = error
-        if isinstance(found, kind):
-            return found
-        raise StreamDamaged(
-            f"{event.agent_id}: event {event.seq} is no {kind.type}",
-            hint="`remora trace verify` tells what happened",
-        ) from wrong
+            raise _none_of(event, kind) from error
+        if not isinstance(found, kind):
+            raise _none_of(event, kind)
+        return found
+
+
+def _none_of(event: Event, kind: type[Payload]) -> StreamDamaged:
+    return StreamDamaged(
+        f"{event.agent_id}: event {event.seq} is no {kind.type}",
+        hint="`remora trace verify` tells what happened",
+    )
 
 
 # only what is needed of events that may be large

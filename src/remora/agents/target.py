@@ -1,5 +1,6 @@
 """Where the target node stands in the workspace now: its lines move as the agent edits."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from remora.agents.job import Job
@@ -20,6 +21,15 @@ def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -
                 job, node.line_start, node.line_end, stretches(own_lines(module, node.key))
             )
     return last_known or _target(job, 1, 0, [])
+
+
+def followed(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
+    """Where the node stood last in a file that went through `sources`: the newest of them may
+    not parse."""
+    found = None
+    for source in sources:
+        found = located(job, source, found)
+    return found or _target(job, 1, 0, [])
 
 
 def stretches(lines: frozenset[int]) -> list[list[int]]:

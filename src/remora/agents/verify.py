@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import Job
+from remora.agents.redacted import written
 from remora.code import Module, Node, find_node, own_lines, parse_module, parses
 from remora.tools import new_findings
 
@@ -31,7 +32,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(names: Iterable[str], submission: Submission) -> list[Check]:
-    """Each named check in order. Raises `KeyError` for a name that is not in `CHECKS`."""
+    """Each named check in order; of files with a placeholder that their base did not hold, only
+    that. Raises `KeyError` for a name that is not in `CHECKS`."""
+    refusal = written(submission.files.values())
+    if refusal is not None:
+        return [Check(name="no_placeholders", ok=False, detail=refusal)]
     return [
         Check(name=name, ok=not detail, detail=detail)
         for name in names

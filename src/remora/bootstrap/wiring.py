@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents import Agent
-from remora.agents.decide import ANSWER_TOKENS, Asking, strategy_for
+from remora.agents.asking import ANSWER_TOKENS, Asking, strategy_for
 from remora.agents.pull import NoHub
 from remora.bootstrap.caller import Caller, model_key
 from remora.bootstrap.planning import Prepared, Wish

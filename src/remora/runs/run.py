@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from remora.agents import Agent, AgentResult, Job
-from remora.agents.decide import Asking
+from remora.agents.asking import Asking
 from remora.agents.pull import NodeFacts
 from remora.memory.events import Event
 from remora.models import Model

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.agents import Agent, AgentResult, AgentRunner, Job, Stage
 from remora.agents.aside import aside
-from remora.agents.decide import Asking, check_able
+from remora.agents.asking import Asking, check_able
 from remora.agents.summarize import summarizers_in
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import AgentStart, Head, JobEnd, JobStart
