@@ -23,6 +23,7 @@ def test_every_option_and_its_values() -> None:
     ]
     assert {f"| `{option.opts[0]}` |" for option in own} <= set(re.findall(r"\| `--\w+` \|", PAGE))
     assert len(own) == 4
+    assert SUMMARIZERS == ("tool_side", "tool_specific", "default")
     assert {*RENDERER_NAMES, *SUMMARIZERS} <= WORDS
 
 

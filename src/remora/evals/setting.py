@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from remora.config.schema import MemoryConfig
 from remora.memory.prompt import HISTORY, RENDERERS
 
-SUMMARIZERS = ("tool_side", "tool_specific", "default")
+SUMMARIZERS: tuple[str, ...] = get_args(MemoryConfig.model_fields["summarizer_mode"].annotation)
 """As `runner.memory.summarizer_mode` has them."""
 RENDERER_NAMES = {name.partition("/")[0]: name for name in (*RENDERERS, HISTORY)}
 """The newest version of each renderer, by its name without one."""

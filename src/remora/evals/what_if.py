@@ -1,5 +1,7 @@
-"""What other summarizers, limits or renderers would have made of recorded streams. No model, no
-tool is asked: calls stay as they were, only what they were decided on is made anew."""
+"""What other summarizers, limits or renderers would have made of recorded streams.
+
+No model and no tool is asked: calls stay as they were, only what they were decided on is made anew.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -64,7 +64,9 @@ def table(folder: TraceFolder) -> TraceFolder:
 
 def test_a_prompt_is_what_was_sent_byte_for_byte(golden: TraceFolder) -> None:
     """The bytes of the recorded line hold the bytes of the row."""
-    for row in rows(golden, "sft"):
+    told = rows(golden, "sft")
+    assert len(told) > 3
+    for row in told:
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         event = events[row["seq"]]
         sent = msgspec.json.decode(event.data)
@@ -127,7 +129,9 @@ def test_no_other_column_means_anything_to_a_trainer(
 ) -> None:
     """TRL knows these, takes a dataset's kind from them, and refuses any other mixture."""
     known = {"prompt", "completion", "chosen", "rejected", "messages", "label", "text"}
-    for row in rows(table, form):
+    told = rows(table, form)
+    assert told
+    for row in told:
         assert known & set(row) == keys
 
 
