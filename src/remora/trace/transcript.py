@@ -34,11 +34,8 @@ def transcript(events: Iterable[Event]) -> Iterator[str]:
     """Lines without newlines; pure, and total for every event that could be decoded."""
     turn = 0
     for event in events:
-        if event.turn != turn:
-            turn = event.turn
-            yield ""
-            yield f"== turn {turn} =="
-        yield from _paragraph(event)
+        yield from _lines(event, turn)
+        turn = event.turn
 
 
 class LlmConversationLogger:
@@ -50,11 +47,9 @@ class LlmConversationLogger:
 
     def __call__(self, event: Event) -> None:
         """Write what the transcript says of one more event."""
-        if event.turn != self._turn:
-            self._turn = event.turn
-            self._write(f"\n== turn {event.turn} ==\n")
-        for line in _paragraph(event):
+        for line in _lines(event, self._turn):
             self._write(f"{line}\n")
+        self._turn = event.turn
 
 
 def parts_of(event: Event) -> Iterator[Part]:
@@ -70,7 +65,11 @@ def parts_of(event: Event) -> Iterator[Part]:
     yield from write(data) if write else iter((f"[{event.type}]",))
 
 
-def _paragraph(event: Event) -> Iterator[str]:
+def _lines(event: Event, turn: int) -> Iterator[str]:
+    """What is told of an event that follows one of `turn`."""
+    if event.turn != turn:
+        yield ""
+        yield f"== turn {event.turn} =="
     for part in parts_of(event):
         if isinstance(part, str):
             yield part.translate(CONTROLS)
