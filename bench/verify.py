@@ -32,6 +32,8 @@ from remora.trace.lines import lines
 from remora.trace.reader import opened
 from remora.trace.verify import Target, verify_stream
 from remora.trace.verify.chain import ChainCheck
+from remora.trace.verify.origin import Parents
+from remora.trace.verify.references import Stores
 from remora.trace.verify.report import Problems
 
 TURNS = 2_000
@@ -98,7 +100,9 @@ def _chain(path: Path) -> None:
 
 
 def _all(path: Path) -> None:
-    report = verify_stream(Target(path=path))
+    folder = TraceFolder(path.parents[2])
+    stores = Stores(folder.blobs, folder.objects)
+    report = verify_stream(Target(path=path, stores=stores, parents=Parents(folder)))
     if not report.ok:
         raise SystemExit(str(report.problems[0]))
 

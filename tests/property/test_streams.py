@@ -42,10 +42,10 @@ from remora.memory.schema import event_schema, packet_schema
 from remora.memory.unstorable import unstorable
 from remora.trace import Identity, StreamWriter, TraceFolder, read_events, read_lines
 from remora.trace.blobs import resolve
-from remora.trace.verify import Target, verify_stream
-from remora.trace.verify.references import Stores
+from remora.trace.verify import verify_stream
 from tests.clock import ticking
 from tests.memory.test_unstorable import same
+from tests.trace.conftest import target
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"
 TOOLS = (ToolSchema(name="act", parameters={"properties": {"n": {"type": "integer"}}}),)
@@ -218,12 +218,12 @@ def folds_in_parts_as_it_does_whole(story: list[tuple[str, Any]]) -> None:
 def may_end_anywhere(story: list[tuple[str, Any]]) -> None:
     with told(story) as (folder, teller):
         content = teller.path.read_bytes()
-        target = Target(path=teller.path, stores=Stores(folder.blobs, folder.objects))
+        alone = target(folder, teller.path)
         end = 0
         for number, event in enumerate(teller.events, 1):
             end = content.index(b"\n", end) + 1
             teller.path.write_bytes(content[:end])
-            report = verify_stream(target)
+            report = verify_stream(alone)
             assert (report.problems, report.head.count, report.head.hash) == (
                 (),
                 number,
@@ -233,7 +233,7 @@ def may_end_anywhere(story: list[tuple[str, Any]]) -> None:
             is_valid(packet)
             rest = content[end : end + number]
             teller.path.write_bytes(content[:end] + rest)
-            assert [p.kind for p in verify_stream(target).problems] == ["torn_tail"] * bool(rest)
+            assert [p.kind for p in verify_stream(alone).problems] == ["torn_tail"] * bool(rest)
             assert replay(read_events(teller.path)) == packet
 
 

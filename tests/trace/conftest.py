@@ -35,6 +35,9 @@ from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt import render
 from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.verify import Target
+from remora.trace.verify.origin import Parents
+from remora.trace.verify.references import Stores
 from tests.clock import ticking
 
 RUN = "run-1"
@@ -248,6 +251,12 @@ def rechained(lines: list[bytes]) -> bytes:
         previous = sha256(previous.encode() + body).hexdigest()
         stream += body + b',"hash":"' + previous.encode() + b'"}\n'
     return stream
+
+
+def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> Target:
+    """A stream, to be verified by itself."""
+    stores = Stores(folder.blobs, folder.objects)
+    return Target(path=path, stores=stores, parents=Parents(folder), of_run=of_run)
 
 
 @pytest.fixture

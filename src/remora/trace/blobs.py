@@ -126,16 +126,16 @@ def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
         raise no_such_event(event) from error
 
 
-def light_payload(event: Event, store: ObjectStore | None) -> Payload | None:
+def light_payload(event: Event, store: ObjectStore) -> Payload | None:
     """As `whole_payload`, but of data over LIGHT bytes the values that may be anything (a tool's
     output, what it asked its host) are left out once they are known to be JSON: a line of 60 MB
     would take many times that as objects.
 
-    Without a store references stay. Raises as `payload` and `resolve` do.
+    Raises as `payload` and `resolve` do.
     """
     if len(memoryview(event.data)) > LIGHT:
         event = _without_values(event)
-    return payload(event if store is None else _resolved(event, store))
+    return payload(_resolved(event, store))
 
 
 def _resolved(event: Event, store: ObjectStore) -> Event:

@@ -9,7 +9,7 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, TurnStart
 from remora.trace import TraceFolder
 from remora.trace.verify import StreamReport, Target, verify_all, verify_stream
-from tests.trace.conftest import AGENT, Recorder, RunRecorder, play_run
+from tests.trace.conftest import AGENT, Recorder, RunRecorder, play_run, target
 
 FLIPS = (0x01, 0x20, 0x80, 0xFF)
 
@@ -28,10 +28,10 @@ def write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def check(path: Path, content: bytes, place: int, byte: int, *, of_run: bool = False) -> None:
+def check(alone: Target, content: bytes, place: int, byte: int) -> None:
     changed = content[:place] + bytes([byte]) + content[place + 1 :]
-    write(path, changed)
-    report: StreamReport = verify_stream(Target(path=path, of_run=of_run))
+    write(alone.path, changed)
+    report: StreamReport = verify_stream(alone)
     line = content.count(b"\n", 0, place) + 1
     lines = [problem.line for problem in report.problems]
     assert line in lines, f"byte {place} of line {line} to {byte:#x}: {report.problems}"
@@ -44,12 +44,13 @@ def check(path: Path, content: bytes, place: int, byte: int, *, of_run: bool = F
 def test_every_byte_with_every_bit_flipped_and_as_a_newline(folder: TraceFolder) -> None:
     path = small_stream(folder)
     content = path.read_bytes()
-    assert verify_stream(Target(path=path)).ok
+    alone = target(folder, path)
+    assert verify_stream(alone).ok
     for place, byte in enumerate(content):
         for changed in {byte ^ flip for flip in FLIPS} | {10, 0} - {byte}:
-            check(path, content, place, changed)
+            check(alone, content, place, changed)
     write(path, content)
-    assert verify_stream(Target(path=path)).ok
+    assert verify_stream(target(folder, path)).ok
 
 
 def test_every_byte_of_a_runs_stream(folder: TraceFolder) -> None:
@@ -59,7 +60,7 @@ def test_every_byte_of_a_runs_stream(folder: TraceFolder) -> None:
     run.end()
     content = path.read_bytes()
     for place, byte in enumerate(content):
-        check(path, content, place, byte ^ 1, of_run=True)
+        check(target(folder, path, of_run=True), content, place, byte ^ 1)
 
 
 @pytest.mark.slow
@@ -68,7 +69,7 @@ def test_every_byte_of_a_whole_job(folder: TraceFolder) -> None:
     path = folder.agent_stream(AGENT)
     content = path.read_bytes()
     for place, byte in enumerate(content):
-        check(path, content, place, byte ^ (1 << place % 8))
+        check(target(folder, path), content, place, byte ^ (1 << place % 8))
 
 
 @pytest.mark.parametrize("cut", ["a line", "a byte", "all"])

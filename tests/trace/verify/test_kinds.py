@@ -19,8 +19,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.trace import Identity, StreamWriter, TraceFolder, read_events, read_lines
-from remora.trace.verify import Problem, StreamReport, Target, verify_all, verify_stream
-from tests.trace.conftest import AGENT, RUN, Recorder, agent_identity, play_run, rechained
+from remora.trace.verify import Problem, StreamReport, verify_all, verify_stream
+from tests.trace.conftest import AGENT, RUN, Recorder, agent_identity, play_run, rechained, target
 
 Edit = Callable[[list[bytes]], list[bytes]]
 
@@ -318,18 +318,18 @@ class TestContent:
 
 
 class TestAlone:
-    """A stream outside any folder: what needs no folder is checked."""
+    """A stream by itself, wherever it lies: what needs no run is checked."""
 
-    def test_a_golden_stream_verifies_by_its_path(self, folder: TraceFolder) -> None:
+    def test_a_stream_verifies_by_its_path(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         moved = folder.agent_stream(AGENT).rename(folder.root / f"{AGENT}.jsonl")
-        report = verify_stream(Target(path=moved))
+        report = verify_stream(target(folder, moved))
         assert (report.ok, report.anchored, report.head) == (True, False, agent.writer.head)
         on_lines(moved, in_line(4, b"Goal: no findings", b"Goal: none found!"), forged=True)
-        assert [p.kind for p in verify_stream(Target(path=moved)).problems] == ["prompt"]
+        assert [p.kind for p in verify_stream(target(folder, moved)).problems] == ["prompt"]
 
-    def test_a_missing_file_is_a_problem_and_no_exception(self, tmp_path: Path) -> None:
-        (problem,) = verify_stream(Target(path=tmp_path / "x.jsonl")).problems
+    def test_a_missing_file_is_a_problem_and_no_exception(self, folder: TraceFolder) -> None:
+        (problem,) = verify_stream(target(folder, folder.root / "x.jsonl")).problems
         assert isinstance(problem, Problem)
         assert (problem.line, problem.kind) == (1, "schema")
 

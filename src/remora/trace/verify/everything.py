@@ -154,6 +154,7 @@ class _Everything:
                 path=path,
                 of_run=True,
                 stores=self._stores,
+                parents=self._parents,
                 anchors=anchors,
                 saved=self._saved.get(("run", stream_id(path)), ()),
                 signer=self._signer,

@@ -68,7 +68,7 @@ class Parents:
 class OriginCheck:
     """Compares `agent_start` with the parent's stream and the stored contents."""
 
-    def __init__(self, stores: Stores | None, parents: Parents | None, found: Problems) -> None:
+    def __init__(self, stores: Stores, parents: Parents, found: Problems) -> None:
         self._stores = stores
         self._parents = parents
         self._found = found
@@ -85,14 +85,13 @@ class OriginCheck:
         parent = origin.parent
         if parent is not None and not is_id(parent.agent_id):
             self._found.add(line, "schema", "the parent's agent_id is no id")
-        elif parent is not None and self._parents is not None:
+        elif parent is not None:
             problem = self._parents.problem(parent)
             if problem is not None:
                 self._found.add(line, "anchor", problem)
-        if self._stores is not None:
-            problems = map(self._stores.object_problem, _digests(origin))
-            for detail in dict.fromkeys(filter(None, problems)):
-                self._found.add(line, "blob", detail)
+        problems = map(self._stores.object_problem, _digests(origin))
+        for detail in dict.fromkeys(filter(None, problems)):
+            self._found.add(line, "blob", detail)
 
 
 def _digests(origin: _Origin) -> Iterator[str]:

@@ -48,9 +48,9 @@ class Stores:
 
 
 class ReferenceCheck:
-    """Looks up what each event names. Without stores it only checks the change set's hash."""
+    """Looks up what each event names."""
 
-    def __init__(self, stores: Stores | None, found: Problems) -> None:
+    def __init__(self, stores: Stores, found: Problems) -> None:
         self._stores = stores
         self._found = found
 
@@ -64,8 +64,6 @@ class ReferenceCheck:
     def _see(self, line: int, event: Event, payload: Payload | None) -> None:
         if isinstance(payload, AgentEnd):
             self._check_change_set(line, event, payload)
-        if self._stores is None:
-            return
         names = [self._stores.blob_problem(ref) for ref in _blobs(event)]
         names += [self._stores.object_problem(digest) for digest in _objects(payload)]
         for detail in dict.fromkeys(filter(None, names)):

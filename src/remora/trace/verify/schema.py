@@ -16,7 +16,7 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import light_payload, may_refer
+from remora.trace.blobs import light_payload
 from remora.trace.objects import ObjectStore
 from remora.trace.verify.report import Problems
 
@@ -28,9 +28,7 @@ _AGENT_TYPES = frozenset(PAYLOADS) - _RUN_TYPES | {"recovered"}
 class SchemaCheck:
     """Reads events in order, and gives each one's typed payload to the other checks."""
 
-    def __init__(
-        self, name: str, *, of_run: bool, blobs: ObjectStore | None, found: Problems
-    ) -> None:
+    def __init__(self, name: str, *, of_run: bool, blobs: ObjectStore, found: Problems) -> None:
         self._name = name
         self._of_run = of_run
         self._blobs = blobs
@@ -101,8 +99,7 @@ class SchemaCheck:
             if payload is None:  # of an unknown type nothing but this is known
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:
-            if self._blobs is not None or not may_refer(event.data):
-                self._found.add(line, "schema", str(error))
+            self._found.add(line, "schema", str(error))
         except (NotFound, StreamDamaged, DiskError):
             return None  # the references' check names it
         except (ValueError, RecursionError) as error:

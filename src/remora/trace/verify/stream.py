@@ -35,9 +35,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: Path
+    stores: Stores
+    parents: Parents
     of_run: bool = False
-    stores: Stores | None = None
-    parents: Parents | None = None
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
@@ -72,13 +72,14 @@ class _Pass:
     """The checks of one stream, each seeing each line once."""
 
     def __init__(self, target: Target, name: str, source: Source, found: Problems) -> None:
-        blobs = target.stores.blobs if target.stores else None
         self._target = target
         self._name = name
         self._source = source
         self._found = found
         self._chain = ChainCheck(found)
-        self._schema = SchemaCheck(name, of_run=target.of_run, blobs=blobs, found=found)
+        self._schema = SchemaCheck(
+            name, of_run=target.of_run, blobs=target.stores.blobs, found=found
+        )
         self._references = ReferenceCheck(target.stores, found)
         self._of_kind = (
             _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
