@@ -10,7 +10,8 @@ import pytest
 
 from remora.trace import TraceFolder, read_lines
 from remora.trace.anchor import anchor_of
-from remora.trace.verify import Kind, verify_all
+from remora.trace.verify import verify_all
+from remora.trace.verify.report import Kind
 from tests.trace.conftest import AGENT, RunRecorder, play_agent, rechained
 
 PAGE = (Path(__file__).parents[3] / "docs" / "verify.md").read_text(encoding="utf-8")
