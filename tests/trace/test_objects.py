@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.trace import ObjectStore, TraceFolder
+from remora.trace.frames import packed
+from remora.trace.stored import LARGEST_PACKED
 
 
 def stored(store: ObjectStore, digest: str) -> Path:
@@ -124,3 +126,24 @@ def test_pieces_are_the_content_and_a_wrong_one_is_told_at_the_end(folder: Trace
     stored(folder.objects, digest).write_bytes(content[:-1])
     with pytest.raises(StreamDamaged):
         list(folder.objects.pieces(digest))
+
+
+def test_a_small_file_that_unpacks_to_more_than_was_ever_put_is_not_unpacked(
+    folder: TraceFolder,
+) -> None:
+    megabyte = b"\0" * (1 << 20)
+    count = LARGEST_PACKED // len(megabyte) + 1
+    digest = sha256(megabyte * count).hexdigest()
+    path = stored(folder.blobs, digest)
+    path.parent.mkdir()
+    path.write_bytes(b"".join(packed(megabyte for _ in range(count))))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(StreamDamaged, match="unpacks to"):
+        next(folder.blobs.pieces(digest))
+    assert folder.blobs.problem(digest) == "is not what its name says"
+
+
+def test_what_could_not_be_read_again_is_not_put(folder: TraceFolder) -> None:
+    assert folder.blobs.get(folder.blobs.put(b"x" * LARGEST_PACKED))[-1:] == b"x"
+    with pytest.raises(StreamError, match="too large"):
+        folder.blobs.put(b"x" * (LARGEST_PACKED + 1))

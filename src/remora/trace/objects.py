@@ -11,7 +11,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
-from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.trace.group_commit import GroupCommit
 from remora.trace.private import (
     enter,
@@ -23,7 +23,12 @@ from remora.trace.private import (
     told,
 )
 from remora.trace.source import Source, pieces, sha256_of
-from remora.trace.stored import content_of, folder_of, write_content
+from remora.trace.stored import (
+    LARGEST_PACKED,
+    content_of,
+    folder_of,
+    write_content,
+)
 from remora.trace.sync_pool import SyncPool
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -51,11 +56,14 @@ class ObjectStore:
         self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
-        """Store `data` if it is not there yet; its SHA-256. Raises DiskError.
+        """Store `data` if it is not there yet; its SHA-256. Raises DiskError, and StreamError for
+        more than a store that packs takes (LARGEST_PACKED).
 
         What was put survives a kill; a power cut only after `sync`. What is there already is as
         new again: what nothing refers to is collected by its age.
         """
+        if self._packs and len(data) > LARGEST_PACKED:
+            raise StreamError(f"a text of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
         with told(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from remora.errors import StreamDamaged
 from remora.trace.frames import MAGIC, FramesSource, packed
+from remora.trace.lines import MAX_LINE
 from remora.trace.private import enter, open_file, open_folder, write_all
 from remora.trace.source import FileSource, Source
 
+LARGEST_PACKED = MAX_LINE
+"""Bytes of the largest content that a store packs: a small file may say that it unpacks to any."""
 _CHUNK = 1 << 20
 
 
@@ -27,14 +31,24 @@ def folder_of(top: Path, digest: str) -> Iterator[int]:
 @contextmanager
 def content_of(folder: int, digest: str, *, packs: bool) -> Iterator[Source]:
     """A stored content, unpacked where the store packs and this one is. Raises OSError, or
-    StreamDamaged for a packed one that is damaged."""
+    StreamDamaged for a packed one that is damaged, or larger than any that was put."""
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
         source = FileSource(file)
         # before stores packed they held text, and no text begins so
-        yield FramesSource(source, digest) if packs and source.pread(4, 0) == MAGIC else source
+        yield _unpacked(source, digest) if packs and source.pread(4, 0) == MAGIC else source
     finally:
         os.close(file)
+
+
+def _unpacked(source: Source, digest: str) -> Source:
+    content = FramesSource(source, digest)
+    if content.size() > LARGEST_PACKED:
+        raise StreamDamaged(
+            f"{digest} says that it unpacks to {content.size()} bytes: so much was never put",
+            hint="`remora trace verify` tells what names it",
+        )
+    return content
 
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
