@@ -14,7 +14,14 @@ from remora.runs.retention import RunFacts, StreamFacts
 from remora.trace import StreamInfo, TraceFolder, list_streams, read_events
 from remora.trace.folder import is_sealed, stream_id
 from remora.trace.reader import DAMAGED, INTERRUPTED, RUNNING, typed
-from remora.trace.retention import Content, Expired, beside, contents_of, names_in, read_expired
+from remora.trace.retention import (
+    Content,
+    Expired,
+    contents_of,
+    names_in,
+    quarantines,
+    read_expired,
+)
 
 DAMAGE = "it is damaged: `remora trace verify` tells more"
 _LOST = "the stream of its run is missing"
@@ -151,7 +158,7 @@ def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts
         path=path,
         bytes=path.lstat().st_size,
         sealed=is_sealed(path),
-        beside=sum(place.lstat().st_size for place in beside(path)),
+        beside=sum(place.lstat().st_size for place in quarantines(path)),
     )
 
 

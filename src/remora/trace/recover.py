@@ -1,6 +1,7 @@
 """What a stream's file holds when a writer opens it, and where a torn tail goes."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -53,14 +54,18 @@ def survey(file: int, path: Path) -> Contents:
     return Contents(head=head, last=last, size=size, torn=torn, told=frozenset(told))
 
 
+def quarantine_names(name: str) -> Iterator[str]:
+    """Where torn tails of the stream's file `name` go, one after another."""
+    return (f"{name}.quarantine-{number}" for number in count(1))
+
+
 def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple[Recovered, ...]:
     """Copy a torn tail beside the stream, then cut it off. Raises OSError.
 
     What no event tells of yet: this tail, and before it those of recoveries that were killed.
     """
     notes: list[Recovered] = []
-    names = (f"{name}.quarantine-{number}" for number in count(1))
-    new = (beside for beside in names if beside not in contents.told)
+    new = (beside for beside in quarantine_names(name) if beside not in contents.told)
     beside = next(new)
     while (found := _untold(beside, folder, file, contents)) is not None:
         notes.append(found)

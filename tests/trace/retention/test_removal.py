@@ -7,9 +7,9 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, StreamLocked
 from remora.trace import TraceFolder
 from remora.trace.retention import (
-    beside,
     compacting,
     held_stream,
+    quarantines,
     remove_leftovers,
     remove_stream,
 )
@@ -46,7 +46,7 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
         place.touch()
     other = folder.agent_stream(f"{AGENT}-2")
     other.touch()
-    assert beside(path) == torn
+    assert quarantines(path) == torn
     remove_stream(path)
     assert list(folder.traces.iterdir()) == [other]
     remove_stream(path)

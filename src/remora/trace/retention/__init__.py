@@ -3,9 +3,9 @@
 from remora.trace.retention.contents import Content, contents_of, names_in, remove_contents
 from remora.trace.retention.expired import Expired, log_expired, read_expired
 from remora.trace.retention.removal import (
-    beside,
     compacting,
     held_stream,
+    quarantines,
     remove_leftovers,
     remove_stream,
 )
@@ -13,12 +13,12 @@ from remora.trace.retention.removal import (
 __all__ = [
     "Content",
     "Expired",
-    "beside",
     "compacting",
     "contents_of",
     "held_stream",
     "log_expired",
     "names_in",
+    "quarantines",
     "read_expired",
     "remove_contents",
     "remove_leftovers",

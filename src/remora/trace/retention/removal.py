@@ -4,12 +4,14 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamLocked
 from remora.trace import lock
 from remora.trace.folder import TraceFolder, plain_path, sealed_path
 from remora.trace.private import open_folder, open_path, sync_folder, told
+from remora.trace.recover import quarantine_names
 from remora.trace.sealed import TEMPORARY
 
 
@@ -51,20 +53,17 @@ def held_stream(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def beside(path: Path) -> list[Path]:
+def quarantines(path: Path) -> list[Path]:
     """Where torn tails of a stream were moved to."""
-    found: list[Path] = []
-    name = plain_path(path).name
-    while os.path.lexists(path.with_name(f"{name}.quarantine-{len(found) + 1}")):
-        found.append(path.with_name(f"{name}.quarantine-{len(found) + 1}"))
-    return found
+    places = map(path.with_name, quarantine_names(plain_path(path).name))
+    return list(takewhile(os.path.lexists, places))
 
 
 def remove_stream(path: Path) -> None:
     """Remove a stream with all its files: the sealed one first, which would else stand for the
     plain one. Raises DiskError."""
     with told(path):
-        for place in (sealed_path(path), plain_path(path), *beside(path)):
+        for place in (sealed_path(path), plain_path(path), *quarantines(path)):
             place.unlink(missing_ok=True)
         sync_folder(path.parent)
 
