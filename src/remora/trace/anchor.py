@@ -1,6 +1,5 @@
 """Heads that people keep elsewhere: how they are printed, read back, and taken from streams."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +10,12 @@ from remora.errors import UsageError
 from remora.ids import is_id
 from remora.memory.events import Head, JobStart
 from remora.trace.folder import TraceFolder, stream_id
+from remora.trace.objects import is_sha256
 from remora.trace.reader import part, read_events
 from remora.trace.sign import Signer
 from remora.trace.sound import sound_head
 
 Kind = Literal["agent", "run"]
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DIGITS = 15
 _HINT = "`remora trace anchor` prints lines of: agent|run ID COUNT HASH [SIGNATURE]"
 
@@ -125,5 +124,5 @@ def _from_words(words: list[str], number: int) -> SavedAnchor:
 
 def _check(anchor: SavedAnchor, place: str) -> None:
     hashes = [anchor.hash] if anchor.signature is None else [anchor.hash, anchor.signature]
-    if not is_id(anchor.id) or anchor.count < 0 or not all(map(_HASH.fullmatch, hashes)):
+    if not is_id(anchor.id) or anchor.count < 0 or not all(map(is_sha256, hashes)):
         raise UsageError(f"{place} is no anchor", hint=_HINT)

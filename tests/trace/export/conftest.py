@@ -236,13 +236,6 @@ def flip(path: Path, word: bytes) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> TraceFolder:
-    made = TraceFolder(tmp_path)
-    made.create()
-    return made
-
-
-@pytest.fixture
 def golden(tmp_path: Path) -> TraceFolder:
     """The run of the golden streams, and agents of no run: FunctionGemma's and one of history."""
     folder = TraceFolder(tmp_path / "golden")
