@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import DecodeError, Raw, structs
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, StreamDamaged, StreamError
 from remora.memory.events import Change, ToolResulted, payload
 from remora.trace import TraceFolder
 from remora.trace import blobs as module
@@ -118,13 +118,29 @@ def test_of_a_very_long_event_only_what_has_a_type_is_decoded(
         tool="t", raw_output=["x"] * 9, host_calls=[1] * 9, changes=(change,), error="e" * 70_000
     )
     event = agent.emit(written)
-    assert light_payload(event, folder.blobs) == written
-    monkeypatch.setattr(module, "LIGHT", 10)
     light = structs.replace(written, raw_output=None, host_calls=[])
-    assert light_payload(event, folder.blobs) == light
+    assert light_payload(event, folder.blobs) == light, "one with blobs may be of any size"
+    small = structs.replace(written, error="e")
+    event = agent.emit(small)
+    assert light_payload(event, folder.blobs) == small
+    monkeypatch.setattr(module, "LIGHT", 10)
+    assert light_payload(event, folder.blobs) == structs.replace(light, error="e")
     for bad in (b'{"tool":"t","host_calls":{}}', b'{"raw_output":[1,]}', b"[]", b'{"changes":1}'):
         with pytest.raises(DecodeError):
             light_payload(structs.replace(event, data=Raw(bad)), folder.blobs)
+
+
+def test_one_blob_that_is_named_in_many_places_is_not_put_together(
+    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "x" * 100_000
+    event = Recorder(folder).emit(ToolResulted(tool="t", raw_output=[text] * 9))
+    assert whole_payload(event, folder.blobs) == ToolResulted(tool="t", raw_output=[text] * 9)
+    monkeypatch.setattr(module, "WHOLE", 8 * len(text))
+    for read in (whole_payload, whole_data):
+        with pytest.raises(StreamError, match="too much"):
+            read(event, folder.blobs)
+    assert light_payload(event, folder.blobs) == ToolResulted(tool="t")
 
 
 def stored(folder: TraceFolder, digest: str) -> Path:

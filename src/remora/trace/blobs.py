@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from remora.errors import StreamDamaged
+from remora.errors import StreamDamaged, StreamError
 from remora.memory.events import PAYLOADS, Event, Payload, payload
 from remora.trace.objects import ObjectStore, is_sha256
 from remora.trace.reader import data_of, no_such_event
@@ -15,6 +15,8 @@ BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""
 LINE_LIMIT = 64 * 1024
 """Characters of a line that is read alone; one of a text that is no blob is never longer."""
+WHOLE = 256 * 1024 * 1024
+"""Bytes of blobs that one event's data is put together from."""
 KEY = "$blob"
 LIGHT = 4 * 1024 * 1024
 """Bytes of an event's data that `light_payload` takes as they are."""
@@ -55,19 +57,39 @@ def externalise(data: Any, store: BlobSink) -> Any:
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """The inverse of `externalise`. Raises NotFound or StreamDamaged for a blob that is gone."""
-    if isinstance(data, list):
-        return [resolve(item, store) for item in data]
-    if not isinstance(data, dict):
-        return data
-    if not _looks_so(data):
-        return {key: resolve(value, store) for key, value in data.items()}
-    ((key, value),) = data.items()
-    if key != KEY:
-        return {key[1:]: resolve(value, store)}
-    if not isinstance(value, dict) or not is_sha256(value.get("sha256")):
-        raise StreamDamaged("a $blob reference without a SHA-256", hint="remora trace verify")
-    return store.get(value["sha256"]).decode("utf-8", "replace")
+    """The inverse of `externalise`. Raises NotFound or StreamDamaged for a blob that is gone, and
+    StreamError where all of them together are more than WHOLE bytes."""
+    return _Resolving(store).value(data)
+
+
+class _Resolving:
+    """Puts one data together. A foreign stream may name one blob in a thousand places."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._left = WHOLE
+
+    def value(self, data: Any) -> Any:
+        if isinstance(data, list):
+            return [self.value(item) for item in data]
+        if not isinstance(data, dict):
+            return data
+        if not _looks_so(data):
+            return {key: self.value(value) for key, value in data.items()}
+        ((key, value),) = data.items()
+        return self._text(value) if key == KEY else {key[1:]: self.value(value)}
+
+    def _text(self, reference: Any) -> str:
+        if not isinstance(reference, dict) or not is_sha256(reference.get("sha256")):
+            raise StreamDamaged("a $blob reference without a SHA-256", hint="remora trace verify")
+        content = self._store.get(reference["sha256"])
+        self._left -= len(content)
+        if self._left < 0:
+            raise StreamError(
+                f"an event's blobs are more than {WHOLE} bytes: too much to put together",
+                hint="`remora trace show --raw` prints the event with the blobs' names",
+            )
+        return content.decode("utf-8", "replace")
 
 
 def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[list[str], int]:
@@ -127,13 +149,13 @@ def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
 
 
 def light_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """As `whole_payload`, but of data over LIGHT bytes the values that may be anything (a tool's
-    output, what it asked its host) are left out once they are known to be JSON: a line of 60 MB
-    would take many times that as objects.
+    """As `whole_payload`, but of data over LIGHT bytes, or with blobs, the values that may be
+    anything (a tool's output, what it asked its host) are left out once they are known to be JSON:
+    a line of 60 MB would take many times that as objects.
 
     Raises as `payload` and `resolve` do.
     """
-    if len(memoryview(event.data)) > LIGHT:
+    if len(memoryview(event.data)) > LIGHT or may_refer(event.data):
         event = _without_values(event)
     return payload(_resolved(event, store))
 
