@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from remora.memory.canonical import MAX_DEPTH
 from remora.memory.delta import PacketDelta
@@ -79,6 +80,21 @@ def test_old_streams_pass(
 ) -> None:
     streams = [version / "run.jsonl", *version.glob("lint-*.jsonl")]
     assert verifier(laid_out(streams, tmp_path)) == ""
+
+
+def test_sealed_streams_are_not_passed_over(
+    folder: TraceFolder, verifier: Callable[[TraceFolder], str]
+) -> None:
+    plain = [folder.agent_stream(AGENT), folder.run_stream(RUN)]
+    contents = [path.read_bytes() for path in plain]
+    for path in plain:
+        path.with_name(path.name + ".zst").write_bytes(zstandard.compress(path.read_bytes()))
+        path.unlink()
+    assert "unpack these first, in a copy: [" in verifier(folder)
+    plain[0].write_bytes(contents[0])
+    assert f"'{plain[1].name}.zst']" in verifier(folder)
+    plain[1].write_bytes(contents[1])  # both are there now, as `zstd -d` leaves them
+    assert verifier(folder) == ""
 
 
 def dropped(lines: list[bytes]) -> list[bytes]:
