@@ -1,6 +1,7 @@
 """What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -10,7 +11,9 @@ from typing import Any, TextIO
 import click
 
 from remora.cli.options import Options
+from remora.memory.packet import clip
 
+_COMMAND = re.compile(r"`[^`\n]*`")
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
 _COLOURS = {
     "verified": "green",
@@ -50,12 +53,25 @@ def note(options: Options, text: str) -> None:
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """What went wrong and what to do next, whatever else is silenced."""
-    lines = plain_lines(message)
-    click.echo(click.style("error: ", fg="red", bold=True) + "\n".join(lines), err=True)
-    for line in plain_lines(hint):
+    width = room(sys.stderr)
+    begin = "error: "
+    first, *more = _paragraphs(begin + message, width)
+    click.echo(click.style(begin, fg="red", bold=True) + first[len(begin) :], err=True)
+    for line in more:
+        click.echo(line, err=True)
+    for line in _paragraphs(hint, None if width is None else width - 2) if hint else ():
         click.echo(f"  {line}", err=True)
     if as_json:
         print_json({"error": {"code": code, "message": message, "hint": hint}})
+
+
+def _paragraphs(text: str, width: int | None) -> list[str]:
+    """Each line of a text, wrapped by itself; what is no words, such as a snippet, stays as it is."""
+    return [
+        part
+        for line in plain_lines(text)
+        for part in ([line] if line.startswith(" ") else wrapped(line, width))
+    ]
 
 
 def plain(text: str) -> str:
@@ -76,22 +92,32 @@ def room(stream: TextIO | None = None) -> int | None:
 
 
 def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Lines of at most `width` columns where words allow it, all but the first indented."""
+    """Lines of at most `width` columns where words allow it, all but the first indented.
+
+    A command in backticks stays on one line: it is there to be copied.
+    """
     if width is None:
         return [text]
-    return textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text),
         width,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
         drop_whitespace=True,
-    ) or [""]
+    )
+    return [line.replace("\0", " ") for line in lines] or [""]
 
 
 def ending(text: str, width: int) -> str:
     """The end of a text that is longer than `width`, after a `…`."""
     return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
+
+
+def fitted(text: str) -> str:
+    """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
+    width = room()
+    return text if width is None else clip(text, width)
 
 
 def coloured(word: str, width: int = 0) -> str:

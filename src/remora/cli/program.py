@@ -87,6 +87,8 @@ def _refused(args: Sequence[str], error: OSError) -> int:
 
 def _misused(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
+    if isinstance(error, click.MissingParameter):  # it lists choices one to a line
+        message = " ".join(message.split())
     if message.startswith("Usage:"):  # a group alone: click answers with its help
         if "--json" not in args:
             click.echo(message, err=True)
