@@ -85,6 +85,14 @@ def test_jobs_stand_beneath_their_file_and_the_operation_where_there_are_several
     assert "docstring g" in lines[2]
 
 
+def test_a_wide_terminal_gives_names_the_room_to_be_aligned() -> None:
+    jobs = [job("a.py:f"), job("a.py:" + "n" * 50)]
+    places = {line.index("3 turns") for line in shown(*jobs, width=160)[1:]}
+    assert places == {line.index("3 turns") for line in shown(*jobs, width=None)[1:]}
+    assert len(places) == 1
+    assert len({line.index("3 turns") for line in shown(*jobs, width=80)[1:]}) == 2
+
+
 def test_verbose_names_agents_and_who_decided() -> None:
     assert "lint-0123456789ab, 3 turns: rule 3" in shown(job(), verbose=True)[-1]
 

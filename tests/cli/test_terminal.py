@@ -68,7 +68,18 @@ def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("show", "last"), ("show", "last", "-v"), ("runs",), ("trace", "list")]
+    "args",
+    [
+        ("show", "last"),
+        ("show", "last", "-v"),
+        ("runs",),
+        ("trace", "list"),
+        ("trace", "list", "--since", "1h"),
+        ("trace", "show", "read"),
+        ("trace", "show", "last"),
+        ("trace", "tail"),
+        ("eval", "memory"),
+    ],
 )
 def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:
     seen = click.unstyle(on_terminal(ran.remora, ran.root, *args, columns=80))

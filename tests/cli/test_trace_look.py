@@ -193,6 +193,7 @@ class TestQuestions:
             ("--operation lint", 2),
             ("--run last", 2),
             ("--status submitted", 2),
+            ("--status verified", 2),
             ("--status failed", 0),
             ("--outcome error", 0),
             ("--decided-by model", 1),
@@ -207,6 +208,15 @@ class TestQuestions:
         done = ran("trace", "list", *args, "--json")
         assert done.code == 0
         assert len(done.document["streams"]) == count
+
+    def test_they_stand_by_node_and_a_turn_says_whose_it_is(self, ran: Ran) -> None:
+        nodes = ["src/settings.py:__module__", "src/settings.py:read"]
+        assert [line.split()[3] for line in ran("trace", "list").out.splitlines()[1:]] == nodes
+        head, *turns, _ = ran("trace", "list", "--since", "1h").out.splitlines()
+        assert head.split()[-1] == "NODE"
+        shown = [line.split()[-1] for line in turns]
+        assert shown == sorted(shown)
+        assert set(shown) == set(nodes)
 
     def test_that_nothing_fits_is_said(self, ran: Ran) -> None:
         assert "no stream fits" in ran("trace", "list", "--status", "failed").out

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from remora.cli.options import Options, command
-from remora.cli.output import count, emit, plain
+from remora.cli.output import count, emit, plain, room, wrapped
 from remora.cli.session import project_of
 from remora.runs.compact import compact as carried_out
 from remora.runs.compaction import Compaction
@@ -42,7 +42,7 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
         what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
         yield f"{would}removed  {what} that no stream names, {_size(gone.bytes)}"
     for kept in done.kept:
-        yield plain(f"kept  {kept.run_id}: {kept.reason}")
+        yield from wrapped(plain(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
     before, after = _size(done.bytes_before), _size(done.bytes_after)
     if done.sealed or done.expired or gone.bytes:
         yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"

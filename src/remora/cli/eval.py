@@ -1,18 +1,17 @@
 """Evaluations: `eval memory`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
 from remora.cli.options import Options, command, group
-from remora.cli.output import count, emit, note, plain, table
+from remora.cli.output import count, emit, note, plain, room, table, wrapped
 from remora.cli.session import records_of
 from remora.evals import Arm, Report, agents_of, settings, what_if
 from remora.evals.report import Tally
 from remora.evals.setting import RENDERER_NAMES, SUMMARIZERS
 
 _HEAD = (
-    "SETTING",
     "TOOL",
     "CALLS",
     "TOKENS",
@@ -22,13 +21,14 @@ _HEAD = (
     "DROPPED",
     "TOO LARGE",
 )
+"""The last column stands there only where a request would have been over its limit."""
 
 
 @command(
     "memory",
     examples=(
         "remora eval memory",
-        "remora eval memory --limit 600 --limit 1500",
+        "remora eval memory --limit 400 --limit 500",
         "remora eval memory --summarizers default --renderer json --run last",
     ),
 )
@@ -88,15 +88,20 @@ def _lines(report: Report) -> Iterator[str]:
     if not report.arms[0].tools:
         yield "no calls were recorded yet; `remora analyze` records them"
         return
-    yield from table(_HEAD, [row for arm in report.arms for row in _rows(arm)])
-    yield f"from {count(report.streams, 'stream')}; tokens by {plain('; '.join(report.counters))}"
+    columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
+    for arm in report.arms:
+        yield click.style(plain(f"{arm.setting.name}:"), bold=True)
+        yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
+        yield ""
+    told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
+    yield from wrapped(plain(told), room())
 
 
-def _rows(arm: Arm) -> Iterator[list[object]]:
+def _rows(arm: Arm) -> Iterator[Sequence[object]]:
     for tool, tally in sorted(arm.tools.items()):
-        yield [arm.setting.name, tool, *_cells(tally)]
+        yield [tool, *_cells(tally)]
     if len(arm.tools) > 1:
-        yield [arm.setting.name, "all", *_cells(arm.total())]
+        yield ["all", *_cells(arm.total())]
 
 
 def _cells(tally: Tally) -> list[object]:

@@ -43,6 +43,7 @@ class _Told(msgspec.Struct):
     node_id: Any = UNSET
     outcome: Any = UNSET
     packet: msgspec.Raw | UnsetType = UNSET
+    parent: Any = UNSET
     packet_sha256: Any = UNSET
     plan: msgspec.Raw | UnsetType = UNSET
     prompt_tokens: Any = UNSET
@@ -80,7 +81,11 @@ def chosen_text(data: dict[str, Any]) -> str:
 def _agent_start(data: dict[str, Any]) -> str:
     model = data.get("model")
     named = model.get("name") if isinstance(model, dict) else None
-    return f"{named}: {_within(data.get('packet'), 'goal')}"
+    parent = data.get("parent")
+    whence = ""
+    if isinstance(parent, dict) and isinstance(parent.get("seq"), int):  # a fork or a retry
+        whence = f", from line {parent['seq'] + 1} of {parent.get('agent_id')}"
+    return f"{named}{whence}: {_within(data.get('packet'), 'goal')}"
 
 
 def _context_update(data: dict[str, Any]) -> str:
@@ -116,7 +121,8 @@ def _agent_error(data: dict[str, Any]) -> str:
 
 
 def _agent_end(data: dict[str, Any]) -> str:
-    return f"{data.get('status')}, {data.get('stop_reason')}"
+    status, reason = data.get("status"), data.get("stop_reason")
+    return f"{status}" if status == reason else f"{status}, {reason}"
 
 
 def _recovered(data: dict[str, Any]) -> str:
@@ -129,7 +135,9 @@ def _run_start(data: dict[str, Any]) -> str:
 
 
 def _job(data: dict[str, Any]) -> str:
-    return " ".join(str(data[key]) for key in ("agent_id", "node_id", "status") if key in data)
+    """What is longest, and may be cut off, comes last."""
+    told = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
+    return " ".join(told).replace(" node:", " ", 1)
 
 
 def _review(data: dict[str, Any]) -> str:

@@ -13,7 +13,8 @@ _WORDS = {"submitted": "verified", "no_change": "no change"}
 """What people are told of a status; in JSON it stays what it is."""
 _TELLING = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
-"""Columns for names of nodes: a longer one pushes its line to the right."""
+"""Columns for names of nodes at 80: a longer one pushes its line to the right. A wider terminal
+gives all it has more to names."""
 
 
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
@@ -23,7 +24,8 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     named = list(zip(jobs, _names(jobs), strict=True))
-    columns = states, min(max((len(name) for _, name in named), default=0), _LONGEST)
+    longest = max((len(name) for _, name in named), default=0)
+    columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield plain(path)
         for job, name in group:

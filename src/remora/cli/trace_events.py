@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from remora.cli.gist import gist
-from remora.cli.output import plain
+from remora.cli.output import fitted, plain
 from remora.errors import StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.trace import last_event, read_events
@@ -44,7 +44,7 @@ class Columns:
     def line(self, event: Event) -> str:
         """One event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
-        return plain(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip())
+        return fitted(plain(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip()))
 
 
 def whole(path: Path) -> int:

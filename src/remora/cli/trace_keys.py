@@ -15,7 +15,7 @@ from remora.trace.index import reindex as build_again
     examples=(
         "remora trace get index:node:node:src/shop/cart.py:total",
         "remora trace get index:operation:lint --json",
-        "remora trace get trace:20261120-093000-3f2a1c:lint:node:src/shop/cart.py:total:2",
+        "remora trace get trace:20261120-093000-3f2a1c:lint:node:cart.py:total:2",
     ),
 )
 @click.argument("key")
@@ -24,7 +24,8 @@ def get(options: Options, key: str) -> int:
 
     trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, of the newest agent on that node;
     ...:TURN#2 a second one of that turn, ...:TURN@AGENT any agent's. index:node:NODE,
-    index:run:RUN and index:operation:NAME list such keys. NODE begins with node: here.
+    index:run:RUN and index:operation:NAME list such keys. All names in a
+    key are whole; NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
     """
     found = queries_of(options, records_of(options)).get(key)
     if isinstance(found, list):

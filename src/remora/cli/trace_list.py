@@ -1,5 +1,6 @@
 """`trace list`: the agents' streams, or those of them that fit, with the turns that do."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,10 +16,12 @@ from remora.runs.names import run_named
 from remora.trace import TraceFolder, list_streams
 from remora.trace.store_queries import Found, Query
 
-_NODE = 3
 _RUN = len("20260131-093000")
 """The beginning of a run's name, which will do for a command."""
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
+_SHOWN_AS = {"verified": "submitted"}
+"""Words of the table that `--status` takes too."""
+_LEAST_NODE = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
 
@@ -34,7 +37,11 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option("--run", metavar="RUN", help="Of one run.")
 @click.option("--node", metavar="GLOB", help="Of the nodes that match.")
 @click.option("-o", "--operation", metavar="NAME", help="Of one operation.")
-@click.option("--status", type=click.Choice(_STATUSES), help="What became of the agent.")
+@click.option(
+    "--status",
+    type=click.Choice((*_STATUSES, *_SHOWN_AS)),
+    help="What became of the agent; verified and submitted are one.",
+)
 @click.option(
     "--outcome", type=click.Choice(("success", "partial", "error")), help="Turns that ended so."
 )
@@ -44,11 +51,15 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     type=click.Choice(("rule", "model", "fallback", "escalation")),
     help="Turns that were decided so.",
 )
-@click.option("--since", metavar="TIME", help="2026-11-20, RFC 3339, or ago: 90s 15m 2h 3d 1w.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="From 2026-11-20 on, or RFC 3339; or so long ago: 90s 15m 2h 3d 1w.",
+)
 @click.option("--until", metavar="TIME", help="Likewise.")
 @click.option("--text", metavar="TEXT", help="Turns whose record holds it, in any case.")
 def list_(options: Options, **asked: str | None) -> int:
-    """List the agents' streams, those of the newest run last; with -v their sizes too.
+    """List the agents' streams by run and node, the newest run last; with -v their sizes too.
 
     With --outcome, --tool, --decided-by, --since, --until or --text: the turns that fit.
     """
@@ -68,8 +79,9 @@ def list_(options: Options, **asked: str | None) -> int:
 
 
 def _query(folder: TraceFolder, asked: dict[str, str | None]) -> Query:
-    run = asked["run"]
-    return Query(**{**asked, "run": None if run is None else run_named(folder, run)})
+    run, status = asked["run"], asked["status"]
+    meant = {"run": None if run is None else run_named(folder, run)}
+    return Query(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
 
 
 def _document(found: Found, *, of_turns: bool) -> dict[str, Any]:
@@ -79,15 +91,19 @@ def _document(found: Found, *, of_turns: bool) -> dict[str, Any]:
 
 def _turns(found: Sequence[Found], *, verbose: bool) -> Iterator[str]:
     rows: list[list[object]] = []
-    for one in found:
+    for one in sorted(found, key=lambda one: (one.stream.run_id, one.stream.node_id)):
         for turn in one.turns:
             what = [one.stream.agent_id, turn.turn, turn.tool, turn.outcome, turn.decided_by]
             numbers = ["" if n is None else n for n in (turn.prompt_tokens, turn.ms)]
-            rows.append([*what, *numbers, *([turn.key or ""] if verbose else ())])
+            where = (turn.key or "") if verbose else one.stream.node_id.removeprefix("node:")
+            rows.append([*what, *numbers, where])
     if not rows:
         yield "no turn fits"
         return
-    yield from table((*_TURN_HEADS, *(("KEY",) if verbose else ())), rows)
+    heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
+    if not verbose and _fit(heads, rows, len(_TURN_HEADS)) < _LEAST_NODE:
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    yield from table(heads, rows)
     yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
 
 
@@ -99,7 +115,7 @@ def _streams(streams: list[dict[str, Any]], query: Query, *, verbose: bool) -> I
     names = ["status", "agent_id", "run_id", "node_id", "turns"]
     names += ["events", "bytes"] if verbose else []
     rows = []
-    for stream in sorted(streams, key=lambda stream: stream["run_id"]):
+    for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
             "status": status_word(stream["status"]),
             "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN],
@@ -107,16 +123,18 @@ def _streams(streams: list[dict[str, Any]], query: Query, *, verbose: bool) -> I
         }
         rows.append([{**stream, **words}[name] for name in names])
     heads = [name.removesuffix("_id").upper() for name in names]
-    _fit_nodes(heads, rows)
+    _fit(heads, rows, names.index("node_id"))
     yield from table(heads, rows)
 
 
-def _fit_nodes(heads: list[str], rows: list[list[Any]]) -> None:
-    """Nodes give way where the terminal is narrow: their ends tell more than their beginnings."""
+def _fit(heads: list[str], rows: list[list[Any]], at: int) -> int:
+    """Shorten the nodes, which stand in column `at`, to what the terminal leaves them: their ends
+    tell more than their beginnings. That width, at least; one without an end in a pipe."""
     width = room()
     if width is None:
-        return
+        return sys.maxsize
     columns = zip(*([len(str(cell)) for cell in row] for row in (heads, *rows)), strict=True)
-    others = sum(max(column) + 2 for c, column in enumerate(columns) if c != _NODE)
+    left: int = width - sum(max(column) + 2 for c, column in enumerate(columns) if c != at)
     for row in rows:
-        row[_NODE] = ending(row[_NODE], max(20, width - others))
+        row[at] = ending(row[at], max(_LEAST_NODE, left))
+    return left

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from remora.cli.options import Options, command
-from remora.cli.output import note
+from remora.cli.output import fitted, note, plain
 from remora.cli.session import records_of
 from remora.cli.trace_events import Columns, as_event, document
 from remora.cli.trace_records import path_of
@@ -102,7 +102,8 @@ class _Printer:
 
     def __call__(self, path: Path, _: bytes, event: Event) -> None:
         if path != self._last:
-            click.echo(click.style(f"{stream_id(path)}  {event.node_id}".rstrip(), fg="cyan"))
+            heading = plain(f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip())
+            click.echo(click.style(fitted(heading), fg="cyan"))
             self._last = path
         click.echo(self._columns.line(event))
 
