@@ -1,6 +1,7 @@
 """Streams of other versions and other writers: read as far as they go, and never a traceback."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,16 @@ def nested_agent(folder: TraceFolder, depth: int) -> Agent:
     assert nested in lines[2]
     agent.path.write_bytes(rechained(lines))
     return agent
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"UPPER", b"", b".", b"a\nb"])
+def test_a_file_that_no_agent_is_named_by_is_passed_over(name: bytes, tmp_path: Path) -> None:
+    folder = laid_out([path for path in STREAMS if path.parent == AGENTS[0].parent], tmp_path)
+    before = [
+        trace_queries(folder, store).find(Query(outcome="error")) for store in ("kv", "jsonl")
+    ]
+    odd = Path(os.fsdecode(os.fsencode(folder.traces) + b"/" + name + b".jsonl"))
+    odd.write_bytes(AGENTS[0].read_bytes())
+    for queries in (trace_queries(folder, "kv"), trace_queries(folder, "jsonl")):
+        assert queries.find(Query(outcome="error")) in before
+        assert queries.get("index:operation:lint")

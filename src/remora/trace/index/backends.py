@@ -5,12 +5,12 @@ from sqlite3 import Connection
 from typing import Protocol, TypeVar
 
 from remora.errors import StreamDamaged
-from remora.trace.folder import TraceFolder, stream_id
+from remora.trace.folder import TraceFolder
 from remora.trace.index.answers import Rows
 from remora.trace.index.contents import Known, turn_of, turns_of
 from remora.trace.index.database import IndexLies, IndexUnusable, database
 from remora.trace.index.rows import StreamRow, TurnRow
-from remora.trace.index.update import read_rows, update_all
+from remora.trace.index.update import read_rows, streams_of, update_all
 
 _Answer = TypeVar("_Answer")
 
@@ -85,7 +85,7 @@ class _Scanned:
     """Rows read for the occasion; a stream is read when it is first asked for."""
 
     def __init__(self, folder: TraceFolder) -> None:
-        self._paths = {stream_id(path): path for path in folder.agent_streams()}
+        self._paths = streams_of(folder)
         self._read: dict[str, tuple[StreamRow | None, list[TurnRow]]] = {}
 
     def streams(self) -> list[StreamRow]:
@@ -103,5 +103,6 @@ class _Scanned:
 
     def _rows(self, agent_id: str) -> tuple[StreamRow | None, list[TurnRow]]:
         if agent_id not in self._read:
-            self._read[agent_id] = read_rows(self._paths[agent_id])
+            path = self._paths.get(agent_id)  # what was listed may have expired since
+            self._read[agent_id] = (None, []) if path is None else read_rows(path)
         return self._read[agent_id]

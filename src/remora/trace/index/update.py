@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import RemoraError
+from remora.ids import is_id
 from remora.trace.folder import TraceFolder, stream_id
 from remora.trace.index.contents import (
     FileStamp,
@@ -35,12 +36,18 @@ def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[Know
 
     A file that cannot be read at all has no rows. Raises IndexLies and what SQLite raises.
     """
-    paths = {stream_id(path): path for path in folder.agent_streams()}
+    paths = streams_of(folder)
     known = {each.stream.agent_id: each for each in forget_gone(connection, paths)}
     changed = False
     for name, path in paths.items():
         changed |= _update(connection, path, known.get(name))
     return known_streams(connection) if changed else list(known.values())
+
+
+def streams_of(folder: TraceFolder) -> dict[str, Path]:
+    """Paths by agent. What is not named by an id is nobody's stream, and may not even be text."""
+    named = ((stream_id(path), path) for path in folder.agent_streams())
+    return {name: path for name, path in named if is_id(name)}
 
 
 def forget_gone(connection: sqlite3.Connection, there: Collection[str]) -> list[Known]:
