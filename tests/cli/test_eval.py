@@ -48,7 +48,7 @@ def test_for_people(folder: TraceFolder) -> None:
     assert [name for name, _ in arms] == ["recorded:", "900 tokens:"]
     head, *rows = [line.split() for line in arms[0][1]]
     assert head == [
-        "TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY", "MEMORY", "DROPPED", "TOO", "LARGE",
+        "TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY", "MEMORY", "DROPPED", "OVER",
     ]  # fmt: skip
     assert rows[1][:4] == ["apply_fix", "2", "1055", "1057"]
     assert rows[-1][0] == "all"
@@ -56,7 +56,7 @@ def test_for_people(folder: TraceFolder) -> None:
 
 
 def test_that_nothing_was_too_large_needs_no_column(folder: TraceFolder) -> None:
-    assert "TOO LARGE" not in evaluate(folder).stdout
+    assert "  OVER" not in evaluate(folder).stdout
 
 
 def test_of_one_run(folder: TraceFolder) -> None:

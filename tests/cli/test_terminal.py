@@ -79,6 +79,8 @@ def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
         ("trace", "show", "last"),
         ("trace", "tail"),
         ("eval", "memory"),
+        ("eval", "memory", "--limit", "50"),
+        ("trace", "verify", "-v"),
     ],
 )
 def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:

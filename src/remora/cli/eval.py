@@ -19,7 +19,7 @@ _HEAD = (
     "COVERED",
     "BY MEMORY",
     "DROPPED",
-    "TOO LARGE",
+    "OVER",
 )
 """The last column stands there only where a request would have been over its limit."""
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.output import count, plain
+from remora.cli.output import count, plain, room, wrapped
+from remora.memory.packet import clip
 from remora.trace.verify import Report, Signatures, StreamReport
 
 _FEW = 3
@@ -18,7 +19,8 @@ def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[s
         if each or not stream.ok:
             yield _stream(stream)
         for problem in stream.problems:
-            yield plain(f"  line {problem.line}: {problem.kind}: {problem.detail}")
+            told = f"  line {problem.line}: {problem.kind}: {problem.detail}"
+            yield from wrapped(plain(told), room(), "    ")
     if not report.streams:
         yield "no streams yet; `remora analyze` writes them"
         return
@@ -45,7 +47,9 @@ def _vouched(report: Report, held: int) -> Iterator[str]:
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
-    return f"{state}  {kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    told = f"{kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    width = room()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
+    return f"{state}  {told if width is None else clip(told, width - 5)}"
 
 
 def _signed(counted: Signatures) -> str:

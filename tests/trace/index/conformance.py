@@ -94,11 +94,11 @@ class QueryConformance:
         [
             (f"{JOB}:9", "its turns with a result are 1 to 3"),
             (f"{JOB}:2@nobody", "its agents are "),
-            (f"trace:{RUN}:lint:node:src/a.py:A.g:1", f"nearest: {JOB}"),
+            (f"trace:{RUN}:lint:node:src/a.py:A.g:1", f"nearest:\n{JOB}:TURN"),
             ("trace:zzzzzz:yyyyyyy:wwwwwww:1", "trace list"),
-            ("index:run:run-11", f"nearest: {RUN}"),
-            ("index:node:node:src/a.py:A.ff", f"nearest: {NODE}"),
-            ("index:operation:lnt", "nearest: lint"),
+            ("index:run:run-11", f"nearest:\nindex:run:{RUN}"),
+            ("index:node:node:src/a.py:A.ff", f"nearest:\nindex:node:{NODE}"),
+            ("index:operation:lnt", "nearest:\nindex:operation:lint"),
         ],
     )
     def test_an_unknown_key_names_the_nearest(

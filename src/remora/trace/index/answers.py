@@ -66,7 +66,10 @@ def listed_keys(rows: Rows, key: IndexKey) -> list[str]:
             keys.append((stream.run_id, job, row.turn, row.call, text))
     if not found:
         known = {_value(stream, key.kind) for stream in rows.streams()}
-        raise NotFound(f"nothing is recorded under {key}", hint=_hint(key.value, known))
+        raise NotFound(
+            f"nothing is recorded under {key}",
+            hint=_hint(key.value, known, "index:" + key.kind + ":{}"),
+        )
     return [text for *_, text in sorted(keys)]
 
 
@@ -173,9 +176,10 @@ def _near(rows: Rows, key: TraceKey) -> str:
     if wanted in jobs and not agents:
         named = [s.agent_id for s in streams if job_key(s.run_id, s.operation, s.node_id) == wanted]
         return f"its agents are {', '.join(sorted(named))}"
-    return _hint(wanted, jobs)
+    return _hint(wanted, jobs, "{}:TURN")
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    names = nearest(name, known)
-    return f"nearest: {', '.join(names)}" if names else "`remora trace list` tells what there is"
+def _hint(name: str, known: Iterable[str], spelt: str) -> str:
+    """The nearest keys, one to a line, to be copied; `spelt` makes a key of a name."""
+    keys = [spelt.replace("{}", near) for near in nearest(name, known)]
+    return "\n".join(["nearest:", *keys]) if keys else "`remora trace list` tells what there is"

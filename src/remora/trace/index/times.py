@@ -25,5 +25,6 @@ def point_in_time(text: str, now: datetime) -> str:
         return timestamp(when)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no time", hint="write 2026-01-31T09:30:00Z, 2026-01-31, or 2h, 3d ago"
+            f"{text!r} is no time",
+            hint="write 2026-01-31T09:30:00Z, or 2026-01-31, or how long ago: 90s 15m 2h 3d 1w",
         ) from error
