@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from click.exceptions import Exit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli import trace_events
 from remora.cli.trace_events import as_event, as_text, document
+from remora.errors import StreamDamaged
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text()),
@@ -58,3 +60,31 @@ def test_a_document_that_is_broken_off_is_closed(capsys: pytest.CaptureFixture[s
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert json.loads(capsys.readouterr().out)["events"] == [1]
+
+
+def broken_off(*items: bytes) -> None:
+    with document("a", "events") as write:
+        for item in items:
+            write(as_event(item))
+        raise StreamDamaged("a: a line is no event", hint="look")
+
+
+def test_what_fails_before_the_first_item_is_no_document(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(StreamDamaged):
+        broken_off()
+    assert capsys.readouterr().out == ""
+
+
+def test_what_fails_later_is_told_in_the_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit) as ended:
+        broken_off(b"1", b"2")
+    assert ended.value.exit_code == StreamDamaged.exit_code
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {
+        "agent_id": "a",
+        "events": [1, 2],
+        "error": {"code": "stream_damaged", "message": "a: a line is no event", "hint": "look"},
+    }
+    assert "error: a: a line is no event" in captured.err

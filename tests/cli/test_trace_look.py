@@ -103,6 +103,27 @@ class TestTail:
     def test_of_the_newest_run_if_none_is_named(self, ran: Ran) -> None:
         assert "run_end" in ran("trace", "tail").out.splitlines()[-1]
 
+    @pytest.mark.parametrize("words", [("tail",), ("show", "--raw"), ("show",)])
+    def test_of_a_stream_that_is_a_link_there_is_only_the_error(
+        self, words: tuple[str, ...], ran: Ran, tmp_path: Path
+    ) -> None:
+        folder = TraceFolder(tmp_path)
+        folder.create()
+        folder.agent_stream("lint-a").symlink_to(tmp_path / "elsewhere")
+        done = ran("trace", *words, "lint-a", "--root", str(tmp_path), "--json")
+        assert (done.code, done.error["code"]) == (3, "disk_error")
+
+    def test_of_a_damaged_stream_there_is_one_document_that_ends_in_the_error(
+        self, ran: Ran, agent: str, tmp_path: Path
+    ) -> None:
+        folder = TraceFolder(tmp_path)
+        folder.create()
+        first = json.dumps(recorded(ran, agent)[0]).encode()
+        folder.agent_stream("lint-a").write_bytes(first + b'\n{"seq":1}\n')
+        done = ran("trace", "tail", "lint-a", "--root", str(tmp_path), "--json")
+        assert (done.code, done.error["code"]) == (1, "stream_damaged")
+        assert done.document["events"] == recorded(ran, agent)[:1]
+
     def test_following_what_nobody_writes_ends_at_once(self, ran: Ran, agent: str) -> None:
         done = ran("trace", "tail", agent, "-f")
         assert done.code == 0

@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from remora.cli.gist import gist
-from remora.cli.output import fitted, plain
-from remora.errors import StreamDamaged
+from remora.cli.output import fitted, plain, print_error
+from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.trace import last_event, read_events
 from remora.trace.reader import part
@@ -60,22 +60,38 @@ def whole(path: Path) -> int:
 @contextmanager
 def document(name: str, member: str) -> Iterator[Write]:
     """One JSON document `{"agent_id": name, member: […]}`, in ASCII like all others. Each item is
-    given in pieces of JSON and printed as it comes."""
-    click.echo(f'{{"agent_id": {json.dumps(name)}, "{member}": [')
-    before = ""
+    given in pieces of JSON and printed as it comes.
+
+    What fails before the first item is raised. What fails later ends the document with an `error`
+    in it, and the command with that error's exit code: a second document must not follow.
+    """
+    between = ""
 
     def write(pieces: Iterable[str]) -> None:
-        nonlocal before
-        click.echo(before, nl=False)
+        nonlocal between
+        click.echo(between or _begun(name, member), nl=False)
         for piece in pieces:
             click.echo(piece, nl=False)
         click.echo()
-        before = ","  # in front of the next one: who reads lines need not wait for that
+        between = ","  # in front of the next one: who reads lines need not wait for that
 
+    ending = "]}"
     try:
         yield write
+    except RemoraError as error:
+        told = {"code": error.code, "message": error.message, "hint": error.hint}
+        ending = f'], "error": {json.dumps(told)}}}' if between else ""
+        if not between:
+            raise
+        print_error(error.code, error.message, error.hint, as_json=False)
+        raise click.exceptions.Exit(error.exit_code) from error
     finally:
-        click.echo("]}")
+        if ending:
+            click.echo(ending if between else f"{_begun(name, member)}{ending}")
+
+
+def _begun(name: str, member: str) -> str:
+    return f'{{"agent_id": {json.dumps(name)}, "{member}": [\n'
 
 
 def as_event(line: bytes) -> Iterator[str]:
