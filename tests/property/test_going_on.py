@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.agents.fork import cut_at
+from remora.agents.cut import cut_at
 from remora.trace import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre
 from tests.agents.test_resume import (

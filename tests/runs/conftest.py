@@ -34,9 +34,10 @@ from remora.memory.events import Event, Payload, payload
 from remora.models import Model, Request
 from remora.models.scripted import ScriptedModel
 from remora.pym.check import problems
+from remora.runs.job_view import JobView
 from remora.runs.plan import Plan
 from remora.runs.project import Project
-from remora.runs.results import JobView, RunView, read_run
+from remora.runs.results import RunView, read_run
 from remora.trace import read_events, utc_now
 from remora.trace.verify import verify_all
 

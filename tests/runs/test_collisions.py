@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from remora.memory.events import Change
 from remora.runs.collisions import collides_with
-from remora.runs.results import JobView
+from remora.runs.job_view import JobView
 from remora.runs.review import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 

@@ -11,20 +11,27 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remora.agents.fork import cut_at
+from remora.agents import load_agent
+from remora.agents.agent import BUILTIN_FOLDER
+from remora.agents.cut import cut_at
+from remora.agents.fork import with_agent
 from remora.bootstrap import ForkWish, fork_agent, retry_jobs
-from remora.errors import Conflict, NotFound, StreamLocked, UsageError
+from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
+from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
+from remora.runs.begin import begin
+from remora.runs.findings import fixed_of_all
 from remora.runs.fork import Forked
 from remora.runs.lineage import ancestors
 from remora.runs.listing import listed_runs
 from remora.runs.names import stream_named
+from remora.runs.results import job_document
 from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
-from remora.trace import files_at, packet_at, read_events
+from remora.trace import files_at, packet_at, read_events, utc_now
 from remora.trace.sealed import seal
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.test_resume import CHECK, at, stopped
@@ -209,20 +216,26 @@ class TestAForkThatGoesOn:
         accepted = desk.payloads(RUN, Review)
         assert [review.agent_id for review in accepted] == [made]
 
-    def test_what_it_fixed_is_counted_from_where_its_parent_began(self, desk: Desk) -> None:
+    @pytest.mark.parametrize("turn", [0, 1, 2, 3, 6, 10])
+    def test_what_it_fixed_is_counted_from_where_its_parent_began(
+        self, desk: Desk, turn: int
+    ) -> None:
+        """Also where nothing was changed yet, and where nothing is left but to submit."""
         parent = max(desk.view(RUN).jobs, key=lambda job: job.turns)
-        made = fork(desk, parent.agent_id, 6).job.agent_id
+        assert parent.before != parent.after
+        made = fork(desk, parent.agent_id, turn).job.agent_id
         desk.resume(eager, only=frozenset({made}))
         found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
         assert found.agent_id == made
         assert (found.before, found.after) == (parent.before, parent.after)
+        assert fixed_of_all([job_document(found)], 0) == fixed_of_all([job_document(parent)], 0)
 
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = [fork(desk, parent, turn).job.agent_id for turn in (2, 3)]
         desk.resume(eager)
-        for agent_id in made:
-            assert events_of(desk, agent_id)[-1].type == "agent_end"
+        for name in made:
+            assert events_of(desk, name)[-1].type == "agent_end"
         assert desk.problems() == []
 
     def test_another_model_decides(self, desk: Desk) -> None:
@@ -236,14 +249,14 @@ class TestAForkThatGoesOn:
 
     def test_an_agent_that_changed_proposes_anew(self, desk: Desk) -> None:
         parent = parent_of(desk)
-        start = start_of(desk, parent)
-        assert start_of(desk, fork(desk, parent, 3).job.agent_id).decides
-        changed = replace(start, definition={**start.definition, "goal": "x"})
-        events = events_of(desk, parent)
-        data = msgspec.Raw(msgspec.json.encode(changed))
-        cut = cut_at([replace(events[0], data=data), *events[1:]], 3)
-        assert cut.decides
-        assert cut.start.definition["goal"] == "x"
+        made = fork(desk, parent, 3)
+        start, redact = start_of(desk, made.job.agent_id), desk.project.redact
+        assert start.decides
+        lint = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+        assert with_agent(start, lint, redact) == start
+        before = replace(start, definition={**start.definition, "goal": "another"})
+        now = with_agent(before, lint, redact)
+        assert (now.decides, now.definition) == (False, start.definition)
 
     def test_what_the_parent_saw_can_be_recalled(self, desk: Desk) -> None:
         parent = parent_of(desk)
@@ -354,6 +367,28 @@ def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
     desk.resume(eager, only=frozenset({made}))
     assert desk.job(RUN, "guarded").agent_id == made
     assert desk.problems() == []
+
+
+def test_what_was_begun_as_its_command_was_killed_and_compressed_since_keeps_its_name(
+    desk: Desk,
+) -> None:
+    """Nobody begins a second time in a stream that has begun."""
+    parent, trace = parent_of(desk), desk.project.trace
+    made = fork(desk, parent, 4).job
+    orphan = replace(made, attempt=3, agent_id=agent_id(made.operation, RUN, made.node_id, 3))
+    begin(desk.project, orphan, start_of(desk, made.agent_id), utc_now)
+    seal(trace.agent_stream(orphan.agent_id))
+    assert fork(desk, parent, 4).job.attempt == 4
+    assert [event.type for event in events_of(desk, orphan.agent_id)] == ["agent_start"]
+
+
+def test_rules_of_folding_that_are_not_known_are_not_guessed_at(desk: Desk) -> None:
+    parent = parent_of(desk)
+    events = events_of(desk, parent)
+    newer = replace(start_of(desk, parent), fold="fold/9")
+    first_line = replace(events[0], data=msgspec.Raw(msgspec.json.encode(newer)))
+    with pytest.raises(StreamError, match="fold/9"):
+        cut_at([first_line, *events[1:]], 3)
 
 
 def test_a_run_of_an_older_version_can_be_forked(tmp_path: Path) -> None:

@@ -285,14 +285,28 @@ class TestAgentsThatHardlyBegan:
         types = [event.type for event in read_events(path)]
         assert types.count("recovered") == 1
 
-    def test_a_damaged_stream_holds_up_no_other_job(self, half: Desk) -> None:
+    @pytest.mark.parametrize("number", [0, 1, 4, -1])
+    def test_a_damaged_stream_holds_up_no_other_job(self, half: Desk, number: int) -> None:
         (path,) = half.project.trace.agent_streams()
         lines = path.read_bytes().splitlines(keepends=True)
-        path.write_bytes(b"".join([lines[0], lines[1].replace(b"turn", b"tern"), *lines[2:]]))
+        lines[number] = b"{" + lines[number]
+        path.write_bytes(b"".join(lines))
         with pytest.raises(StreamDamaged):
             half.resume(choosing)
         assert len(half.payloads(RUN, JobEnd)) == 2
         assert half.payloads(RUN, RunEnd) == []
+        assert path.read_bytes() == b"".join(lines)
+        assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
+
+    def test_so_does_one_that_only_its_hashes_give_away(self, half: Desk) -> None:
+        (path,) = half.project.trace.agent_streams()
+        lines = path.read_bytes().splitlines(keepends=True)
+        lines[1] = lines[1].replace(b"turn", b"tern")
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(StreamDamaged):
+            half.resume(choosing)
+        assert len(half.payloads(RUN, JobEnd)) == 2
+        assert path.read_bytes() == b"".join(lines)
 
 
 class TestAFileThatMovedOn:

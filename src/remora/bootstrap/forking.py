@@ -7,18 +7,18 @@ from remora.agents import Job
 from remora.agents.fork import with_agent, with_model
 from remora.bootstrap.caller import Caller
 from remora.bootstrap.planning import agents_for
-from remora.bootstrap.resuming import Resumable, as_begun, connect_models, resumable, wish_of
+from remora.bootstrap.recorded import as_begun, wish_of
+from remora.bootstrap.resuming import Resumable, connect_models, resumable
 from remora.bootstrap.wiring import asking_for
 from remora.memory.events import AgentStart
 from remora.models import Model
 from remora.runs import fork as forks
 from remora.runs import retry as retries
+from remora.runs.agent_stream import start_of
+from remora.runs.attempts import attempts_of
 from remora.runs.fork import Forked
-from remora.runs.lineage import first_start
 from remora.runs.project import Project
-from remora.runs.resume import what_is_left
 from remora.runs.trust import check_ours
-from remora.trace import read_events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,9 @@ def fork_agent(
     run_id, operation = forks.run_of(project, wish.agent_id)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=wish.trusted)
     (agent,) = agents_for(project.root, [operation])
-    start = what_is_left(project, run_id).start
+    start = attempts_of(project.trace, run_id).start
 
-    def as_now(first: AgentStart) -> AgentStart:
+    def as_now(_: Job, first: AgentStart) -> AgentStart:
         found = with_agent(first, agent, project.redact)
         if model is None:
             return found
@@ -63,9 +63,11 @@ def retry_models(
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     names = []
     for job in retries.to_retry(project, run_id, node):
-        start = first_start(read_events(project.trace.existing_agent(job.agent_id)))
+        start = start_of(project.trace, job.agent_id)
         names.append(str(start.model.get("name")) if start is not None else "")
-    begun = replace(project, config=as_begun(project.config, what_is_left(project, run_id).start))
+    begun = replace(
+        project, config=as_begun(project.config, attempts_of(project.trace, run_id).start)
+    )
     return connect_models(caller, begun, names)
 
 

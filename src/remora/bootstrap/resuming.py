@@ -1,48 +1,31 @@
 """From a run on record to one that goes on: its own settings, today's addresses and consent."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import pydantic
-
 from remora.agents import Agent
 from remora.agents.pull import NoHub
 from remora.bootstrap.caller import Caller, model_key
 from remora.bootstrap.planning import Wish, agents_for
+from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
-from remora.config import Config
-from remora.errors import ModelError, NotFound, StreamDamaged, UsageError
-from remora.memory.events import AgentEnd, RunStart
+from remora.errors import ModelError, NotFound, StreamDamaged
 from remora.models import Model
 from remora.models.provider import open_model
-from remora.runs.attempts import Attempt, Attempts
+from remora.runs.agent_stream import end_of, start_of
+from remora.runs.attempts import Attempt, Attempts, attempts_of
 from remora.runs.engine import LocalEngine
 from remora.runs.plan import Plan
 from remora.runs.project import Project
-from remora.runs.resume import check_definition, finish, recorded_start, what_is_left
+from remora.runs.resume import check_definition, finish
 from remora.runs.run import Run, Watcher
 from remora.runs.stream import opened_run
 from remora.runs.trust import check_ours
 from remora.trace import last_event, stream_status
 from remora.trace.reader import RUNNING
-
-_OF_THE_RUN = (
-    ("runner", "max_turns"),
-    ("runner", "memory", "enabled"),
-    ("runner", "memory", "packet_size_limit"),
-    ("runner", "memory", "summarizer_mode"),
-    ("model", "renderer"),
-    ("model", "decoding"),
-    ("model", "margin"),
-    ("model", "exact"),
-    ("operations",),
-)
-"""Settings that decide what agents do: a run that goes on keeps those that it began with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +71,7 @@ def resumable(
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
         with opened_run(project, run_id):  # refuses, and knows who writes it
             pass
-    attempts = what_is_left(project, run_id)
+    attempts = attempts_of(project.trace, run_id)
     wish = wish_of(attempts.start, caller)
     project = replace(project, config=as_begun(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
@@ -168,61 +151,19 @@ async def carry_on(
 def _model_of(
     project: Project, attempt: Attempt, agents: Mapping[str, Agent], of_run: str | None
 ) -> str | None:
-    """The name of the model that an attempt still asks; None where it only lacks its `job_end`."""
-    path = project.trace.agent_stream(attempt.job.agent_id)
-    last = last_event(path) if path.exists() else None
-    if last is not None and last.type == AgentEnd.type:
+    """The name of the model that an attempt still asks; None where it only lacks its `job_end`,
+    or is damaged: then it is not gone on with, and holds up no other one."""
+    agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
+    try:
+        if end_of(project.trace, agent_id) is not None:
+            return None
+        start = start_of(project.trace, agent_id)
+    except StreamDamaged:
         return None
-    agent = agents[attempt.job.operation]
-    start = recorded_start(project, attempt.job)
     if start is None:
         return agent.definition.model or of_run
     check_definition(start, agent, project.redact)
     return str(start.model.get("name") or of_run)
-
-
-def as_begun(config: Config, start: RunStart) -> Config:
-    """Today's configuration with what the run recorded of the settings that are its own."""
-    merged = config.model_dump(mode="json")
-    for path in _OF_THE_RUN:
-        recorded: Any = start.config
-        for key in path:
-            recorded = recorded.get(key) if isinstance(recorded, dict) else None
-        if recorded is not None:
-            *above, last = path
-            place = merged
-            for key in above:
-                place = place[key]
-            place[last] = recorded
-    try:
-        return Config.model_validate_json(json.dumps(merged))
-    except pydantic.ValidationError as error:
-        raise StreamDamaged(
-            f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
-            hint="begin a new run",
-        ) from error
-
-
-class _Recorded(msgspec.Struct):
-    """What `analyze` was asked for when the run began."""
-
-    unsafe_fixes: bool = False
-    seed: int | None = None
-    max_turns: int | None = None
-
-
-def wish_of(start: RunStart, caller: Caller) -> Wish:
-    """What the run was asked for when it began."""
-    try:
-        recorded = msgspec.convert(start.config, _Recorded)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"the run cannot be gone on with: {error}") from error
-    return Wish(
-        concurrency=caller.flags.get("model.max_concurrency"),
-        unsafe_fixes=recorded.unsafe_fixes,
-        seed=recorded.seed,
-        max_turns=recorded.max_turns,
-    )
 
 
 def _plan(attempts: Attempts) -> Plan:

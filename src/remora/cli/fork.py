@@ -25,10 +25,10 @@ from remora.cli.progress import watching
 from remora.cli.session import again, caller_of, complete
 from remora.cli.summary import run_lines
 from remora.runs.fork import Forked
+from remora.runs.job_view import read_attempt
 from remora.runs.names import stream_named
 from remora.runs.project import Project
 from remora.runs.results import job_document, read_run, run_document
-from remora.runs.resume import read_attempt
 from remora.trace import utc_now
 
 

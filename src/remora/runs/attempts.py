@@ -8,6 +8,7 @@ from remora.agents import Job
 from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
+from remora.trace import TraceFolder, read_events
 from remora.trace.reader import INTERRUPTED, typed
 
 
@@ -56,6 +57,11 @@ def as_attempt(job: Job, attempt: int) -> Job:
     """The job with the number and the id of another attempt."""
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
+
+
+def attempts_of(folder: TraceFolder, run_id: str) -> Attempts:
+    """What a run has done, and what not. Raises NotFound, StreamDamaged."""
+    return read_attempts(read_events(folder.existing_run(run_id)))
 
 
 def read_attempts(events: Iterable[Event]) -> Attempts:

@@ -1,10 +1,12 @@
 """The streams of agents that go on from another: they are begun before anybody runs them."""
 
+from collections.abc import Callable
+
 from remora.agents import Job
 from remora.memory.events import AgentStart
+from remora.runs.agent_stream import agent_writer, is_begun
 from remora.runs.attempts import Attempts, as_attempt
 from remora.runs.project import Project
-from remora.runs.work import agent_writer
 from remora.trace import Clock
 
 
@@ -25,8 +27,13 @@ class Numbers:
         while True:
             self._highest[key] = self._highest.get(key, 0) + 1
             found = as_attempt(job, self._highest[key])
-            if not self._trace.agent_stream(found.agent_id).exists():
+            if not is_begun(self._trace, found.agent_id):
                 return found
+
+
+AsNow = Callable[[Job, AgentStart], AgentStart]
+"""Puts into an attempt's start what is not the agent's that it goes on from: the agent as it is
+now, another model."""
 
 
 def begin(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:

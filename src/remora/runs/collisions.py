@@ -1,8 +1,9 @@
 """Why a change set met a conflict: the accepted ones of its run that changed the same lines."""
 
 from remora.memory.events import Change
+from remora.runs.job_view import JobView
 from remora.runs.project import Project
-from remora.runs.results import JobView, RunView
+from remora.runs.results import RunView
 from remora.workspaces import Overlap, merge3
 
 

@@ -3,7 +3,9 @@
 from remora.memory.events import JobEnd, JobStart, Payload, Review
 from remora.trace.reader import INTERRUPTED
 
-RETRIED = "retried"
+PENDING, CONFLICT, RETRIED = "pending", "conflict", "retried"
+UNDECIDED = (PENDING, CONFLICT)
+"""Reviews of change sets that can be accepted or rejected."""
 
 
 class Counting:
@@ -28,6 +30,13 @@ class Counting:
     def starts(self) -> list[JobStart]:
         """One attempt of each job, in the order in which jobs began."""
         return [self._counts(attempts) for attempts in self._starts.values()]
+
+    def review(self, agent_id: str) -> str:
+        """`pending` where a verified change set has no verdict yet, else the last one, if any."""
+        verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
+        if verdict is not None:
+            return verdict.verdict
+        return PENDING if end is not None and end.status == "submitted" else ""
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
         newest_first = [attempts[number] for number in sorted(attempts, reverse=True)]

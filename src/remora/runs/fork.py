@@ -1,27 +1,23 @@
 """A new agent that goes on from any turn of another one, and the files as they were then."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from remora.agents import Job
-from remora.agents.fork import Cut, cut_at, forked
+from remora.agents.cut import Cut, cut_at
+from remora.agents.fork import forked
 from remora.errors import HostError, NotFound, UsageError
 from remora.ids import unspell_path
-from remora.memory.events import AgentStart
-from remora.runs.attempts import Attempts, read_attempts
-from remora.runs.begin import Numbers, begin
+from remora.runs.attempts import Attempts, attempts_of
+from remora.runs.begin import AsNow, Numbers, begin
 from remora.runs.grounds import Grounds
 from remora.runs.project import Project
 from remora.runs.stream import opened_run
 from remora.runs.work import job_start
 from remora.trace import Clock, last_event, read_events, utc_now
 from remora.workspaces import Beneath
-
-AsNow = Callable[[AgentStart], AgentStart]
-"""Puts into a fork's start what is not its parent's: the agent as it is now, another model."""
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +63,12 @@ def fork(
     run_id, _ = run_of(project, agent_id)
     cut = cut_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with opened_run(project, run_id, clock) as stream:
-        attempts = read_attempts(read_events(project.trace.existing_run(run_id)))
+        attempts = attempts_of(project.trace, run_id)
         job = Numbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, cut)
         if files is not None:
             _write_files(Grounds(project, run_id, attempts.start), project, cut, files)
-        start = as_now(forked(cut, job))
+        start = as_now(job, forked(cut, job))
         begin(project, job, start, clock)
         stream.append(job_start(job))
     return Forked(job=job, parent=start.parent or {})

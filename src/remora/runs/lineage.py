@@ -1,14 +1,14 @@
 """Where a fork comes from: the events of the streams before it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import AgentStart, Event
+from remora.runs.agent_stream import start_of
 from remora.trace import TraceFolder, read_events
-from remora.trace.reader import typed
 
 
 class Parent(msgspec.Struct, frozen=True):
@@ -18,15 +18,6 @@ class Parent(msgspec.Struct, frozen=True):
     agent_id: str
     seq: int
     hash: str
-
-
-def first_start(events: Iterable[Event]) -> AgentStart | None:
-    """What an agent's stream begins with; None where it has no `agent_start`."""
-    for event in events:
-        if event.type == AgentStart.type:
-            found = typed(event)
-            return found if isinstance(found, AgentStart) else None
-    return None
 
 
 def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
@@ -41,7 +32,7 @@ def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
         lines.append(parent)
         found = None
         with suppress(RemoraError):  # it may have expired
-            found = first_start(read_events(folder.existing_agent(parent.agent_id)))
+            found = start_of(folder, parent.agent_id)
         if found is None:
             break
         start = found

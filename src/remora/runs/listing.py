@@ -7,7 +7,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Event, RunStart
-from remora.runs.counting import Counting
+from remora.runs.counting import CONFLICT, PENDING, Counting
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.folder import stream_id
 from remora.trace.reader import DAMAGED, typed
@@ -50,9 +50,9 @@ def _line(path: Path) -> RunLine | None:
         return msgspec.structs.replace(
             line,
             status=stream_status(path),
-            pending=states.count("pending"),
+            pending=states.count(PENDING),
             accepted=states.count("accepted"),
-            conflicts=states.count("conflict"),
+            conflicts=states.count(CONFLICT),
         )
     except RemoraError:
         return line
@@ -63,12 +63,5 @@ def _review_states(events: Iterable[Event]) -> list[str]:
     counting = Counting()
     for event in events:
         counting.see(typed(event))
-    states = [_state(counting, start.agent_id) for start in counting.starts()]
+    states = [counting.review(start.agent_id) for start in counting.starts()]
     return [state for state in states if state]
-
-
-def _state(counting: Counting, agent_id: str) -> str:
-    verdict, end = counting.verdicts.get(agent_id), counting.ends.get(agent_id)
-    if verdict is not None:
-        return verdict.verdict
-    return "pending" if end is not None and end.status == "submitted" else ""

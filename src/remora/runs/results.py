@@ -5,62 +5,19 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.outcome import DECIDERS, raw_size, sent_tokens
+from remora.agents.outcome import DECIDERS
 from remora.code import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey
-from remora.memory.events import (
-    AgentEnd,
-    AgentStart,
-    Change,
-    Event,
-    Head,
-    JobEnd,
-    JobStart,
-    ModelRequest,
-    RunStart,
-    ToolCalled,
-    ToolResulted,
-)
-from remora.runs.counting import Counting
-from remora.runs.findings import known_findings
-from remora.runs.lineage import ancestors
+from remora.memory.events import Event, Head, RunStart
+from remora.runs.counting import UNDECIDED, Counting
+from remora.runs.job_view import JobView, read_job
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
-from remora.trace import read_events, stream_status
-from remora.trace.reader import INTERRUPTED, RUNNING, typed
+from remora.trace import TraceFolder, read_events, stream_status
+from remora.trace.reader import typed
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
-
-
-class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
-    change set waits, else the last verdict, else empty.
-
-    `before` and `after` count lint findings by code as the agent's tools first and last knew
-    them (null: no tool said so); `conflicts` are the last verdict's, `{node_id, path, detail}`.
-    """
-
-    agent_id: str
-    operation: str
-    node_id: str
-    attempt: int = 1
-    status: str | None = None
-    stop_reason: str | None = None
-    turns: int = 0
-    decided_by: dict[str, int] = {}
-    asked: int = 0
-    differed: int = 0
-    max_packet_tokens: int = 0
-    raw_bytes: int = 0
-    change_set: tuple[Change, ...] = ()
-    change_set_sha256: str = ""
-    error: str | None = None
-    head: Head = Head()
-    review: str = ""
-    conflicts: tuple[dict[str, Any], ...] = ()
-    before: dict[str, int] | None = None
-    after: dict[str, int] | None = None
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,9 +30,14 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[JobView, ...]
     head: Head
 
+    @property
+    def damaged(self) -> tuple[JobView, ...]:
+        """The jobs whose agents' streams cannot be read."""
+        return tuple(job for job in self.jobs if job.damaged)
+
 
 def read_run(project: Project, run_id: str) -> RunView:
-    """The run as its streams tell it. Raises NotFound, StreamDamaged."""
+    """The run as its streams tell it. Raises NotFound, or StreamDamaged for the run's own."""
     path = project.trace.existing_run(run_id)
     events = list(read_events(path))
     if not events:
@@ -88,7 +50,7 @@ def read_run(project: Project, run_id: str) -> RunView:
         started=events[0].timestamp,
         status=stream_status(path),
         start=start,
-        jobs=tuple(_jobs(project, events)),
+        jobs=tuple(_jobs(project.trace, events)),
         head=Head(count=len(events), hash=events[-1].hash),
     )
 
@@ -152,87 +114,16 @@ def job_document(job: JobView) -> dict[str, Any]:
     }
 
 
-def _jobs(project: Project, events: Iterable[Event]) -> Iterator[JobView]:
+def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
     """The attempt of each job that counts, in the order in which jobs began."""
     counting = Counting()
     for event in events:
         counting.see(typed(event))
     for start in counting.starts():
-        job = read_job(project, start, counting.ends.get(start.agent_id))
-        last = counting.verdicts.get(start.agent_id)
-        if last is not None:
-            job = msgspec.structs.replace(job, review=last.verdict, conflicts=tuple(last.detail))
-        elif job.status == "submitted":
-            job = msgspec.structs.replace(job, review="pending")
-        yield job
-
-
-def read_job(project: Project, start: JobStart, end: JobEnd | None) -> JobView:
-    """An attempt as its agent's stream tells it."""
-    view = JobView(
-        agent_id=start.agent_id,
-        operation=start.operation,
-        node_id=start.node_id,
-        attempt=start.attempt,
-        decided_by=dict.fromkeys(DECIDERS, 0),
-    )
-    path = project.trace.agent_stream(start.agent_id)
-    try:
-        for event in read_events(path):
-            view = _counted(view, event)
-            if event.type == AgentStart.type:
-                view = msgspec.structs.replace(view, before=_inherited(project, event))
-    except NotFound:
-        return msgspec.structs.replace(view, status=INTERRUPTED)
-    if end is not None:
-        return msgspec.structs.replace(view, status=end.status, head=end.head)
-    status = stream_status(path)
-    return msgspec.structs.replace(view, status=status if status == RUNNING else INTERRUPTED)
-
-
-def _inherited(project: Project, event: Event) -> dict[str, int] | None:
-    """A fork's findings before its work are those that its parent began with."""
-    start = typed(event)
-    if not isinstance(start, AgentStart) or not start.changes:
-        return None
-    known = map(known_findings, ancestors(project.trace, start))
-    return next((counts for counts in known if counts is not None), None)
-
-
-def _counted(view: JobView, event: Event) -> JobView:
-    replace = msgspec.structs.replace
-    view = replace(view, turns=max(view.turns, event.turn))
-    if event.type == ModelRequest.type:
-        return replace(view, max_packet_tokens=max(view.max_packet_tokens, sent_tokens(event)))
-    if event.type == ToolResulted.type:
-        view = _with_findings(view, event)
-        return replace(view, raw_bytes=view.raw_bytes + raw_size(event))
-    # of what a model or a tool said any text may have been moved to a blob: it is not read here
-    data = typed(event) if event.type in (ToolCalled.type, AgentEnd.type) else None
-    if isinstance(data, ToolCalled):
-        asked = data.decided_by != "rule"
-        counts = {**view.decided_by}
-        counts[data.decided_by] = counts.get(data.decided_by, 0) + 1
-        return replace(
-            view,
-            decided_by=counts,
-            asked=view.asked + asked,
-            differed=view.differed + (asked and data.choice not in (None, 0)),
-        )
-    if isinstance(data, AgentEnd):
-        return replace(
-            view,
-            stop_reason=data.stop_reason,
-            change_set=data.change_set,
-            change_set_sha256=data.change_set_sha256,
-            error=data.error,
-        )
-    return view
-
-
-def _with_findings(view: JobView, event: Event) -> JobView:
-    counts = known_findings(event)
-    if counts is None:
-        return view
-    before = counts if view.before is None else view.before
-    return msgspec.structs.replace(view, before=before, after=counts)
+        agent_id = start.agent_id
+        job = read_job(folder, start, counting.ends.get(agent_id))
+        review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
+        if review in UNDECIDED and job.status != "submitted":
+            review, last = "", None  # nothing waits for a verdict that cannot be read
+        conflicts = tuple(last.detail) if last is not None else ()
+        yield msgspec.structs.replace(job, review=review, conflicts=conflicts)

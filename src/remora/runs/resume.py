@@ -7,41 +7,20 @@ import msgspec
 from remora.agents import Agent, AgentResult, Job
 from remora.agents.agent import definition_record
 from remora.agents.aside import aside
-from remora.agents.fork import begun_anew, cut_at
+from remora.agents.cut import cut_at
+from remora.agents.fork import begun_anew
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
-from remora.runs.attempts import Attempts, read_attempts
+from remora.runs.agent_stream import agent_writer, end_of, start_of
+from remora.runs.attempts import Attempts, attempts_of
 from remora.runs.begin import Numbers, begin
-from remora.runs.counting import Counting
 from remora.runs.grounds import Grounds, Moved
-from remora.runs.lineage import first_start
-from remora.runs.project import Project
-from remora.runs.results import JobView, read_job
 from remora.runs.run import Run
 from remora.runs.stream import RunStream, opened_run
-from remora.runs.work import agent_writer, job_end, job_start, work_on
-from remora.trace import last_event, read_events
-from remora.trace.reader import INTERRUPTED, typed
+from remora.runs.work import job_end, work_on
+from remora.trace import read_events
+from remora.trace.reader import INTERRUPTED
 from remora.trace.redact import Redactor
-
-
-def what_is_left(project: Project, run_id: str) -> Attempts:
-    """What a run has done, and what not. Raises NotFound, StreamDamaged."""
-    return read_attempts(read_events(project.trace.existing_run(run_id)))
-
-
-def recorded_start(project: Project, job: Job) -> AgentStart | None:
-    """What an attempt's stream begins with; None where it never began. Raises StreamDamaged."""
-    path = project.trace.agent_stream(job.agent_id)
-    return first_start(read_events(path)) if path.exists() else None
-
-
-def read_attempt(project: Project, job: Job) -> JobView:
-    """An attempt as its streams tell it, whether it is the one of its job that counts or not."""
-    counting = Counting()
-    for event in read_events(project.trace.existing_run(job.run_id)):
-        counting.see(typed(event))
-    return read_job(project, job_start(job), counting.ends.get(job.agent_id))
 
 
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
@@ -68,7 +47,7 @@ async def finish(run: Run, *, only: Collection[str] | None = None) -> None:
     done, where an attempt's stream cannot be gone on with.
     """
     with opened_run(run.project, run.run_id, run.clock) as stream:
-        attempts = what_is_left(run.project, run.run_id)
+        attempts = attempts_of(run.project.trace, run.run_id)
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]
@@ -82,7 +61,7 @@ async def finish(run: Run, *, only: Collection[str] | None = None) -> None:
         if finishing.damaged:
             raise finishing.damaged[0]
         if only is None:
-            _end(stream, what_is_left(run.project, run.run_id))
+            _end(stream, attempts_of(run.project.trace, run.run_id))
 
 
 class _Finishing:
@@ -107,11 +86,11 @@ class _Finishing:
             self.damaged.append(error)
 
     async def _carry_on(self, job: Job) -> None:
-        end = await aside(self._end_of, job)
+        end = await aside(end_of, self._project.trace, job.agent_id)
         if end is not None:
             await aside(self._record_end, job, end)
             return
-        start = await aside(recorded_start, self._project, job)
+        start = await aside(start_of, self._project.trace, job.agent_id)
         ground = await aside(self._grounds.of, start.rebased if start is not None else {})
         moved, gone = None, None
         if self._rebases and (start is None or not start.packet.turn):
@@ -123,13 +102,6 @@ class _Finishing:
             job = await aside(self._begin_anew, job, start, moved)
             ground = await aside(self._grounds.of, moved.rebased)
         await work_on(self._run, self._stream, job, ground, gone)
-
-    def _end_of(self, job: Job) -> AgentEnd | None:
-        """How an attempt ended whose end its run was not told."""
-        path = self._project.trace.agent_stream(job.agent_id)
-        last = last_event(path) if path.exists() else None
-        end = typed(last) if last is not None and last.type == AgentEnd.type else None
-        return end if isinstance(end, AgentEnd) else None
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
         self._run.watcher.began(job)

@@ -1,34 +1,36 @@
 """A job done again with what a person says of it: a fork at turn 0, on the files as they are now."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
 from remora.agents import Job
-from remora.agents.fork import begun_anew, cut_at, forked
-from remora.errors import UsageError
-from remora.memory.events import AgentStart, Review
-from remora.runs.attempts import read_attempts
-from remora.runs.begin import Numbers, begin
+from remora.agents.cut import cut_at
+from remora.agents.fork import begun_anew, forked
+from remora.errors import StreamDamaged, UsageError
+from remora.memory.events import AgentStart
+from remora.runs.attempts import attempts_of
+from remora.runs.begin import AsNow, Numbers, begin
+from remora.runs.counting import RETRIED
 from remora.runs.grounds import Grounds
+from remora.runs.job_view import JobView
 from remora.runs.project import Project
-from remora.runs.results import JobView, jobs_named, read_run
-from remora.runs.review import MOST_FEEDBACK
+from remora.runs.results import jobs_named, read_run
 from remora.runs.stream import opened_run
+from remora.runs.verdict import said, verdict_on
 from remora.runs.work import job_start
 from remora.trace import Clock, read_events, utc_now
 from remora.trace.reader import INTERRUPTED, RUNNING
 
-AsNow = Callable[[Job, AgentStart], AgentStart]
-"""Puts the agent as it is now into the start of a job's next attempt."""
-
 
 def to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
-    """The newest attempts of the jobs on a node (a name or a glob), which all must be over.
+    """The attempts that count of the jobs on a node (a name or a glob), which all must be over.
 
-    Raises NotFound with the nearest names, UsageError for a job that is not over.
+    Raises NotFound with the nearest names, UsageError for a job that is not over, StreamDamaged.
     """
     jobs = jobs_named(read_run(project, run_id), node)
     for job in jobs:
+        if job.damaged:
+            raise StreamDamaged(str(job.error))
         if job.status in (INTERRUPTED, RUNNING) or not job.head.count:
             ends = f"`remora analyze --resume {run_id}` brings it to its end first"
             raise UsageError(
@@ -52,25 +54,20 @@ def retry(
     `feedback` is pinned in the packet. Raises Conflict where a node is gone, StreamLocked where
     the run is going on, UsageError for a feedback that is too long for one line of a stream.
     """
-    if feedback is not None and len(feedback) > MOST_FEEDBACK:
-        raise UsageError(
-            f"the feedback has {len(feedback):,} characters, {MOST_FEEDBACK:,} are the most",
-            hint="say it in fewer words",
-        )
-    said = feedback and project.redact.text(feedback)
+    told = said(feedback, project.redact)
     with opened_run(project, run_id, clock) as stream:
-        attempts = read_attempts(read_events(project.trace.existing_run(run_id)))
+        attempts = attempts_of(project.trace, run_id)
         numbers = Numbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
         with closing(Grounds(project, run_id, attempts.start)) as grounds:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, grounds, said) for job in jobs
+                _start(project, known[job.agent_id].job, numbers, grounds, told) for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             begin(project, after, as_now(after, start), clock)
             # a kill in between leaves an attempt that a resume brings to its end
             stream.append(job_start(after))
-            stream.append(_verdict(job, said))
+            stream.append(verdict_on(job, RETRIED, feedback=told))
     return [after for after, _ in starts]
 
 
@@ -87,13 +84,3 @@ def _start(
         return after, forked(cut, after, feedback=feedback)
     after = numbers.next_of(moved.job)
     return after, begun_anew(cut, after, moved.rebased, feedback=feedback)
-
-
-def _verdict(job: JobView, feedback: str | None) -> Review:
-    return Review(
-        verdict="retried",
-        agent_id=job.agent_id,
-        change_set_sha256=job.change_set_sha256,
-        head=job.head,
-        feedback=feedback,
-    )

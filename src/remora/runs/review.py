@@ -9,13 +9,16 @@ import msgspec
 
 from remora.agents.redacted import written
 from remora.agents.verify import parse_errors
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.ids import unspell_path
 from remora.memory.events import Change, Head, Review
+from remora.runs.counting import UNDECIDED
+from remora.runs.job_view import JobView
 from remora.runs.project import Project
-from remora.runs.results import JobView, RunView, jobs_named, read_run
+from remora.runs.results import RunView, jobs_named, read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
+from remora.runs.verdict import said, verdict_on
 from remora.tools import lint_text, new_findings
 from remora.trace import read_events
 from remora.trace.reader import typed
@@ -31,22 +34,21 @@ from remora.workspaces import (
 )
 from remora.workspaces.journal import Journal
 
-UNDECIDED = ("pending", "conflict")
-MOST_FEEDBACK = 10_000
-"""Characters of a feedback: what is larger would be moved out of the run's stream."""
 _NAMED = 5
 """Of the nodes that wait, as many are named in a hint."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
-    """What a review came to. `conflicts`: `{node_id, path, detail}`; `notes` in words."""
+    """What a review came to. `conflicts`: `{node_id, path, detail}`; `notes` in words, and in words
+    `damaged`: what could not be used, for its stream or a content is not what was recorded."""
 
     run_id: str
     accepted: list[str]
     rejected: list[str]
     conflicts: list[dict[str, Any]]
     notes: list[str]
+    damaged: list[str]
     head: Head
 
 
@@ -61,7 +63,7 @@ def accept(
     """Write the chosen change sets to the user's files, each whole or not at all.
 
     Raises UsageError (nothing chosen, or a run that is not ours), NotFound (an unknown node),
-    StreamLocked (the run is still going on).
+    StreamLocked (the run is still going on), StreamDamaged where all that is chosen is damaged.
     """
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
@@ -69,19 +71,25 @@ def accept(
     conflicts: list[dict[str, Any]] = []
     notes: list[str] = []
     with opened_run(project, run_id) as stream:
-        jobs = chosen(read_run(project, run_id), nodes, every=every, verb="accept")
-        for job in jobs:
-            found = _accept_one(project, stream, job, notes)
+        view = read_run(project, run_id)
+        jobs = chosen(view, nodes, every=every, verb="accept")
+        usable, broken = _usable(project, jobs)
+        if broken and not usable:
+            raise broken[0]
+        for job, patches in usable:
+            found = _accept_one(project, stream, job, patches, notes)
             if found:
                 conflicts += found
             else:
                 accepted.append(job.node_id)
+        unread = [str(job.error) for job in view.damaged] if every else []
         return Verdicts(
             run_id=run_id,
             accepted=accepted,
             rejected=[],
             conflicts=conflicts,
             notes=notes,
+            damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
             head=stream.head,
         )
 
@@ -97,23 +105,19 @@ def reject(
 ) -> Verdicts:
     """Say no to the chosen change sets. Raises as `accept` does, and UsageError for a feedback
     that is too long for one line of a stream."""
-    if feedback is not None and len(feedback) > MOST_FEEDBACK:
-        raise UsageError(
-            f"the feedback has {len(feedback):,} characters, {MOST_FEEDBACK:,} are the most",
-            hint="say it in fewer words",
-        )
+    told = said(feedback, project.redact)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     with opened_run(project, run_id) as stream:
         jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
         for job in jobs:
-            said = feedback and project.redact.text(feedback)
-            stream.append(_review(job, "rejected", feedback=said))
+            stream.append(verdict_on(job, "rejected", feedback=told))
         return Verdicts(
             run_id=run_id,
             accepted=[],
             rejected=[job.node_id for job in jobs],
             conflicts=[],
             notes=[],
+            damaged=[],
             head=stream.head,
         )
 
@@ -182,6 +186,9 @@ def _waiting(jobs: Iterable[JobView]) -> str:
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
     meant = jobs_named(view, name)
     found = [job for job in meant if job in open_jobs]
+    broken = next((job for job in meant if job.damaged), None)
+    if not found and broken is not None:
+        raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
     if not found:
         states = {job.review or str(job.status) for job in meant}
         raise NotFound(
@@ -191,34 +198,35 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
     return found
 
 
-def _review(
-    job: JobView,
-    verdict: str,
-    *,
-    feedback: str | None = None,
-    detail: list[dict[str, Any]] | None = None,
-) -> Review:
-    return Review(
-        verdict=verdict,
-        agent_id=job.agent_id,
-        change_set_sha256=job.change_set_sha256,
-        head=job.head,
-        feedback=feedback,
-        detail=detail or [],
-    )
+def _usable(
+    project: Project, jobs: Iterable[JobView]
+) -> tuple[list[tuple[JobView, list[FilePatch]]], list[StreamDamaged]]:
+    """The jobs whose streams and contents are what was recorded, with what they would write; and
+    what is wrong with the others."""
+    usable: list[tuple[JobView, list[FilePatch]]] = []
+    broken: list[StreamDamaged] = []
+    for job in jobs:
+        try:
+            check_anchored(project.trace, job.agent_id, job.head)
+            usable.append((job, [_patch(project, change) for change in job.change_set]))
+        except StreamDamaged as damage:
+            broken.append(damage)
+    return usable, broken
 
 
 def _accept_one(
-    project: Project, stream: RunStream, job: JobView, notes: list[str]
+    project: Project,
+    stream: RunStream,
+    job: JobView,
+    patches: Sequence[FilePatch],
+    notes: list[str],
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
-    check_anchored(project.trace, job.agent_id, job.head)
-    patches = [_patch(project, change) for change in job.change_set]
     prepared = prepare(project.root, patches)
     before = prepared.conflicts or _secret(patches) or _worse(project, prepared, notes)
     if before:
         found = _details(job.node_id, before)
-        stream.append(_review(job, "conflict", detail=project.redact.clean(found)))
+        stream.append(verdict_on(job, "conflict", detail=project.redact.clean(found)))
         return found
     for write in prepared.writes:  # what is replaced stays in `objects/`
         if write.ours is not None:
@@ -228,7 +236,7 @@ def _accept_one(
     project.trace.objects.sync()
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
-        stream.append(_review(job, "conflict", detail=_details(job.node_id, found)))
+        stream.append(verdict_on(job, "conflict", detail=_details(job.node_id, found)))
 
     notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     failed = commit(
@@ -247,7 +255,7 @@ def _accept_one(
 
 
 def _record(stream: RunStream, job: JobView) -> None:
-    stream.append(_review(job, "accepted"))
+    stream.append(verdict_on(job, "accepted"))
 
 
 def _details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:

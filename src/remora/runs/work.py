@@ -12,21 +12,12 @@ from remora.agents.summarize import summarizers_in
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import AgentStart, Head, JobEnd, JobStart
 from remora.models import Model
-from remora.runs.lineage import ancestors, first_start
-from remora.runs.project import Project
+from remora.runs.agent_stream import agent_writer, start_of
+from remora.runs.lineage import ancestors
 from remora.runs.run import Ground, Run
 from remora.runs.stream import RunStream
 from remora.tools.lint import lint_findings
-from remora.trace import (
-    Clock,
-    EventEmitter,
-    Identity,
-    JsonlEventEmitter,
-    StreamWriter,
-    TeeEmitter,
-    read_events,
-    utc_now,
-)
+from remora.trace import EventEmitter, JsonlEventEmitter, TeeEmitter, read_events
 from remora.workspaces import Workspace
 
 
@@ -68,23 +59,6 @@ def job_end(job: Job, status: str, head: Head) -> JobEnd:
     )
 
 
-def agent_writer(project: Project, job: Job, clock: Clock = utc_now) -> StreamWriter:
-    """The attempt's own stream, for writing; a torn tail is moved away. Raises as it does."""
-    return StreamWriter.open(
-        project.trace.agent_stream(job.agent_id),
-        Identity(
-            run_id=job.run_id,
-            agent_id=job.agent_id,
-            operation=job.operation,
-            node_id=job.node_id,
-        ),
-        blobs=project.trace.blobs,
-        objects=project.trace.objects,
-        durability=project.config.runner.memory.durability,
-        clock=clock,
-    )
-
-
 async def _run_agent(
     run: Run, job: Job, ground: Ground, workspace: Workspace, gone: RemoraError | None
 ) -> AgentResult:
@@ -107,7 +81,7 @@ def _stage(
     """`stream` is what the agent writes with, and where, which may hold events already."""
     agent, (emitter, path) = run.agents[job.operation], stream
     mode = run.project.config.runner.memory.summarizer_mode
-    start = first_start(read_events(path))
+    start = start_of(run.project.trace, job.agent_id)
     model, asking, max_turns = _asked(run, agent, start)
     return Stage(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),

@@ -1,0 +1,66 @@
+"""An attempt's own stream: opened for writing, and how it begins and ends."""
+
+from contextlib import suppress
+
+from remora.agents import Job
+from remora.errors import NotFound
+from remora.memory.events import AgentEnd, AgentStart
+from remora.runs.project import Project
+from remora.trace import (
+    Clock,
+    Identity,
+    StreamWriter,
+    TraceFolder,
+    last_event,
+    read_events,
+    utc_now,
+)
+from remora.trace.reader import typed
+from remora.trace.restore import packet_in
+
+
+def agent_writer(project: Project, job: Job, clock: Clock = utc_now) -> StreamWriter:
+    """The attempt's stream, for writing; a torn tail is moved away. Raises as StreamWriter does."""
+    return StreamWriter.open(
+        project.trace.agent_stream(job.agent_id),
+        Identity(
+            run_id=job.run_id,
+            agent_id=job.agent_id,
+            operation=job.operation,
+            node_id=job.node_id,
+        ),
+        blobs=project.trace.blobs,
+        objects=project.trace.objects,
+        durability=project.config.runner.memory.durability,
+        clock=clock,
+    )
+
+
+def is_begun(folder: TraceFolder, agent_id: str) -> bool:
+    """Whether an agent has a stream, sealed or not, if only an empty one."""
+    with suppress(NotFound):
+        folder.existing_agent(agent_id)
+        return True
+    return False
+
+
+def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
+    """What an agent's stream begins with; None where it never began.
+
+    Raises StreamDamaged, or StreamError for rules of folding that this version does not know.
+    """
+    with suppress(NotFound):
+        for event in read_events(folder.existing_agent(agent_id)):
+            if packet_in(event) is not None:
+                found = typed(event)
+                return found if isinstance(found, AgentStart) else None
+    return None
+
+
+def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
+    """How an agent's stream ends; None where it has no end. Raises StreamDamaged."""
+    with suppress(NotFound):
+        last = last_event(folder.existing_agent(agent_id))
+        end = typed(last) if last is not None and last.type == AgentEnd.type else None
+        return end if isinstance(end, AgentEnd) else None
+    return None

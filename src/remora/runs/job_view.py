@@ -1,0 +1,149 @@
+"""One attempt of a job, read from its agent's stream."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from remora.agents import Job
+from remora.agents.outcome import DECIDERS, Tally
+from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
+from remora.runs.counting import Counting
+from remora.runs.findings import known_findings
+from remora.runs.lineage import ancestors
+from remora.runs.project import Project
+from remora.runs.work import job_start
+from remora.trace import TraceFolder, read_events, stream_status
+from remora.trace.reader import INTERRUPTED, RUNNING, typed
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
+    change set waits, else the last verdict, else empty.
+
+    `before` and `after` count lint findings by code as the agent's tools first and last knew
+    them (null: no tool said so); `conflicts` are the last verdict's, `{node_id, path, detail}`.
+    With `damaged` its stream cannot be read: of that nothing is told but `error`.
+    """
+
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int = 1
+    status: str | None = None
+    stop_reason: str | None = None
+    turns: int = 0
+    decided_by: dict[str, int] = {}
+    asked: int = 0
+    differed: int = 0
+    max_packet_tokens: int = 0
+    raw_bytes: int = 0
+    change_set: tuple[Change, ...] = ()
+    change_set_sha256: str = ""
+    error: str | None = None
+    damaged: bool = False
+    head: Head = Head()
+    review: str = ""
+    conflicts: tuple[dict[str, Any], ...] = ()
+    before: dict[str, int] | None = None
+    after: dict[str, int] | None = None
+
+
+def read_attempt(project: Project, job: Job) -> JobView:
+    """An attempt as its streams tell it, whether it is the one of its job that counts or not.
+
+    Raises NotFound or StreamDamaged for its run's stream.
+    """
+    counting = Counting()
+    for event in read_events(project.trace.existing_run(job.run_id)):
+        counting.see(typed(event))
+    return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+
+
+def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobView:
+    """An attempt that began, and perhaps ended. One whose stream is gone is `interrupted`; one
+    whose stream is damaged is an `error`, and no other job is the worse for it."""
+    view = JobView(
+        agent_id=start.agent_id,
+        operation=start.operation,
+        node_id=start.node_id,
+        attempt=start.attempt,
+        decided_by=dict.fromkeys(DECIDERS, 0),
+    )
+    try:
+        path = folder.existing_agent(start.agent_id)
+        told = _Told(folder)
+        for event in read_events(path):
+            told.see(event)
+        running = end is None and stream_status(path) == RUNNING
+    except NotFound:
+        return msgspec.structs.replace(view, status=INTERRUPTED)
+    except (StreamDamaged, DiskError) as error:
+        return _damaged(view, end, error)
+    if end is not None:
+        view = msgspec.structs.replace(view, status=end.status, head=end.head)
+    else:
+        view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
+    return told.in_view(view)
+
+
+def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
+    return msgspec.structs.replace(
+        view,
+        status="error",
+        error=f"{error.message}; `remora trace verify` tells more",
+        damaged=True,
+        head=end.head if end is not None else Head(),
+    )
+
+
+class _Told:
+    """What an agent's events tell of its job."""
+
+    def __init__(self, folder: TraceFolder) -> None:
+        self._folder = folder
+        self._tally = Tally()
+        self._end: AgentEnd | None = None
+        self._before: dict[str, int] | None = None
+        self._after: dict[str, int] | None = None
+
+    def see(self, event: Event) -> None:
+        self._tally.see(event)
+        self._learn([event])
+        # of what a model or a tool said any text may have been moved to a blob: it is not read
+        data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
+        if isinstance(data, AgentStart):  # a fork begins with what was known before it
+            self._learn(ancestors(self._folder, data))
+        elif isinstance(data, AgentEnd):
+            self._end = data
+
+    def _learn(self, events: Iterable[Event]) -> None:
+        for event in events:
+            counts = known_findings(event)
+            if counts is not None:
+                self._before = counts if self._before is None else self._before
+                self._after = counts
+
+    def in_view(self, view: JobView) -> JobView:
+        tally, end = self._tally, self._end
+        view = msgspec.structs.replace(
+            view,
+            turns=tally.turns,
+            decided_by=tally.decided_by,
+            asked=tally.asked,
+            differed=tally.differed,
+            max_packet_tokens=tally.max_packet_tokens,
+            raw_bytes=tally.raw_bytes,
+            before=self._before,
+            after=self._after,
+        )
+        if end is None:
+            return view
+        return msgspec.structs.replace(
+            view,
+            stop_reason=end.stop_reason,
+            change_set=end.change_set,
+            change_set_sha256=end.change_set_sha256,
+            error=end.error,
+        )
