@@ -49,7 +49,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
         view = read_run(project, run_id)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
-        return 0
+        return 1 if view.damaged else 0
     models = connect_models(caller, wanted.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")

@@ -43,7 +43,7 @@ def accept(
     project = project_of(options)
     name = run_named(project.trace, run)
     done = review.accept(project, name, nodes, every=every, trusted=trust_run)
-    for text in done.notes:
+    for text in (*done.notes, *done.damaged):
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = again(options, project.root, "analyze")
@@ -53,9 +53,10 @@ def accept(
         "accepted": done.accepted,
         "conflicts": done.conflicts,
         "head": msgspec.to_builtins(done.head),
+        **({"damaged": done.damaged} if done.damaged else {}),
     }
     emit(options, document, _accepted(options, project, done))
-    return 1 if done.conflicts else 0
+    return 1 if done.conflicts or done.damaged else 0
 
 
 @command(

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from remora.cli.options import Options, command
-from remora.cli.output import coloured, emit, plain, print_json, table
+from remora.cli.output import coloured, emit, note, plain, print_json, table
 from remora.cli.session import again, project_of
 from remora.cli.summary import run_lines
 from remora.runs.listing import RunLine, listed_runs
 from remora.runs.names import run_named
 from remora.runs.project import Project
-from remora.runs.results import list_runs, read_run, run_document
+from remora.runs.results import jobs_named, list_runs, read_run, run_document
 from remora.runs.shown import diff_document
 from remora.trace import utc_now
 from remora.trace.reader import DAMAGED
@@ -45,7 +45,7 @@ def show(options: Options, run: str) -> int:
     view = read_run(project, run_named(project.trace, run))
     document = run_document(project, view)
     emit(options, document, run_lines(options, project, view, document))
-    return 0
+    return 1 if view.damaged else 0
 
 
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
@@ -58,15 +58,20 @@ def diff(options: Options, run: str, node: str | None) -> int:
     what its jobs changed, verified or not.
     """
     project = project_of(options)
-    document = diff_document(project, read_run(project, run_named(project.trace, run)), node)
+    view = read_run(project, run_named(project.trace, run))
+    document = diff_document(project, view, node)
     if options.json:
         print_json(document)
-        return 0
-    if not document["diffs"]:
-        click.echo("no verified changes in this run", err=True)
-    for entry in document["diffs"]:
-        _print_diff(entry)
-    return 0
+    else:
+        if not document["diffs"]:
+            click.echo("no verified changes in this run", err=True)
+        for entry in document["diffs"]:
+            _print_diff(entry)
+    asked = view.jobs if node is None else jobs_named(view, node)
+    damaged = [job for job in asked if job.damaged]
+    for job in damaged:
+        note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")
+    return 1 if damaged else 0
 
 
 def _runs(options: Options, project: Project) -> Iterator[str]:

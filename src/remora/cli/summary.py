@@ -99,7 +99,14 @@ def _wrong(
         yield "a conflict is solved on top of what your files are now:"
         for job in met:
             yield f"  {anew(options, project, view, (job['operation'], job['node_id']))}"
-    failed = next((job for job in jobs if job["status"] in _WRONG), None)
+    unread = {job.agent_id for job in view.damaged}
+    if unread:
+        yield ""
+        yield "what cannot be read, line by line:"
+        for agent_id in sorted(unread):
+            yield f"  {again(options, project.root, 'trace', 'verify', agent_id)}"
+    wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
+    failed = next(iter(wrong), None)
     if failed:
         yield ""
         yield "what went wrong, turn by turn:"
