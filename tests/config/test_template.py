@@ -53,7 +53,7 @@ def test_every_key_has_a_meaning() -> None:
         if not field.description
     ]
     assert missing == []
-    assert max(map(len, commented_yaml().splitlines())) <= 100
+    assert max(map(len, commented_yaml().splitlines())) <= 80
 
 
 def test_the_schema_takes_the_defaults_and_refuses_an_unknown_key() -> None:
