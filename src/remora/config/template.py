@@ -12,8 +12,8 @@ _WIDTH = 76
 """Of 80 columns: each line is a comment in what is commented out."""
 _HEAD = """\
 ## Remora's settings for this project. Every line that begins with "# " shows a
-## default: remove the "# " to change it. Your own settings for all projects, and
-## what a project cannot decide, go in ~/.config/remora/config.yaml.
+## default: remove the "# " to change it. Your own settings for all projects,
+## and what a project cannot decide, go in ~/.config/remora/config.yaml.
 """
 
 
