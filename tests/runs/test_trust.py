@@ -1,6 +1,7 @@
 """Which runs are ours: what lies in a tree may have been put there by somebody else."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.memory.events import Head
 from remora.runs.review import accept, reject
-from remora.runs.trust import install_key
+from remora.runs.trust import install_key, remember_head
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk, Kept, analyzed
 from tests.trace.conftest import rechained
 
@@ -169,6 +171,23 @@ class TestAgent:
         with pytest.raises(StreamDamaged):
             accept(shop.project, run_id, ["a.py:load"])
         assert shop.tree() == before
+
+
+def test_the_first_head_of_a_run_is_there_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is synced once; of later ones the folder's old entry leads to one of them."""
+    synced: list[Path] = []
+
+    def noting(file: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{file}").readlink())
+
+    monkeypatch.setattr(os, "fsync", noting)
+    heads = tmp_path / "heads"
+    for run_id, count, folders in (("r1", 1, [heads]), ("r1", 2, []), ("r2", 1, [heads])):
+        synced.clear()
+        remember_head(tmp_path, run_id, Head(count=count))
+        assert synced == [heads / f"{run_id}.new", *folders]
 
 
 class TestKey:

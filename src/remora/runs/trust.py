@@ -19,6 +19,7 @@ from remora.memory.canonical import canonical
 from remora.memory.events import Head, RunStart, decode_event
 from remora.trace import TraceFolder, read_lines
 from remora.trace.lines import chained
+from remora.trace.private import sync_folder
 from remora.trace.reader import opened
 
 _KEY_BYTES = 32
@@ -66,10 +67,12 @@ def signed(start: RunStart, key: bytes) -> RunStart:
 
 
 def remember_head(state: Path, run_id: str, head: Head) -> None:
-    """Keep the head of our last append to a run, in one step."""
+    """Keep the head of our last append to a run, in one step; the first one against a power cut
+    too: without any, the run is a stranger's, while an older one is only extended."""
     folder = state / "heads"
     try:
         make_private(folder)
+        is_first = not (folder / f"{run_id}.json").exists()
         temporary = folder / f"{run_id}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
@@ -77,6 +80,8 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
             file.flush()
             os.fsync(file.fileno())  # an empty record would make the run a stranger's
         temporary.replace(folder / f"{run_id}.json")
+        if is_first:
+            sync_folder(folder)
     except OSError as error:
         raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
 
