@@ -10,7 +10,7 @@ import pytest
 
 from remora.cli.front import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.options import global_options
-from remora.cli.program import cli
+from remora.cli.top import TopGroup
 
 HEAVY = {"pydantic", "msgspec", "httpx", "rich", "yaml", "jsonschema", "asyncio", "click"}
 
@@ -37,12 +37,12 @@ def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:
 
 
 def test_it_is_the_page_that_click_would_print() -> None:
-    root = cli()
+    root = TopGroup()
     assert root.get_help(click.Context(root)) == front_page().rstrip("\n")
 
 
 def test_every_command_that_it_lists_is_there() -> None:
-    root = cli()
+    root = TopGroup()
     with click.Context(root) as ctx:
         for name in COMMANDS:
             command = root.get_command(ctx, name)
@@ -77,3 +77,19 @@ def test_the_version_is_that_of_the_package(args: tuple[str, ...], told: str) ->
         [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=True
     )
     assert done.stdout == told
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("analize",), "no command 'analize'; did you mean 'analyze'?"),
+        (("trace", "pakcet"), "no command 'pakcet'; did you mean 'packet'?"),
+        (("trace", "zzz"), "no command 'zzz'"),
+    ],
+)
+def test_a_command_that_is_not_there_names_the_nearest(args: tuple[str, ...], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert told in done.stderr

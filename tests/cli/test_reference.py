@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from remora.cli.options import RemoraCommand
-from remora.cli.program import cli
 from remora.cli.reference import reference
+from remora.cli.top import TopGroup
 from remora.config import Config, known_keys
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
@@ -24,7 +24,7 @@ def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, clic
 
 
 def all_commands() -> dict[str, click.Command]:
-    root = cli()
+    root = TopGroup()
     return dict(commands(root, click.Context(root, info_name="remora")))
 
 

@@ -10,7 +10,6 @@ import click
 from remora.bootstrap import (
     Caller,
     ForkWish,
-    carry_on,
     connect_model,
     connect_models,
     fork_agent,
@@ -18,10 +17,9 @@ from remora.bootstrap import (
     open_project,
     resumable,
 )
-from remora.cli.going import GOOD, to_its_end
+from remora.cli.going import GOOD, brought_to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note, plain
-from remora.cli.progress import watching
 from remora.cli.session import again, caller_of, complete
 from remora.cli.summary import run_lines
 from remora.runs.fork import Forked
@@ -29,7 +27,6 @@ from remora.runs.job_view import read_attempt
 from remora.runs.names import stream_named
 from remora.runs.project import Project
 from remora.runs.results import job_document, read_run, run_document
-from remora.trace import utc_now
 
 
 @command(
@@ -89,8 +86,7 @@ def _go_on(
     wanted = resumable(caller, project, run_id, trusted=trusted, only=only)
     models = connect_models(caller, wanted.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
-    with watching(options) as watcher:
-        stopped = to_its_end(lambda: carry_on(wanted, models, watcher, utc_now), models.values())
+    stopped = brought_to_its_end(options, wanted, models)
     view = read_run(project, run_id)
     job = read_attempt(project, made.job)
     document = {**made.document(), "job": job_document(job)}

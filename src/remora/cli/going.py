@@ -2,10 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
+from remora.bootstrap import Resumable, carry_on
 from remora.cli.options import Options
 from remora.cli.output import emit, note
+from remora.cli.progress import watching
 from remora.cli.session import again
 from remora.cli.summary import run_lines
 from remora.errors import NotFound
@@ -13,6 +15,7 @@ from remora.models import Model
 from remora.runs.project import Project
 from remora.runs.results import read_run, run_document
 from remora.runs.shown import never_answered
+from remora.trace import utc_now
 
 GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
@@ -41,6 +44,19 @@ def to_its_end(
     except TimeoutError:
         return f"stopped after {max_time:g} s, as --max-time says"
     return ""
+
+
+def brought_to_its_end(
+    options: Options,
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    max_time: float | None = None,
+) -> str:
+    """Go on with a run, or with some of its agents, and show how that goes; what stopped it."""
+    with watching(options) as watcher:
+        return to_its_end(
+            lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
+        )
 
 
 def report(

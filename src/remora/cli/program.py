@@ -8,22 +8,11 @@ from contextlib import suppress
 
 import click
 
-from remora.cli.front import COMMANDS, front_page
-from remora.cli.lazy import LazyGroup
+from remora.cli.top import TopGroup
 from remora.errors import RemoraError
 
 _HALF = "nothing stays half done: the next command completes or takes back what was begun"
 _BUG = "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
-
-
-def cli() -> LazyGroup:
-    """The whole command line; none of the commands is loaded yet."""
-    return LazyGroup(
-        "remora",
-        lazy=COMMANDS,
-        front_page=front_page,
-        context_settings={"max_content_width": 100},
-    )
 
 
 def start(args: Sequence[str]) -> int:
@@ -63,7 +52,7 @@ def run(args: Sequence[str]) -> int:
     """Run one command line; every failure is told on stderr (and as JSON where asked)."""
     try:
         colour = False if os.environ.get("NO_COLOR") else None
-        result = cli().main(list(args), "remora", standalone_mode=False, color=colour)
+        result = TopGroup().main(list(args), "remora", standalone_mode=False, color=colour)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _misused(error, args)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.program import cli
+from remora.cli.top import TopGroup
 from remora.config import commented_yaml
 
 _WIDTH = 92
@@ -42,7 +42,7 @@ writes this, and nothing in it is needed:
 def reference() -> Iterator[str]:
     """The page in pieces."""
     yield _HEAD
-    root = cli()
+    root = TopGroup()
     with click.Context(root, info_name="remora", terminal_width=_WIDTH) as ctx:
         yield from _help(ctx, root)
     yield f"\n{_CONFIG}{commented_yaml()}```\n"

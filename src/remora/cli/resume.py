@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remora.bootstrap import Resumable, carry_on, connect_models, open_project, resumable
-from remora.cli.going import report, to_its_end
+from remora.bootstrap import Resumable, connect_models, open_project, resumable
+from remora.cli.going import brought_to_its_end, report
 from remora.cli.options import Options
 from remora.cli.output import count, emit, note
-from remora.cli.progress import watching
 from remora.cli.session import caller_of, complete
 from remora.cli.summary import run_lines
 from remora.errors import UsageError
 from remora.runs.names import run_named
 from remora.runs.results import read_run, run_document
-from remora.trace import utc_now
 
 _OF_NEW_RUNS = {
     "paths": "PATH",
@@ -53,10 +51,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     models = connect_models(caller, wanted.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
-    with watching(options) as watcher:
-        stopped = to_its_end(
-            lambda: carry_on(wanted, models, watcher, utc_now), models.values(), asked["max_time"]
-        )
+    stopped = brought_to_its_end(options, wanted, models, asked["max_time"])
     return report(options, project, run_id, stopped)
 
 

@@ -2,14 +2,12 @@
 
 import click
 
-from remora.bootstrap import carry_on, open_project, retry_jobs, retry_models
-from remora.cli.going import report, to_its_end
+from remora.bootstrap import open_project, retry_jobs, retry_models
+from remora.cli.going import brought_to_its_end, report
 from remora.cli.options import Options, command
 from remora.cli.output import count, note
-from remora.cli.progress import watching
 from remora.cli.session import caller_of, complete
 from remora.runs.names import run_named
-from remora.trace import utc_now
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
@@ -32,6 +30,5 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     models = retry_models(caller, project, run_id, node, trusted=trust_run)
     wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
     note(options, f"run {run_id}: {count(len(wanted.only or ()), 'job')} once more")
-    with watching(options) as watcher:
-        stopped = to_its_end(lambda: carry_on(wanted, models, watcher, utc_now), models.values())
+    stopped = brought_to_its_end(options, wanted, models)
     return report(options, project, run_id, stopped, only=wanted.only)

@@ -1,10 +1,6 @@
 """The Long Track's commands: each is loaded when it is called."""
 
-from importlib import import_module
-
-import click
-
-from remora.cli.options import RemoraGroup
+from remora.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "list": ("remora.cli.trace_list:list_", "List agents' streams, or the turns that fit."),
@@ -30,29 +26,9 @@ _COMMANDS = {
 """By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""
 
 
-class _TraceGroup(RemoraGroup):
-    """Lists its commands without loading any."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """In order of use."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """Load it."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), attribute)
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """From their lines here: a command's own help may load what is slow to load."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
-
-
-trace = _TraceGroup(
+trace = LazyGroup(
     "trace",
+    lazy=_COMMANDS,
     help="""Look into the Long Track: the append-only record of every agent and every run.
 
     AGENT is an agent's name or the beginning of one, as `remora show -v` and `remora trace list`
