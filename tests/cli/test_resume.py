@@ -131,6 +131,19 @@ class TestRetry:
         assert shown[0] == shown[1]
         assert remora("trace", "verify", cwd=project).code == 0
 
+    def test_people_are_told_of_what_was_tried_only(self, remora: Remora, project: Path) -> None:
+        remora("analyze", "--json", cwd=project)
+        retried = remora("retry", "last", "read", cwd=project)
+        forked = remora("trace", "fork", "read", "--turn", "1", "--continue", cwd=project)
+        for done in (retried, forked):
+            assert done.code == 0
+            heading, job, *_ = done.out.splitlines()
+            assert (heading, job.split()[:2]) == ("src/settings.py", ["verified", "read"])
+            assert "__module__" not in done.out
+            assert done.out.rstrip().splitlines()[-1].endswith("src/settings.py:read")
+        (line, *_) = remora("trace", "show", "read", cwd=project).out.splitlines()[1:]
+        assert ", from line " in line  # whose turns it goes on with
+
     def test_an_unknown_node_is_not_found(self, stopped: Ran) -> None:
         done = stopped("retry", "last", "nobody_here", "--json")
         assert (done.code, done.error["code"]) == (1, "not_found")
@@ -148,6 +161,8 @@ class TestFork:
         assert gone_on.code == 0
         assert gone_on.document["job"]["agent_id"] == gone_on.document["agent_id"]
         assert gone_on.document["job"]["status"] in ("submitted", "no_change")
+        shown = remora("show", "last", "--json", cwd=project).document["jobs"]
+        assert gone_on.document["job"] in shown
         then = project.parent / "then"
         unrun = remora("trace", "fork", "read", "--turn", "1", "--files", str(then), cwd=project)
         assert unrun.code == 0

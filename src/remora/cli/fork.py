@@ -21,7 +21,7 @@ from remora.cli.going import GOOD, brought_to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note, plain
 from remora.cli.session import again, caller_of, complete
-from remora.cli.summary import run_lines
+from remora.cli.summary import tried_lines
 from remora.runs.fork import Forked
 from remora.runs.job_view import read_attempt
 from remora.runs.names import stream_named
@@ -88,14 +88,16 @@ def _go_on(
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = brought_to_its_end(options, wanted, models)
     view = read_run(project, run_id)
-    job = read_attempt(project, made.job)
-    document = {**made.document(), "job": job_document(job)}
-    emit(options, document, run_lines(options, project, view, run_document(project, view)))
+    whole = run_document(project, view)["jobs"]
+    (told,) = [job for job in whole if job["agent_id"] == agent_id] or [
+        job_document(read_attempt(project, made.job))  # it did not end, so the run has another
+    ]
+    emit(options, {**made.document(), "job": told}, tried_lines(options, project, view, [told]))
     if stopped:
         resume = again(options, project.root, "analyze", "--resume", run_id)
         note(options, f"{stopped}: what was done is recorded; `{resume}` does the rest")
         return 130
-    return 0 if job.status in GOOD else 1
+    return 0 if told["status"] in GOOD else 1
 
 
 def _lines(options: Options, project: Project, made: Forked, files: Path | None) -> Iterator[str]:

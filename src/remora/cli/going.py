@@ -9,7 +9,7 @@ from remora.cli.options import Options
 from remora.cli.output import emit, note
 from remora.cli.progress import watching
 from remora.cli.session import again
-from remora.cli.summary import run_lines
+from remora.cli.summary import run_lines, tried_lines
 from remora.errors import NotFound
 from remora.models import Model
 from remora.runs.project import Project
@@ -66,21 +66,24 @@ def report(
     stopped: str = "",
     only: Collection[str] | None = None,
 ) -> int:
-    """Say what became of the whole run; the exit code that tells it too, or with `only` what
-    became of these agents."""
+    """Say what became of the whole run, or with `only` of these agents; the exit code that tells
+    it too. The document is the whole run's."""
     try:
         view = read_run(project, run_id)
     except NotFound:  # stopped before the run had begun
         note(options, stopped)
         raise KeyboardInterrupt from None
     document = run_document(project, view)
-    emit(options, document, run_lines(options, project, view, document))
+    jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
+    if only is None:
+        emit(options, document, run_lines(options, project, view, document))
+    else:
+        emit(options, document, tried_lines(options, project, view, jobs))
     if stopped:
         note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
         resume = again(options, project.root, "analyze", "--resume", run_id)
         note(options, f"`{resume}` does the rest")
         return 130
-    jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
     if {job["status"] for job in jobs} <= GOOD:
         return 0
     return 3 if never_answered(project, view) else 1

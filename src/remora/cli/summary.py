@@ -35,6 +35,20 @@ def run_lines(
         yield from wrapped(line, None if line.startswith("  ") else width)
 
 
+def tried_lines(
+    options: Options, project: Project, view: RunView, jobs: list[Document]
+) -> Iterator[str]:
+    """What became of a few of a run's jobs, and what to type next."""
+    yield from job_lines(jobs, room(), verbose=options.verbose)
+    nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
+    if nodes:
+        yield ""
+        yield f"{count(len(nodes), 'change set')} to review:"
+        yield f"  {again(options, project.root, 'diff', view.run_id, *nodes)}"
+        yield f"  {again(options, project.root, 'accept', view.run_id, *nodes)}"
+    yield from _wrong(options, project, view, jobs)
+
+
 def totals_line(document: Document) -> str:
     """`12 jobs: 9 verified, 2 no change; 1 had not begun; 30 others left alone`."""
     jobs, totals = document["jobs"], document["totals"]
@@ -84,6 +98,7 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
         yield f"  {again(options, root, 'accept', view.run_id, '--all')}"
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
+        yield ""
         yield f"for the {count(left, 'job')} that did not end:"
         yield f"  {again(options, root, 'analyze', '--resume', view.run_id)}"
     yield from _wrong(options, project, view, jobs)
