@@ -9,13 +9,13 @@ import msgspec
 
 from remora.agents.redacted import written
 from remora.agents.verify import parse_errors
-from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.errors import NotFound, StreamDamaged
 from remora.ids import unspell_path
 from remora.memory.events import Change, Head, Review
-from remora.runs.counting import UNDECIDED
+from remora.runs.choice import chosen
 from remora.runs.job_view import JobView
 from remora.runs.project import Project
-from remora.runs.results import RunView, jobs_named, read_run
+from remora.runs.results import read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
@@ -33,9 +33,6 @@ from remora.workspaces import (
     recover,
 )
 from remora.workspaces.journal import Journal
-
-_NAMED = 5
-"""Of the nodes that wait, as many are named in a hint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,26 +119,6 @@ def reject(
         )
 
 
-def chosen(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
-    """The jobs with a change set that waits, by name or all of them.
-
-    A node that is known but has nothing to accept is an error too: nobody should believe that
-    something was written.
-    """
-    open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
-    if every:
-        return open_jobs
-    if not nodes:
-        raise UsageError(
-            f"name the nodes to {verb}, or --all",
-            hint=_waiting(open_jobs) or "no change set of this run waits for a verdict",
-        )
-    picked: list[JobView] = []
-    for name in nodes:
-        picked += [job for job in _named(view, name, open_jobs) if job not in picked]
-    return picked
-
-
 def complete_journals(project: Project) -> Recovered:
     """Finish, or take back, what a killed `accept` had begun."""
 
@@ -175,27 +152,6 @@ def job_diff(project: Project, job: JobView) -> str:
         )
         for change in job.change_set
     )
-
-
-def _waiting(jobs: Iterable[JobView]) -> str:
-    names = [job.node_id.removeprefix("node:") for job in jobs]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return "waiting: " + ", ".join(names[:_NAMED]) + more if names else ""
-
-
-def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
-    meant = jobs_named(view, name)
-    found = [job for job in meant if job in open_jobs]
-    broken = next((job for job in meant if job.damaged), None)
-    if not found and broken is not None:
-        raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
-    if not found:
-        states = {job.review or str(job.status) for job in meant}
-        raise NotFound(
-            f"{name} has no change set that waits ({', '.join(sorted(states))})",
-            hint=_waiting(open_jobs),
-        )
-    return found
 
 
 def _usable(
