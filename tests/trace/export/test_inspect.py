@@ -161,3 +161,15 @@ def test_inspects_own_command_reads_it(played: TraceFolder, tmp_path: Path) -> N
     )
     assert '"task": "remora"' in done.stdout
     assert '"lint-c"' in done.stdout
+
+
+def test_a_run_that_was_killed_before_it_began_is_told(played: TraceFolder, tmp_path: Path) -> None:
+    played.run_stream("run-0").touch()
+    path = tmp_path / "run.eval"
+    with pytest.raises(StreamDamaged, match="run-0 cannot be an Inspect log"):
+        log_of(played, path, only(group_of_run(played, "run-0")))
+    assert list(tmp_path.glob("*.eval")) == []
+    logs = tmp_path / "logs"
+    tally = to_logs(played, everything(played), WISH, logs, several=True)
+    assert [log.name for log in logs.iterdir()] == ["run-1.eval"]
+    assert [message.split()[0] for message in tally.damaged] == ["run-0"]

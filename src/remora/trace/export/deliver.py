@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from remora.errors import UsageError
+from remora.errors import StreamDamaged, UsageError
 from remora.trace.export.formats import Groups, Wish, agents, pieces, span_requests
 from remora.trace.export.groups import Attempt, RunGroup
 from remora.trace.export.inspect_log import check_inspect, eval_log, log_name, write_log
@@ -58,8 +58,12 @@ def to_logs(folder: TraceFolder, groups: Groups, wish: Wish, path: Path, *, seve
     tally = Tally()
     for group in groups():
         if isinstance(group, RunGroup):
-            place = path / log_name(group) if several else path
-            _write(folder, group, wish, place, tally)
+            try:
+                _write(folder, group, wish, path / log_name(group) if several else path, tally)
+            except StreamDamaged as error:
+                if not several:
+                    raise
+                tally.damage(error)
         else:
             tally.damage(group)
     return tally

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.errors import UsageError
+from remora.errors import StreamDamaged, UsageError
 from remora.trace.export.groups import RunGroup
 from remora.trace.export.inspect_sample import Json, model_name, usage
-from remora.trace.export.survey import Survey
+from remora.trace.export.survey import HINT, Survey
 
 SUFFIX = ".eval"
 _TASK = "remora"
@@ -68,10 +68,19 @@ def eval_log(
 
 
 def write_log(log: Json, path: Path) -> None:
-    """Write a log to a new file, which must end in `.eval`."""
+    """Write a log to a new file, which must end in `.eval`. Raises StreamDamaged for what Inspect
+    does not take: a run that was killed before it began has no time, a foreign one may have any."""
     from inspect_ai.log import EvalLog, write_eval_log
 
-    write_eval_log(EvalLog.model_validate(log), path, format="eval")
+    try:
+        checked = EvalLog.model_validate(log)
+    except ValueError as error:
+        first = str(error).split("\n")[1:3]
+        raise StreamDamaged(
+            f"{log['eval']['run_id']} cannot be an Inspect log: {': '.join(map(str.strip, first))}",
+            hint=HINT,
+        ) from error
+    write_eval_log(checked, path, format="eval")
 
 
 def _is_over(survey: Survey) -> bool:
