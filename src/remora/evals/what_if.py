@@ -4,6 +4,7 @@ No model and no tool is asked: calls stay as they were, only what they were deci
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 from remora.agents.agent import load_agents
@@ -20,6 +21,7 @@ from remora.memory.events import (
     Event,
     ModelRequest,
     Payload,
+    Recovered,
     ToolCalled,
     ToolResulted,
 )
@@ -113,7 +115,9 @@ class _Evaluation:
         )
 
     def _folded(self, agent: str) -> list[dict[str, Tally]]:
-        events = _told(self._folder, agent)
+        # before `agent_start` a writer may have been killed within its very first line
+        told = _told(self._folder, agent)
+        events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
         first, start = next(events, (None, None))
         if first is None or not isinstance(start, AgentStart):
             raise StreamDamaged("it does not begin with agent_start")

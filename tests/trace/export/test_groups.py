@@ -2,13 +2,14 @@
 
 import json
 import tracemalloc
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import Change, ToolResulted
-from remora.trace import TraceFolder
+from remora.memory.events import Change, Head, ToolResulted
+from remora.trace import TraceFolder, last_event, read_events
 from remora.trace.export import (
     RunGroup,
     Tally,
@@ -20,7 +21,7 @@ from remora.trace.export import (
 )
 from remora.trace.export.survey import surveyed
 from remora.trace.sealed import seal
-from tests.trace.conftest import rechained
+from tests.trace.conftest import AGENT, play_run, rechained
 from tests.trace.export.conftest import Attempt, Run, exported, flip, only, rows
 
 FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
@@ -94,6 +95,18 @@ def test_a_stream_that_was_killed_as_it_began(played: TraceFolder) -> None:
     assert tally.left_out == {"with an empty stream": 1}
     with pytest.raises(NotFound, match="empty"):
         group_of_agent(played, "lint-b")
+
+
+def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> None:
+    folder.create()
+    folder.agent_stream(AGENT).write_bytes(b'{"v":1,"seq":0,"ti')
+    play_run(folder)
+    first, second = islice(read_events(folder.agent_stream(AGENT)), 2)
+    assert (first.type, second.type) == ("recovered", "agent_start")
+    found = surveyed(folder.agent_stream(AGENT), folder.blobs)
+    last = last_event(folder.agent_stream(AGENT))
+    assert last is not None
+    assert found.head == Head(count=last.seq + 1, hash=last.hash)
 
 
 def test_a_live_writers_unfinished_line_is_no_damage(folder: TraceFolder) -> None:

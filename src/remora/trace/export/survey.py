@@ -1,6 +1,7 @@
 """What only the whole of an agent's stream tells: who acted, how it ended, that no line was changed."""
 
 from collections.abc import Iterator
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from remora.memory.events import (
     Event,
     Head,
     ModelResponse,
+    Recovered,
     SubmitResult,
 )
 from remora.trace.blobs import whole_payload
@@ -69,7 +71,8 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
 
     Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
     """
-    events = sound_events(path)
+    # before `agent_start` a writer may have been killed within its very first line
+    events = dropwhile(lambda event: event.type == Recovered.type, sound_events(path))
     first = next(events, None)
     start = whole_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
@@ -86,7 +89,7 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
         began=first.timestamp,
         ended=found.last.timestamp,
         turns=found.last.turn,
-        head=Head(count=found.count, hash=found.last.hash),
+        head=Head(count=found.last.seq + 1, hash=found.last.hash),
         status=stream_status(path),
         **found.facts,
     )
@@ -116,12 +119,10 @@ class _Found:
 
     def __init__(self, first: Event) -> None:
         self.last = first
-        self.count = 1
         self.facts: dict[str, Any] = {}
 
     def take(self, event: Event) -> None:
         self.last = event
-        self.count += 1
         if event.type == AgentEnd.type:
             self.facts.update(_end(part(event, _Ended)))
         elif event.type == SubmitResult.type:
