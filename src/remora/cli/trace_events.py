@@ -3,6 +3,8 @@
 import codecs
 import json
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,11 +71,12 @@ def document(name: str, member: str) -> Iterator[Write]:
 
     def write(pieces: Iterable[str]) -> None:
         nonlocal between
-        click.echo(between or _begun(name, member), nl=False)
-        for piece in pieces:
-            click.echo(piece, nl=False)
-        click.echo()
-        between = ","  # in front of the next one: who reads lines need not wait for that
+        with uninterrupted():  # Ctrl-C ends the document behind an item, never within one
+            click.echo(between or _begun(name, member), nl=False)
+            for piece in pieces:
+                click.echo(piece, nl=False)
+            click.echo()
+            between = ","  # in front of the next one: who reads lines need not wait for that
 
     ending = "]}"
     try:
@@ -88,6 +91,29 @@ def document(name: str, member: str) -> Iterator[Write]:
     finally:
         if ending:
             click.echo(ending if between else f"{_begun(name, member)}{ending}")
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keep a first Ctrl-C waiting until the block is over; a second one does not wait."""
+    if threading.current_thread() is not threading.main_thread():  # signals do not come here
+        yield
+        return
+    came: list[int] = []
+
+    def wait(number: int, _frame: object) -> None:
+        came.append(number)
+        if len(came) > 1:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _begun(name: str, member: str) -> str:
