@@ -313,7 +313,7 @@ def test_the_server_takes_every_grammar_and_its_answers_are_calls(
     )
     answer = embedded.ask(decoding, "You call tools.", "Call do_it with short arguments.")
     if answer.finish_reason == "length":  # an open-ended type may run into the limit
-        assert number in (7, 8)
+        assert number in (6, 7, 8)
         return
     assert parse_json_call(answer.text, tools).tool == "do_it"
 
