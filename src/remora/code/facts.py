@@ -1,0 +1,45 @@
+"""What one file says about its nodes: records, without any other file."""
+
+from typing import Literal
+
+import msgspec
+
+from remora.code.lowered import Lowered
+from remora.ids import NodeKey
+
+NodeType = Literal["function", "class", "module"]
+
+
+class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A node as its own file shows it; the fields mean what they mean in `hub.node.NodeState`."""
+
+    key: NodeKey
+    qualname: str
+    node_name: str
+    node_type: NodeType
+    signature: str | None
+    docstring: str | None
+    docstring_outdated: bool
+    imports: tuple[str, ...] | None
+    decorators: tuple[str, ...]
+    bases: tuple[str, ...]
+    source_hash: str
+    body_hash: str
+    line_start: int
+    line_count: int
+    complexity: int | None
+    has_type_hints: bool
+
+
+class FileFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one file says. `path` is spelled as in keys; `nodes` are in source order, the
+    module's own first. `partial`: the file has a syntax error or cannot be decoded; `detail` says
+    which, in one line, and is empty otherwise. `lowered` is what links are made from.
+    """
+
+    path: str
+    file_hash: str
+    partial: bool
+    detail: str
+    nodes: tuple[NodeFacts, ...]
+    lowered: Lowered

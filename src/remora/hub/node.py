@@ -1,0 +1,66 @@
+"""NodeState: everything the Hub knows of one node."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from remora.code.edges import Edge, Related, Tier
+from remora.code.facts import NodeType
+from remora.ids import NodeKey
+
+UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]
+
+__all__ = ["AnsweredNode", "Edge", "NodeState", "NodeType", "Related", "Tier", "UpdateSource"]
+
+
+class NodeState(msgspec.Struct, frozen=True, kw_only=True):
+    """A function, a class or a module. What was not computed is null, what is empty is `[]`."""
+
+    key: NodeKey
+    """`node:{path}:{qualname}`, `node:{path}:__module__` for the module itself."""
+    uid: str | None
+    """Survives a rename or a move; null where no database was asked."""
+    file_path: str
+    """As spelled in the key."""
+    node_name: str
+    node_type: NodeType
+    source_hash: str
+    """SHA-256 of the whole lines from the first decorator to the last, without the last newline."""
+    body_hash: str
+    """SHA-256 of the body without docstring."""
+    file_hash: str
+    """SHA-256 of the file's bytes."""
+    signature: str | None
+    """`def foo(x: int) -> str`; null for modules."""
+    docstring: str | None
+    """Its first line."""
+    docstring_outdated: bool
+    """What it documents is not what the code has; false without a docstring."""
+    imports: tuple[str, ...] | None
+    """Of a module: `os`, `typing.Optional`; else null."""
+    decorators: tuple[str, ...]
+    bases: tuple[str, ...]
+    callers: tuple[Edge, ...] | None
+    callees: tuple[Edge, ...] | None
+    related_tests: tuple[Related, ...] | None
+    line_start: int
+    """First decorator's line, from 1."""
+    line_count: int
+    complexity: int | None
+    """Cyclomatic, as radon counts it; null for modules."""
+    has_type_hints: bool
+    """All parameters but self and cls, and the return, are annotated."""
+    partial: bool
+    """The file has a syntax error: what stands here is what could be saved."""
+    last_updated: str | None
+    """RFC 3339; unchanged by an edit that changed nothing of this node."""
+    update_source: UpdateSource
+    extra: dict[str, Any]
+    """By name of the user's script, what it found."""
+
+
+class AnsweredNode(NodeState, frozen=True, kw_only=True):
+    """A NodeState as an answer: `fresh` says that no change which ended before the question is
+    missing from it."""
+
+    fresh: bool
