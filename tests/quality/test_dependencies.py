@@ -68,7 +68,7 @@ def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> 
 
 def test_the_core_stays_small() -> None:
     # each one more is a decision; raise the number together with a line in docs/dependencies.md
-    assert len(pins("core")) <= 30
+    assert len(pins("core")) <= 32
 
 
 def licence(package: PackageMetadata) -> str:
