@@ -10,6 +10,7 @@ COMMANDS = {
     "reject": ("remora.cli.review:reject", "Say no to changes."),
     "retry": ("remora.cli.retry:retry", "Do a node's job again, with your feedback."),
     "trace": ("remora.cli.trace:trace", "Look into the Long Track, and verify it."),
+    "hub": ("remora.cli.hub:hub", "Facts about your code that are never stale."),
     "eval": ("remora.cli.eval:eval_", "Evaluate settings on what was recorded."),
     "agents": ("remora.cli.agents:agents", "The agents, yours and the built-in ones."),
     "model": ("remora.cli.model:model", "The model that decides, and its weights."),

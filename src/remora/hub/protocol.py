@@ -1,0 +1,314 @@
+"""Protocol 1 of the Hub: what is asked, what is answered, one JSON object per line."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Raw
+
+from remora.code.edges import Edge, Related
+from remora.hub.node import AnsweredNode, NodeState
+
+__all__ = [
+    "MAX_BYTES",
+    "PROTOCOL",
+    "TYPES",
+    "Answer",
+    "AnsweredNode",
+    "Callees",
+    "Callers",
+    "Changed",
+    "ChangedSince",
+    "Code",
+    "Edge",
+    "GetContext",
+    "GetNode",
+    "Health",
+    "Invalidate",
+    "NodeState",
+    "Problem",
+    "Refused",
+    "Related",
+    "Request",
+    "Search",
+    "Status",
+    "StatusResult",
+    "Subscribe",
+    "Tests",
+    "answer_line",
+    "decode_answer",
+    "decode_context",
+    "decode_node",
+    "decode_request",
+    "decode_status",
+    "event_line",
+    "problem_line",
+    "request_line",
+]
+
+PROTOCOL = 1
+MAX_BYTES = 1 << 20
+"""The longest request: bytes of a line without its end, or of an HTTP body."""
+MOST_FOUND = 10_000
+"""The most nodes that one search gives, whatever its `limit`."""
+
+Code = Literal[
+    "bad_json", "bad_request", "unknown_type", "unknown_node", "too_large", "busy", "internal"
+]
+_NULL = Raw(b"null")
+Depth = Annotated[int, Meta(ge=1)]
+Limit = Annotated[int, Meta(ge=0)]
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every request may carry: an `id` of any kind, which comes back as it was written."""
+
+    id: Raw = _NULL
+
+
+class GetContext(_Asked, frozen=True, tag="get_context"):
+    """Facts of nodes by key; unknown ones are left out of the answer."""
+
+    nodes: tuple[str, ...]
+
+
+class GetNode(_Asked, frozen=True, tag="get_node"):
+    """The NodeState of one node."""
+
+    node: str
+
+
+class Callers(_Asked, frozen=True, tag="callers"):
+    """Who calls a node; `depth` 1 is direct callers."""
+
+    node: str
+    depth: Depth = 1
+
+
+class Callees(_Asked, frozen=True, tag="callees"):
+    """What a node calls."""
+
+    node: str
+    depth: Depth = 1
+
+
+class Tests(_Asked, frozen=True, tag="tests"):
+    """Which tests exercise a node."""
+
+    node: str
+    depth: Depth = 1
+
+
+class Search(_Asked, frozen=True, tag="search"):
+    """Nodes whose key or signature holds `query`."""
+
+    query: str
+    limit: Limit = 50
+
+
+class ChangedSince(_Asked, frozen=True, tag="changed_since"):
+    """Keys of nodes that changed after a generation."""
+
+    generation: int
+
+
+class Subscribe(_Asked, frozen=True, tag="subscribe"):
+    """From now on a line on this connection for each generation."""
+
+
+class Invalidate(_Asked, frozen=True, tag="invalidate"):
+    """Read a file again: `path` is root-relative, as spelled in keys, or absolute."""
+
+    path: str
+
+
+class Status(_Asked, frozen=True, tag="status"):
+    """What the daemon is doing: the same as `remora hub status --json`."""
+
+
+class Health(_Asked, frozen=True, tag="health"):
+    """Whether the daemon answers."""
+
+
+Request = (
+    GetContext
+    | GetNode
+    | Callers
+    | Callees
+    | Tests
+    | Search
+    | ChangedSince
+    | Subscribe
+    | Invalidate
+    | Status
+    | Health
+)
+TYPES: dict[str, type[Request]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (
+        GetContext,
+        GetNode,
+        Callers,
+        Callees,
+        Tests,
+        Search,
+        ChangedSince,
+        Subscribe,
+        Invalidate,
+        Status,
+        Health,
+    )
+}
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why there is no result."""
+
+    code: Code
+    message: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer as it is read: `result` is not decoded yet, `generation` null where not ok."""
+
+    id: Any = None
+    ok: bool
+    generation: int | None = None
+    result: Raw = _NULL
+    error: Problem | None = None
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="changed"):
+    """What a subscriber is told: these nodes may have changed."""
+
+    generation: int
+    changed: tuple[str, ...]
+
+
+class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The daemon's state. `files` and `nodes` are null where nobody could count them."""
+
+    running: bool
+    pid: int | None
+    root: str
+    db: str
+    socket: str
+    files: int | None
+    nodes: int | None
+    generation: int | None
+    watcher: Literal["inotify", "watchfiles", "sweep", "off"]
+    last_sweep: str | None
+    """RFC 3339: when all files were compared last."""
+    http: str | None
+    """`http://127.0.0.1:PORT`, where it was asked for."""
+    token_file: str | None
+    protocol: int = PROTOCOL
+
+
+class Refused(Exception):
+    """A request that gets no result; `id` is what the answer carries."""
+
+    def __init__(self, code: Code, message: str, *, id: Raw = _NULL) -> None:
+        super().__init__(message)
+        self.problem = Problem(code=code, message=message)
+        self.id = id
+
+
+class _Done(msgspec.Struct, frozen=True):
+    id: Raw
+    ok: Literal[True]
+    generation: int
+    result: Any
+
+
+class _Failed(msgspec.Struct, frozen=True):
+    id: Raw
+    ok: Literal[False]
+    error: Problem
+
+
+class _Id(msgspec.Struct):
+    id: Raw = _NULL
+
+
+_encoder = msgspec.json.Encoder()
+_request: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_id = msgspec.json.Decoder(_Id)
+_anything = msgspec.json.Decoder()
+_answer = msgspec.json.Decoder(Answer)
+_context = msgspec.json.Decoder(dict[str, AnsweredNode])
+_node = msgspec.json.Decoder(NodeState)
+_status = msgspec.json.Decoder(StatusResult)
+
+
+def decode_request(line: bytes) -> Request:
+    """The request of a line or body. Raises Refused, which knows the request's id."""
+    try:
+        # what nobody decodes must be text too: the id goes back as it came
+        return _request.decode(str(line, "utf-8"))
+    except msgspec.ValidationError as error:
+        raise _what_is_wrong(line, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused("bad_json", f"not JSON: {error}") from None
+    except RecursionError:
+        raise Refused("bad_request", "nested too deeply") from None
+
+
+def _what_is_wrong(line: bytes, message: str) -> Refused:
+    """Of a line that is no request as declared, though the decoder stopped before its end."""
+    try:
+        said = _anything.decode(line)
+    except RecursionError:
+        return Refused("bad_request", "nested too deeply")
+    except msgspec.DecodeError as error:
+        return Refused("bad_json", f"not JSON: {error}")
+    if not isinstance(said, dict):
+        return Refused("bad_request", f"expected an object, got {type(said).__name__}")
+    identity = _id.decode(line).id
+    kind = said.get("type")
+    if not isinstance(kind, str):
+        return Refused("bad_request", "`type` must say what is asked", id=identity)
+    if kind not in TYPES:
+        known = ", ".join(TYPES)
+        return Refused("unknown_type", f"no type {kind[:80]!r}; there is {known}", id=identity)
+    return Refused("bad_request", f"{kind}: {message}", id=identity)
+
+
+def answer_line(request: Request, generation: int, result: Any) -> bytes:
+    """The line, with its end, that answers `request`. Raises UnicodeEncodeError for lone
+    surrogates in `result`."""
+    return _encoder.encode(_Done(request.id, True, generation, result)) + b"\n"
+
+
+def problem_line(refused: Refused) -> bytes:
+    """The line, with its end, that says why there is no result."""
+    return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
+
+
+def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
+    """The line, with its end, that tells a subscriber of one generation."""
+    return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
+
+
+def request_line(request: Request) -> bytes:
+    """The line, with its end, that asks `request`."""
+    return _encoder.encode(request) + b"\n"
+
+
+def decode_answer(line: bytes) -> Answer:
+    """Raises msgspec.DecodeError for what is no answer."""
+    return _answer.decode(line)
+
+
+def decode_context(result: Raw) -> dict[str, AnsweredNode]:
+    """The result of `get_context`. Raises msgspec.DecodeError."""
+    return _context.decode(result)
+
+
+def decode_node(result: Raw) -> NodeState:
+    """The result of `get_node`. Raises msgspec.DecodeError."""
+    return _node.decode(result)
+
+
+def decode_status(result: Raw) -> StatusResult:
+    """The result of `status`. Raises msgspec.DecodeError."""
+    return _status.decode(result)
