@@ -6,6 +6,7 @@ import threading
 import tokenize
 import warnings
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
@@ -27,17 +28,32 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(NamedTuple):
-    """A file that parsed.
+    r"""A file that parsed.
 
-    `lines` are the raw bytes of each line with its ending; `utf8` the same lines without it, as
-    UTF-8 and without a byte order mark, which is what the tree's columns count in.
+    `utf8` is what the tree's columns count in: UTF-8 without a byte order mark, each line ended by
+    `\n`. Of `raw`, the file's own bytes, and of `utf8` the offsets of each line's first byte, and of
+    the end: one more than there are lines, the same for both.
     """
 
     raw: bytes
+    raw_starts: Sequence[int]
+    utf8: bytes
+    starts: Sequence[int]
     encoding: str
-    lines: Sequence[bytes]
-    utf8: Sequence[bytes]
     tree: ast.Module
+
+    def raw_lines(self, first: int, last: int) -> bytes:
+        """The file's own bytes from line `first` to `last` (from 1), without the last newline."""
+        lines = self.raw[self.raw_starts[first - 1] : self.raw_starts[last]]
+        return lines.removesuffix(b"\n").removesuffix(b"\r")
+
+    def line(self, number: int) -> bytes:
+        """One line (from 1) with its ending."""
+        return self.utf8[self.starts[number - 1] : self.starts[number]]
+
+    def offset(self, line: int, column: int) -> int:
+        """Where in `utf8` a place of the tree is; lines count from 1, columns from 0."""
+        return self.starts[line - 1] + column
 
 
 class _RefusedError(Exception):
@@ -60,10 +76,21 @@ def read_source(path: str, source: bytes) -> Source | Unreadable:
 
 def _read(source: bytes) -> Source:
     encoding, text = _decode(source)
-    utf8 = text.encode("utf-8", "surrogatepass").splitlines()
-    if len(utf8) != len(source.removeprefix(codecs.BOM_UTF8).splitlines()):
-        raise _RefusedError(f"the encoding {encoding} makes other lines than the file has")
-    return Source(source, encoding, source.splitlines(keepends=True), utf8, _parse(text))
+    utf8 = source if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
+    if b"\r" in utf8:
+        utf8 = utf8.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    raw_starts = starts = line_starts(source)
+    if utf8 is not source:
+        # a byte order mark alone is a line of the file, and no line of text
+        starts = [0, 0] if source == codecs.BOM_UTF8 else line_starts(utf8)
+        if len(starts) != len(raw_starts):
+            raise _RefusedError(f"the encoding {encoding} makes other lines than the file has")
+    return Source(source, raw_starts, utf8, starts, encoding, _parse(text))
+
+
+def line_starts(lines: bytes) -> list[int]:
+    """The offset of each line's first byte, and that of the end."""
+    return list(accumulate(map(len, lines.splitlines(keepends=True)), initial=0))
 
 
 def parses(source: bytes) -> str | None:
