@@ -1,0 +1,168 @@
+"""HubClient: facts about nodes from whoever knows them best now, never late and never stale."""
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from remora.config import UserFolders
+from remora.errors import ConfigError, NotFound
+from remora.hub.places import HubPlaces, hub_places
+from remora.hub.protocol import (
+    AnsweredNode,
+    Callees,
+    Callers,
+    GetContext,
+    GetNode,
+    NodeState,
+    Request,
+    Search,
+    Tests,
+)
+from remora.hub.rungs.below import Below
+from remora.hub.rungs.socket import SocketRung
+from remora.hub.rungs.told import Budget, RungName, Told
+
+DEADLINE = 0.05
+_OF_SOCKET = 0.6
+"""The daemon's share of the deadline: what is left is for the rungs below, should it be silent."""
+
+
+class Context(dict[str, AnsweredNode]):
+    """Nodes by key, with the rung that told of them (None: none did) and the generation that it
+    spoke of (null without a database)."""
+
+    rung: RungName | None = None
+    generation: int | None = None
+
+
+class HubClient:
+    """Asks the daemon, else the database and what changed since, else the asked file alone.
+
+    `socket` and `db` are found where `remora hub start` puts them, if not named. `deadline` is in
+    seconds, for each question: what is not known by then is left out. A fact is null where the
+    rung that answered cannot know it. Nothing is ever written.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        *,
+        socket: str | Path | None = None,
+        db: str | Path | None = None,
+        deadline: float = DEADLINE,
+        exclude: Sequence[str] = (),
+    ) -> None:
+        self.root = Path(root).resolve()
+        self.deadline = deadline
+        places = _places(self.root, db, socket)
+        self._daemon = SocketRung(self.root, places)
+        self._below = Below(self.root, places and places.db, exclude)
+        # one thread: what the lower rungs keep is used by one question at a time
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
+
+    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]:
+        """Facts by node key, each with `fresh`; unknown ones are left out. Never raises."""
+        return await self.refresh_context(nodes)
+
+    async def refresh_context(self, keys: Iterable[str]) -> Context:
+        """The same, with the rung and the generation that it comes from. Never raises."""
+        wanted = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
+        found = Context()
+        if not wanted:
+            return found
+        told = await self._ask(GetContext(nodes=wanted))
+        if told is not None:
+            found.update({key: told.result[key] for key in wanted if key in told.result})
+            found.rung, found.generation = told.rung, told.generation
+        return found
+
+    async def node(self, key: str) -> NodeState | None:
+        """Everything about one node; None if nobody could be asked in time.
+
+        Raises NotFound for an unknown one, as `callers`, `callees` and `tests` do.
+        """
+        return await self._result(GetNode(node=key))
+
+    async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
+        """`{node, callers, fresh, generation}`."""
+        return await self._result(Callers(node=key, depth=depth))
+
+    async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
+        """`{node, callees, fresh, generation}`."""
+        return await self._result(Callees(node=key, depth=depth))
+
+    async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
+        """`{node, tests, fresh, generation}`."""
+        return await self._result(Tests(node=key, depth=depth))
+
+    async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None:
+        """`{query, nodes}`; None too where neither daemon nor database can be asked."""
+        return await self._result(Search(query=query, limit=limit))
+
+    def close(self) -> None:
+        """Let go of the database; from now on nobody is asked."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._below.close()
+
+    async def __aenter__(self) -> "HubClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def _result(self, request: Request) -> Any:
+        told = await self._ask(request)
+        if isinstance(told, NotFound):
+            raise told
+        return None if told is None else told.result
+
+    async def _ask(self, request: Request) -> Told | NotFound | None:
+        """What the highest rung says that can be asked in time."""
+        budget = Budget(self.deadline)
+        told = await self._from_daemon(request, budget.left * _OF_SOCKET)
+        return told or await self._from_below(request, budget)
+
+    async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._daemon.ask(request)
+        except TimeoutError:
+            return None
+
+    async def _from_below(self, request: Request, budget: Budget) -> Told | NotFound | None:
+        """A thread cannot be stopped: one that is late is left to its end, and not listened to."""
+        loop = asyncio.get_running_loop()
+        try:
+            work = loop.run_in_executor(self._thread, self._below.ask, request, budget)
+        except RuntimeError:  # the client is closed, or the process ends
+            return None
+        done, _ = await asyncio.wait({work}, timeout=budget.left)
+        if not done:
+            work.cancel()
+            return None
+        return work.result()
+
+
+def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:
+    """Where this root's hub is, for the process's own user; None without a home folder."""
+    try:
+        folders = UserFolders.from_environ(os.environ)
+    except ConfigError:
+        return None
+    return hub_places(folders, root, db=_path(db), socket=_path(socket))
+
+
+def _path(named: str | Path | None) -> Path | None:
+    return None if named is None else Path(named)
+
+
+def _is_utf8(key: str) -> bool:
+    """Whether it can be sent; no node's key holds anything else."""
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

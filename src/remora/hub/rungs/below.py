@@ -1,0 +1,40 @@
+"""The rungs below the daemon, in their order: all that is done in the client's own process."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from remora.errors import NotFound
+from remora.hub.members import Members
+from remora.hub.protocol import Request
+from remora.hub.rungs.file import FileRung
+from remora.hub.rungs.stored import StoredRung
+from remora.hub.rungs.told import Budget, Told
+
+
+class Below:
+    """The database with a look at the files, else the asked file. Used by one thread at a time."""
+
+    def __init__(self, root: Path, db: Path | None, exclude: Sequence[str]) -> None:
+        members = Members(root, exclude)
+        self._stored = StoredRung(root, db, members)
+        self._file = FileRung(root, members)
+
+    def ask(self, request: Request, budget: Budget) -> Told | NotFound | None:
+        """The first rung's answer that can be had in time; that there is no such node is one too.
+
+        Never raises: whatever breaks here, it costs nobody more than the facts.
+        """
+        for rung in (self._stored, self._file):
+            try:
+                told = rung.ask(request, budget)
+            except NotFound as unknown:
+                return unknown
+            except Exception:  # noqa: BLE001, S112 - see above
+                continue
+            if told is not None:
+                return told
+        return None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._stored.close()

@@ -1,0 +1,110 @@
+"""The first rung: a running daemon, asked over its Unix socket."""
+
+import asyncio
+import os
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound
+from remora.hub import protocol
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
+from remora.hub.rungs.told import Told
+
+MOST_ANSWERED = 1 << 26
+"""Bytes of one answer's line; more is not believed."""
+_PEER = struct.Struct("3i")
+_NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
+
+
+class SocketRung:
+    """Asks whoever listens at the socket, if that is a daemon of ours, of our user, on our root.
+
+    Each question has a connection of its own: a daemon may end and begin between two of them.
+    """
+
+    def __init__(self, root: Path, places: HubPlaces | None) -> None:
+        self._root = str(root)
+        self._places = places
+
+    async def ask(self, request: Request) -> Told | NotFound | None:
+        """What the daemon says, be it that there is no such node; None if none can be asked, or if
+        it has nothing to say now.
+
+        Takes as long as the daemon: it is for the caller to give up.
+        """
+        if self._places is None:
+            return None
+        try:
+            answer = await self._answer(self._places.socket, request)
+            return None if answer is None else _told(request, answer)
+        except _NOT_ANSWERED:
+            return None
+
+    async def _answer(self, place: Path, request: Request) -> Answer | None:
+        if not _owned(place):
+            return None
+        reader, writer = await asyncio.open_unix_connection(place, limit=MOST_ANSWERED)
+        try:
+            if not _is_ours(writer.get_extra_info("socket")):
+                return None
+            # one write: a daemon answers in the order of requests
+            writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
+            health = protocol.decode_answer(await reader.readline())
+            status = protocol.decode_answer(await reader.readline())
+            if not (_speaks(health) and self._is_of_root(status)):
+                return None
+            answer = protocol.decode_answer(await reader.readline())
+        finally:
+            writer.transport.abort()
+        return _usable(answer)
+
+    def _is_of_root(self, status: Answer) -> bool:
+        """A daemon of another root would tell of nodes that merely have the same names."""
+        said = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
+        return said.get("root", self._root) == self._root
+
+
+def _owned(place: Path) -> bool:
+    return place.lstat().st_uid == os.getuid()
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether the process at the other end is one of this user's."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # the socket file's owner was looked at
+    peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    _, uid, _ = _PEER.unpack(peer)
+    return bool(uid == os.getuid())
+
+
+def _speaks(health: Answer) -> bool:
+    if not health.ok:
+        return False
+    said = msgspec.json.decode(health.result, type=dict[str, Any])
+    return said.get("protocol") == protocol.PROTOCOL
+
+
+def _usable(answer: Answer) -> Answer | None:
+    """An answer that settles the question: a result, or that there is no such node."""
+    if answer.ok or (answer.error is not None and answer.error.code == "unknown_node"):
+        return answer
+    return None
+
+
+def _told(request: Request, answer: Answer) -> Told | NotFound:
+    if answer.error is not None:
+        return NotFound(answer.error.message)
+    return Told(_decoded(request, answer.result), answer.generation, "socket")
+
+
+def _decoded(request: Request, result: msgspec.Raw) -> Any:
+    if isinstance(request, GetContext):
+        return protocol.decode_context(result)
+    if isinstance(request, GetNode):
+        return protocol.decode_node(result)
+    return msgspec.json.decode(result)

@@ -1,0 +1,117 @@
+"""The second rung: the database, read only, and whatever file is not as it says analysed anew."""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from remora.code.analysis import read_facts
+from remora.code.facts import FileFacts
+from remora.errors import HostError
+from remora.hub.answers import Answers
+from remora.hub.members import Members
+from remora.hub.protocol import Request
+from remora.hub.rungs.file import READ_LIMIT, SECONDS_PER_BYTE
+from remora.hub.rungs.told import Budget, Told, answered
+from remora.hub.stamp import racy
+from remora.hub.store import FileRow, StoreView, open_view
+from remora.hub.view import OverlaidView
+from remora.ids import spell_path
+from remora.workspaces import Beneath
+
+SECONDS_PER_FILE = 10e-6
+"""What a look at one file takes at most, of a sweep over all."""
+
+
+class StoredRung:
+    """Answers from the database as if it were of this moment, and leaves it as it is.
+
+    What was read of changed files is kept for the next question, and so are the links.
+    """
+
+    def __init__(self, root: Path, db: Path | None, members: Members) -> None:
+        self._db = db
+        self._members = members
+        self._files = Beneath(root)
+        self._view: StoreView | None = None
+        self._analysed: dict[str, FileFacts] = {}
+        self._kept: tuple[object, Answers] | None = None
+
+    def ask(self, request: Request, budget: Budget) -> Told | None:
+        """None where there is no database, or where bringing it up to date would take too long.
+
+        Raises NotFound for an unknown node.
+        """
+        view = self._opened()
+        if view is None:
+            return None
+        rows = view.files()
+        if not budget.affords(len(rows) * SECONDS_PER_FILE):
+            return None
+        changed = self._changed(rows, budget)
+        if changed is None:
+            return None
+        answers = self._answers(view, changed)
+        return Told(answered(answers, request), view.generation, "sqlite")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._view is not None:
+            self._view.close()
+            self._view = None
+
+    def _opened(self) -> StoreView | None:
+        if self._view is None and self._db is not None:
+            self._view = open_view(self._db)
+        return self._view
+
+    def _changed(
+        self, rows: Mapping[str, FileRow], budget: Budget
+    ) -> dict[str, FileFacts | None] | None:
+        """By spelled path, the files that are not as the database says; None: it would take too
+        long to tell."""
+        began = time.time_ns()
+        now = self._members.sweep()
+        found: dict[str, FileFacts | None] = {
+            spell_path(path): None for path in rows.keys() - now.keys()
+        }
+        for path, stamp in now.items():
+            row = rows.get(path)
+            if row is not None and row.stamp == stamp and not racy(stamp, began):
+                continue
+            if not budget.affords(0):
+                return None
+            content = self._read(path)
+            if content is None:
+                found[spell_path(path)] = None
+            elif row is None or hashlib.sha256(content).hexdigest() != row.file_hash:
+                facts = self._facts(path, content, budget)
+                if facts is None:
+                    return None
+                found[facts.path] = facts
+        self._analysed = {path: facts for path, facts in found.items() if facts is not None}
+        return found
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return self._files.read_bytes(path, limit=READ_LIMIT)
+        except HostError:
+            return None
+
+    def _facts(self, path: str, content: bytes, budget: Budget) -> FileFacts | None:
+        known = self._analysed.get(spell_path(path))
+        if known is not None and known.file_hash == hashlib.sha256(content).hexdigest():
+            return known
+        if not budget.affords(len(content) * SECONDS_PER_BYTE):
+            return None
+        return read_facts(path, content)
+
+    def _answers(self, view: StoreView, changed: Mapping[str, FileFacts | None]) -> Answers:
+        """Those of the last question, where nothing happened since."""
+        state = (
+            view.generation,
+            frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
+        )
+        if self._kept is None or self._kept[0] != state:
+            self._kept = state, Answers(OverlaidView(view, changed))
+        return self._kept[1]
