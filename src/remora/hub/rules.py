@@ -23,14 +23,20 @@ Analyse = Callable[[str, bytes, Known], FileFacts]
 """Raw path, bytes and what is known of the file, to its facts."""
 
 
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
+    """What is compared of a node: the head that it shows, and the hash of its body."""
+
+    head: tuple[str | None, ...]
+    body: str
+
+
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared: of the file, of its imports, and of each node by its qualname."""
+    """What is compared of a file; `nodes` are by qualname, in the order of the source."""
 
     file_hash: str
     partial: bool
     imports: tuple[str, ...]
-    sources: Mapping[str, str]
-    signatures: Mapping[str, str | None]
+    nodes: Mapping[str, Fingerprint]
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,9 +112,13 @@ def fingerprints(known: Known | FileFacts) -> Fingerprints:
         file_hash=known.file_hash,
         partial=known.partial,
         imports=(module.imports or ()) if module else (),
-        sources={node.qualname: node.source_hash for node in known.nodes},
-        signatures={node.qualname: node.signature for node in known.nodes},
+        nodes={node.qualname: _fingerprint(node) for node in known.nodes},
     )
+
+
+def _fingerprint(node: NodeFacts) -> Fingerprint:
+    head = (node.signature, node.docstring, *node.bases, None, *node.decorators)
+    return Fingerprint(head=head, body=node.body_hash)
 
 
 class RulesEngine:
@@ -123,45 +133,51 @@ class RulesEngine:
             return moved, *_moved(change.path, change.now, known)
         if known is None:
             return _everything(change.path, change.now)
-        return _differing(change.path, change.now, known)
+        return _modified(change.path, change.now, known)
 
 
 def _deleted(path: str, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
     if known is None:
         return ()
-    return DeleteFileNodes(path), *_affected(path, known.sources, called=tuple(known.sources))
+    gone = tuple(known.nodes)
+    return DeleteFileNodes(path), *_affected(path, called=gone, tested=gone)
 
 
 def _moved(path: str, now: Fingerprints, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
     """What a file says depends on where it lies in two ways: relative imports, and its keys."""
     if known is None:
         return _everything(path, now)
-    changed = _changed(now, known)
-    own = (*_extract(path, changed), ScanImports(path), *_complexity(path, changed))
-    return *own, *_affected(path, now.sources, called=tuple(now.sources))
+    heads, bodies = _differing(now, known)
+    own = (*_extract(path, heads), ScanImports(path), *_complexity(path, bodies))
+    return *own, *_affected(path, called=now.nodes, tested=now.nodes)
 
 
 def _everything(path: str, now: Fingerprints) -> tuple[UpdateAction, ...]:
-    nodes = tuple(now.sources)
+    nodes = tuple(now.nodes)
     own = (*_extract(path, nodes), ScanImports(path), *_complexity(path, nodes))
-    return *own, *_affected(path, now.sources, called=nodes)
+    return *own, *_affected(path, called=nodes, tested=nodes)
 
 
-def _differing(path: str, now: Fingerprints, known: Fingerprints) -> tuple[UpdateAction, ...]:
+def _modified(path: str, now: Fingerprints, known: Fingerprints) -> tuple[UpdateAction, ...]:
     if now.partial != known.partial:
         return _everything(path, now)  # what could only be saved is known now, or the other way
     if now.file_hash == known.file_hash:
         return ()
-    changed = _changed(now, known)
+    heads, bodies = _differing(now, known)
     imports: tuple[UpdateAction, ...] = (ScanImports(path),) if now.imports != known.imports else ()
-    called = [name for name in changed if now.signatures[name] != known.signatures.get(name)]
-    gone = [name for name in known.sources if name not in now.sources]
-    own = (*_extract(path, changed), *imports, *_complexity(path, changed))
-    return *own, *_affected(path, changed, called=(*called, *gone))
+    own = (*_extract(path, heads), *imports, *_complexity(path, bodies))
+    gone = [name for name in known.nodes if name not in now.nodes]
+    return *own, *_affected(path, called=(*heads, *gone), tested=bodies)
 
 
-def _changed(now: Fingerprints, known: Fingerprints) -> tuple[str, ...]:
-    return tuple(name for name, is_now in now.sources.items() if known.sources.get(name) != is_now)
+def _differing(now: Fingerprints, known: Fingerprints) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Nodes whose head is new or another, and those whose body is."""
+    before = known.nodes.get
+    pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
+    return (
+        tuple(name for name, node, old in pairs if old is None or old.head != node.head),
+        tuple(name for name, node, old in pairs if old is None or old.body != node.body),
+    )
 
 
 def _extract(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
@@ -174,9 +190,9 @@ def _complexity(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
 
 
 def _affected(
-    path: str, changed: Iterable[str], *, called: Iterable[str]
+    path: str, *, called: Iterable[str], tested: Iterable[str]
 ) -> tuple[UpdateAction, ...]:
     """Links are made when somebody asks; these say who may be answered otherwise from now on."""
     callers = FindCallers(tuple(node_key(path, name) for name in called if name != MODULE))
-    tests = FindTests(tuple(node_key(path, name) for name in changed if name != MODULE))
+    tests = FindTests(tuple(node_key(path, name) for name in tested if name != MODULE))
     return tuple(action for action in (callers, tests) if action.nodes)

@@ -1,0 +1,205 @@
+"""What a view of the code answers to each question: the one place where NodeStates are put together."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.code.edges import TIERS, Edge, Related
+from remora.code.match import nearest
+from remora.code.related import related_tests
+from remora.code.resolve import Linker
+from remora.errors import NotFound
+from remora.hub.near import near_pool
+from remora.hub.node import AnsweredNode, NodeState
+from remora.hub.view import StoredNode, View
+from remora.ids import split_node_key
+
+OUTSIDE = "ext:"
+_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
+_KEPT = 4096  # answered nodes kept at most: one is about 2 KB
+
+
+class Answers:
+    """Answers about one state of the code; links are kept, so ask one as long as it holds.
+
+    `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
+    links and tests are not computed (null).
+    """
+
+    def __init__(self, view: View, *, fresh: bool = True, partial_links: bool = False) -> None:
+        self.view = view
+        self.fresh = fresh
+        self.partial_links = partial_links
+        self._linker = Linker(view)
+        self._kept: dict[str, NodeState] = {}
+
+    def told(self, *, fresh: bool) -> "Answers":
+        """The same answers, told as fresh or not; both share what was computed so far."""
+        if fresh == self.fresh:
+            return self
+        other = Answers.__new__(Answers)
+        other.__dict__.update(self.__dict__, fresh=fresh)
+        return other
+
+    def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
+        """By key, in the order asked; unknown ones are left out."""
+        states = ((key, self._state(key)) for key in keys)
+        return {
+            key: AnsweredNode(**msgspec.structs.asdict(state), fresh=self.fresh)
+            for key, state in states
+            if state is not None
+        }
+
+    def node(self, key: str) -> NodeState:
+        """Raises NotFound, which names the nearest."""
+        state = self._state(key)
+        if state is None:
+            raise self._unknown(key)
+        return state
+
+    def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
+        """Who calls the node, in `depth` steps; the nearest first, of these the surest tier.
+
+        Raises NotFound, as `callees` and `tests` do.
+        """
+        return self._answer(key, "callers", lambda: _reached(self._callers, key, depth))
+
+    def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
+        """What the node calls, in `depth` steps; what lies outside the project is not followed."""
+        return self._answer(key, "callees", lambda: _reached(self._callees, key, depth))
+
+    def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
+        """The tests of the node and of its callers in up to `depth` - 1 steps."""
+        return self._answer(key, "tests", lambda: self._tests_within(key, depth))
+
+    def search(self, query: str, limit: int = 50) -> dict[str, Any]:
+        """The nodes that fit `query`, at most `limit`."""
+        found = (stored.facts for stored in self.view.search(query, limit))
+        nodes = [
+            {"key": facts.key, "node_type": facts.node_type, "signature": facts.signature}
+            for facts in found
+        ]
+        return {"query": query, "nodes": nodes}
+
+    def _answer(
+        self, key: str, name: str, links: Callable[[], Iterable[Edge | Related]]
+    ) -> dict[str, Any]:
+        if self.view.node(key) is None:
+            raise self._unknown(key)
+        found = None if self.partial_links else [msgspec.to_builtins(link) for link in links()]
+        return {
+            "node": key,
+            name: found,
+            "fresh": self.fresh,
+            "generation": self.view.generation,
+        }
+
+    def _unknown(self, key: str) -> NotFound:
+        near = nearest(key, near_pool(key, self.view.keys()))
+        hint = f"did you mean {', '.join(name.removeprefix('node:') for name in near)}?"
+        message = f"there is no node {key.removeprefix('node:')}"
+        return NotFound(message, hint=hint if near else "`remora hub search WORD` looks for nodes")
+
+    def _state(self, key: str) -> NodeState | None:
+        state = self._kept.get(key)
+        if state is None:
+            stored = self.view.node(key)
+            if stored is None:
+                return None
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            state = self._kept[key] = self._put_together(key, stored)
+        return state
+
+    def _put_together(self, key: str, stored: StoredNode) -> NodeState:
+        facts = msgspec.structs.asdict(stored.facts)
+        del facts["qualname"]
+        linked = not self.partial_links
+        return NodeState(
+            **facts,
+            uid=stored.uid,
+            file_path=split_node_key(key)[0],
+            file_hash=stored.file_hash,
+            callers=self._callers(key) if linked else None,
+            callees=self._callees(key) if linked else None,
+            related_tests=self._tests(key) if linked else None,
+            partial=stored.partial,
+            last_updated=stored.last_updated,
+            update_source=stored.update_source,
+            extra=stored.extra,
+        )
+
+    def _callers(self, key: str) -> tuple[Edge, ...]:
+        observed = self.view.observed_callers(key)
+        return _with_observed(self._linker.callers(key), self._standing(observed))
+
+    def _callees(self, key: str) -> tuple[Edge, ...]:
+        observed = self.view.observed_callees(key)
+        return _with_observed(self._linker.callees(key), self._standing(observed))
+
+    def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
+        """What was observed once may be gone since."""
+        return (
+            edge
+            for edge in observed
+            if edge.key.startswith(OUTSIDE) or self.view.node(edge.key) is not None
+        )
+
+    def _tests(self, key: str) -> tuple[Related, ...]:
+        return _surest(
+            (*related_tests(self._linker, self.view, key), *self.view.observed_tests(key))
+        )
+
+    def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
+        callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()
+        around = dict.fromkeys((key, *(edge.key for edge in callers)))
+        return _surest(test for node in around for test in self._tests(node))
+
+
+def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
+    """A link that the source shows keeps its tier and lines, whatever was seen as well."""
+    known = {edge.key for edge in static}
+    more = [edge for edge in observed if edge.key not in known]
+    if not more:
+        return static
+    return tuple(sorted((*static, *more), key=lambda edge: (_RANK[edge.tier], edge.key)))
+
+
+def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
+    """Each test once, by its surest tier; the surest first."""
+    best: dict[str, Related] = {}
+    for test in tests:
+        known = best.get(test.id)
+        if known is None or _RANK[test.tier] < _RANK[known.tier]:
+            best[test.id] = test
+    return tuple(sorted(best.values(), key=lambda test: (_RANK[test.tier], test.id)))
+
+
+def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
+    """All nodes within `depth` steps, each by the link that reached it first; `start` too where a
+    cycle leads back to it."""
+    reached: dict[str, Edge] = {}
+    asked = {start}
+    level = [start]
+    for _ in range(depth):
+        found: dict[str, Edge] = {}
+        for edge in (edge for key in level for edge in links(key)):
+            known = found.get(edge.key)
+            if edge.key not in reached and (known is None or _better(edge, known)):
+                found[edge.key] = edge
+        ordered = sorted(found.values(), key=lambda edge: (_RANK[edge.tier], edge.key))
+        reached.update((edge.key, edge) for edge in ordered)
+        level = [edge.key for edge in ordered if edge.key not in asked and _inside(edge.key)]
+        asked.update(level)
+        if not level:
+            break
+    return list(reached.values())
+
+
+def _better(edge: Edge, than: Edge) -> bool:
+    return _RANK[edge.tier] < _RANK[than.tier]
+
+
+def _inside(key: str) -> bool:
+    return not key.startswith(OUTSIDE)
