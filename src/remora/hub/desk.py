@@ -1,0 +1,52 @@
+"""Where questions are answered, whichever way they came in."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from remora.hub.protocol import Refused, Request, decode_request, problem_line
+
+_log = logging.getLogger("remora.hub")
+
+
+class Desk(Protocol):
+    """The daemon, as its servers see it."""
+
+    def answer(self, request: Request) -> bytes | Awaitable[bytes]:
+        """The line that answers, at once where it can be. Raises Refused."""
+
+    def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
+        """From now on `tell` gets a line for each generation, until what is given back is
+        called."""
+
+
+def take(desk: Desk, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
+    """The request of a line or body, if it is one, and its answer. Never raises."""
+    request = None
+    try:
+        request = decode_request(body)
+        said = desk.answer(request)
+    except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
+        return request, _sorry(request, error)
+    return request, said if isinstance(said, bytes) else _awaited(request, said)
+
+
+async def _awaited(request: Request, said: Awaitable[bytes]) -> bytes:
+    try:
+        return await said
+    except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
+        return _sorry(request, error)
+
+
+def _sorry(request: Request | None, error: Exception) -> bytes:
+    """The answer to a question that has none; what is a bug goes to the log."""
+    if isinstance(error, Refused):
+        if request is not None:
+            error.id = request.id
+        return problem_line(error)
+    _log.error("a question failed", exc_info=error)
+    message = f"{type(error).__name__}; the log says more"
+    failed = Refused("internal", message)
+    if request is not None:
+        failed.id = request.id
+    return problem_line(failed)
