@@ -78,6 +78,15 @@ class TestGit:
             "src/gone.py": "behind a symbolic link",
         }
 
+    def test_what_tools_put_there_is_left_out_unless_it_is_tracked(self, repository: Path) -> None:
+        put(repository, "env/pyvenv.cfg", "env/lib/x.py", "src/node_modules/gyp/y.py")
+        put(repository, "fixture/pyvenv.cfg", "fixture/tracked.py", "fixture/new.py")
+        git(repository, "add", "fixture/pyvenv.cfg", "fixture/tracked.py")
+        found = project_files(repository).paths
+        assert [path for path in found if path.endswith(".py")] == [
+            *("a.py", "fixture/tracked.py", "src/b.py", "src/gone.py")
+        ]
+
     def test_odd_names(self, repository: Path) -> None:
         name = os.fsdecode(b"caf\xe9 \n'\".py")
         (repository / name).write_text("")

@@ -1,6 +1,7 @@
 """Which files belong to a project, and how git is asked about it."""
 
 from remora.files.git import git_command, git_environment, git_output
+from remora.files.git_view import GitIndex, GitPlaces, git_ignored, git_index, git_places
 from remora.files.patterns import IgnoreRules, glob_regex
 from remora.files.project import (
     ProjectFiles,
@@ -8,15 +9,24 @@ from remora.files.project import (
     is_private,
     project_files,
 )
+from remora.files.walk import OUTPUT, is_made_by_tools, is_output
 
 __all__ = [
+    "OUTPUT",
+    "GitIndex",
+    "GitPlaces",
     "IgnoreRules",
     "ProjectFiles",
     "find_root",
     "git_command",
     "git_environment",
+    "git_ignored",
+    "git_index",
     "git_output",
+    "git_places",
     "glob_regex",
+    "is_made_by_tools",
+    "is_output",
     "is_private",
     "project_files",
 ]

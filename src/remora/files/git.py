@@ -27,8 +27,11 @@ def git_command(*words: str) -> list[str]:
     return [*_GIT, *words]
 
 
-def git_output(root: Path, *words: str, stdin: bytes = b"") -> bytes:
-    """What git prints, run in `root`. Raises OutsideError where it is missing or fails."""
+def git_output(
+    root: Path, *words: str, stdin: bytes = b"", succeeds: tuple[int, ...] = (0,)
+) -> bytes:
+    """What git prints, run in `root`. Raises OutsideError where it is missing or fails: ends
+    with another status than those of `succeeds`."""
     try:
         done = subprocess.run(
             git_command(*words),
@@ -41,7 +44,7 @@ def git_output(root: Path, *words: str, stdin: bytes = b"") -> bytes:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise OutsideError(f"git {words[0]} could not run: {error}") from error
-    if done.returncode != 0:
+    if done.returncode not in succeeds:
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise OutsideError(f"git {words[0]} failed: {said or f'exit {done.returncode}'}")
     return done.stdout

@@ -10,8 +10,9 @@ import msgspec
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
+from remora.files.git_view import git_top
 from remora.files.patterns import IgnoreRules
-from remora.files.walk import OWN_RECORDS, included, walk
+from remora.files.walk import OWN_RECORDS, included, is_made_by_tools, walk
 
 
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +36,8 @@ def project_files(
     """The files of the project at `root`, which may be a folder within a git repository.
 
     `exclude` holds patterns as in a `.gitignore`; `include` globs of ignored files that belong
-    all the same. Links are never followed and never belong, nor do `.agentfs/` and `.env*`.
+    all the same. Links are never followed and never belong, nor do `.agentfs/` and `.env*`, nor
+    what stands in a virtual environment or in `node_modules` and is not tracked.
     Raises ConfigError for an `include` that leaves the root.
     """
     try:
@@ -85,30 +87,34 @@ def is_private(path: str) -> bool:
 
 
 def _from_git(root: Path) -> tuple[list[str], str | None]:
-    try:
-        top = git_output(root, "rev-parse", "--show-toplevel").rstrip(b"\n")
-    except OutsideError as error:
-        raise OutsideError(f"no git view of {root}: {error.message}") from error
-    if Path(os.fsdecode(top)) != root.resolve() and _is_ignored(root):
-        raise OutsideError(f"{root} is ignored by the repository around it")
-    listing = git_output(root, "ls-files", "-co", "--exclude-standard", "-z")
+    git_top(root)
+    listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
     try:
         head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}")
     except OutsideError:  # a repository without a commit
-        return _names(listing), None
-    return _names(listing), head.decode().strip()
+        return _names(root, listing), None
+    return _names(root, listing), head.decode().strip()
 
 
-def _names(listing: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in listing.split(b"\0") if name]
+def _names(root: Path, listing: bytes) -> list[str]:
+    """What is tracked, and what is not but no tool put there."""
+    made = _MadeByTools(root)
+    named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
+    return [path for tag, path in named if tag != b"?" or not made.cover(path)]
 
 
-def _is_ignored(root: Path) -> bool:
-    try:
-        git_output(root, "check-ignore", "-q", ".")
-    except OutsideError:
-        return False
-    return True
+class _MadeByTools:
+    """Whether a path lies in a virtual environment or in `node_modules`, ignored or not."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: dict[str, bool] = {"": False}
+
+    def cover(self, path: str) -> bool:
+        folder = path.rpartition("/")[0]
+        if folder not in self._folders:
+            self._folders[folder] = is_made_by_tools(self._root, folder) or self.cover(folder)
+        return self._folders[folder]
 
 
 class _Kinds:

@@ -10,7 +10,7 @@ from remora.files.patterns import IgnoreRules, glob_regex
 
 OWN_RECORDS = frozenset({".git", ".hg", ".svn", ".bzr", ".agentfs"})
 _PRUNED = frozenset({"venv", "node_modules", "__pycache__", "site-packages", *OWN_RECORDS})
-_OUTPUT = frozenset({"build", "dist"})  # but a package may have such a name
+OUTPUT = frozenset({"build", "dist"})  # but a package may have such a name
 
 
 def walk(root: Path) -> list[str]:
@@ -29,7 +29,7 @@ def walk(root: Path) -> list[str]:
             path = prefix + entry.name
             if not entry.is_dir(follow_symlinks=False):
                 found += [] if rules.match(path, folder=False) else [path]
-            elif not (_is_output(entry) or rules.match(path, folder=True)):
+            elif not (is_output(root, path) or rules.match(path, folder=True)):
                 waiting.append(path + "/")
     return found
 
@@ -42,11 +42,18 @@ def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_output(entry: os.DirEntry[str]) -> bool:
-    name = entry.name
-    if name in _OUTPUT:
-        return not Path(entry.path, "__init__.py").exists()
+def is_output(root: Path, folder: str) -> bool:
+    """Whether a folder has a name that tools give to what they make."""
+    name = folder.rpartition("/")[2]
+    if name in OUTPUT:
+        return not (root / folder / "__init__.py").exists()
     return name in _PRUNED or name.startswith(".") or name.endswith(".egg-info")
+
+
+def is_made_by_tools(root: Path, folder: str) -> bool:
+    """Whether a folder is a virtual environment or `node_modules`: never the project's own."""
+    name = folder.rpartition("/")[2]
+    return name == "node_modules" or os.path.lexists(root / folder / "pyvenv.cfg")
 
 
 def included(root: Path, include: Sequence[str]) -> Iterator[str]:

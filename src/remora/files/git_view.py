@@ -1,0 +1,99 @@
+"""What git knows of a folder: from which files it takes its rules, what it tracks and ignores."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+
+_LINK = b"160000"  # the mode of a submodule in the index
+
+
+class GitPlaces(NamedTuple):
+    """Where a repository keeps what decides which files belong."""
+
+    top: Path
+    index_file: Path
+    sources: tuple[Path, ...]
+    """Configuration and patterns outside the project's folder, whether they exist or not."""
+
+
+class GitIndex(NamedTuple):
+    """Root-relative paths that git tracks, and the folders of submodules among them."""
+
+    tracked: tuple[str, ...]
+    submodules: tuple[str, ...]
+
+
+def git_top(root: Path) -> Path:
+    """The root of the repository around `root`. Raises OutsideError where git's view is not to be
+    taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
+    try:
+        top = _said(root, "rev-parse", "--show-toplevel")
+    except OutsideError as error:
+        raise OutsideError(f"no git view of {root}: {error.message}") from error
+    if top != root.resolve() and _is_ignored(root):
+        raise OutsideError(f"{root} is ignored by the repository around it")
+    return top
+
+
+def git_places(root: Path) -> GitPlaces:
+    """The places of the repository around `root`. Raises OutsideError as `git_top` does."""
+    top = git_top(root)
+    inner = [_said(root, "rev-parse", "--git-path", name) for name in ("config", "info/exclude")]
+    above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
+    return GitPlaces(
+        top=top,
+        index_file=_said(root, "rev-parse", "--git-path", "index"),
+        sources=(*inner, *above, _excludes(root), *_configurations(root, top)),
+    )
+
+
+def git_index(root: Path) -> GitIndex:
+    """What is tracked beneath `root`. Raises OutsideError."""
+    tracked: list[str] = []
+    submodules: list[str] = []
+    for entry in git_output(root, "ls-files", "-s", "-z").split(b"\0"):
+        about, _, name = entry.partition(b"\t")
+        if name:
+            (submodules if about.startswith(_LINK) else tracked).append(os.fsdecode(name))
+    return GitIndex(tuple(tracked), tuple(submodules))
+
+
+def git_ignored(root: Path, paths: Sequence[str]) -> set[str]:
+    """Those of `paths` that git's rules ignore, tracked or not. Raises OutsideError."""
+    if not paths:
+        return set()
+    # `./`: a name that begins with a colon would be taken for a pathspec
+    asked = b"\0".join(b"./" + os.fsencode(path) for path in paths)
+    words = ("check-ignore", "--no-index", "--stdin", "-z")
+    said = git_output(root, *words, stdin=asked, succeeds=(0, 1))  # 1: none of them is ignored
+    return {os.fsdecode(name[2:]) for name in said.split(b"\0") if name}
+
+
+def _said(root: Path, *words: str) -> Path:
+    return root / os.fsdecode(git_output(root, *words).removesuffix(b"\n"))
+
+
+def _is_ignored(root: Path) -> bool:
+    try:
+        git_output(root, "check-ignore", "-q", ".")
+    except OutsideError:
+        return False
+    return True
+
+
+def _excludes(root: Path) -> Path:
+    try:
+        return _said(root, "config", "--type=path", "--get", "core.excludesFile")
+    except OutsideError:  # not configured
+        return Path.home() / ".config/git/ignore"
+
+
+def _configurations(root: Path, top: Path) -> list[Path]:
+    usual = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
+    said = git_output(root, "config", "--list", "--name-only", "--show-origin", "-z")
+    origins = {word for word in said.split(b"\0") if word.startswith(b"file:")}
+    return sorted(usual | {top / os.fsdecode(word[5:]) for word in origins})
