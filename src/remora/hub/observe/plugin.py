@@ -1,0 +1,235 @@
+"""A pytest plugin that writes down which code of a project each test enters, and who calls whom.
+
+It runs in the project's own interpreter (Python 3.8 or newer), which need not have Remora: the
+standard library and pytest are all it imports. Loaded as `-p remora_observe` from a private folder.
+The environment says what to do:
+
+    REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
+    REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
+    REMORA_OBSERVE_BYTES  the most that one process writes
+
+A file holds lines of JSON, each an array that begins with its kind:
+
+    ["file", number, path, sha256]          number counts from 0; path is relative to the root
+    ["code", number, file, line, name, qualname or null]
+    ["call", caller, line, callee]          numbers of codes; line is the call's
+    ["test", path, names, [code, …], done]  names: what follows the path in pytest's id, in parts
+    ["full"]                                the limit was reached: the rest is not there
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import json
+import os
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any, Generator  # noqa: UP035 - the newer home cannot be subscripted by 3.8
+
+import pytest
+
+_LATER = 0x20 | 0x80 | 0x200
+"""Flags of generators, coroutines, asynchronous generators: they run after they were called."""
+_FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_BATCH = 5_000
+"""New calls after which they are written."""
+_TOOL = 3
+"""Of `sys.monitoring`: none of the numbers that debuggers, coverage and profilers use."""
+
+
+class Recorder:
+    """Follows calls and writes what is new. Codes are told apart by identity and kept alive."""
+
+    def __init__(self, root: str, out: str, limit: int) -> None:
+        self._prefix = root + os.sep
+        name = f"{out}{os.sep}{os.getpid()}.jsonl"
+        self._out = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._lines: list[str] = []
+        self._left = limit
+        self._process = os.getpid()
+        self._numbers: dict[int, int] = {}
+        self._codes: list[CodeType] = []
+        self._files: dict[str, int] = {}
+        self._alive: list[CodeType] = []
+        self._calls: set[tuple[int, int, int]] = set()
+        self._written: set[tuple[int, int, int]] = set()
+        self.entered: set[int] = set()
+
+    def enter(self, frame: FrameType) -> bool:
+        """A frame begins; False: its code is none of the project's, and never will be."""
+        code = frame.f_code
+        number = self._numbers.get(id(code))
+        if number is None:
+            number = self._learn(code)
+        if number < 0:
+            return False
+        self.entered.add(number)
+        caller = frame.f_back
+        if caller is not None:
+            calling = self._numbers.get(id(caller.f_code))
+            if calling is None:
+                calling = self._learn(caller.f_code)
+            if calling >= 0:
+                self._calls.add((calling, caller.f_lasti, number))
+        return True
+
+    def test(self, path: str, names: list[str], entered: set[int], done: bool) -> None:
+        """A test ended."""
+        self._write(["test", path, names, sorted(entered), done])
+        if len(self._calls) + len(self._lines) > _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the calls that were not written yet."""
+        if os.getpid() != self._process:  # a fork: the file is its parent's
+            return
+        for call in self._calls - self._written:
+            caller, place, callee = call
+            line = _line(self._codes[caller], place)
+            if line and self._is_call(caller, callee):
+                self._write(["call", caller, line, callee])
+        self._written |= self._calls
+        self._calls = set()
+        lines, self._lines = self._lines, []
+        text = memoryview("".join(lines).encode())
+        while text:
+            text = text[os.write(self._out, text) :]
+
+    def _is_call(self, caller: int, callee: int) -> bool:
+        """Whether the frame before was the one that called: whoever takes the next value of a
+        generator is not, unless its code names it."""
+        called, calling = self._codes[callee], self._codes[caller]
+        if not called.co_flags & _LATER or called.co_name.startswith("<"):
+            return True
+        names = calling.co_names + calling.co_varnames + calling.co_freevars + calling.co_cellvars
+        return called.co_name in names
+
+    def _learn(self, code: CodeType) -> int:
+        """The code's number, -1 for what is not the project's."""
+        self._alive.append(code)  # its id must not be given to another
+        number = -1
+        if code.co_filename.startswith(self._prefix) and not _is_foreign(code.co_filename):
+            file = self._file(code.co_filename)
+            if file >= 0:
+                number = len(self._codes)
+                self._codes.append(code)
+                qualname = getattr(code, "co_qualname", None)
+                self._write(["code", number, file, code.co_firstlineno, code.co_name, qualname])
+        self._numbers[id(code)] = number
+        return number
+
+    def _file(self, path: str) -> int:
+        if path not in self._files:
+            number = -1
+            try:
+                with open(path, "rb") as source:  # noqa: PTH123 - no pathlib in the tests' way
+                    digest = hashlib.sha256(source.read()).hexdigest()
+                number = len(self._files)
+                self._write(["file", number, path[len(self._prefix) :], digest])
+            except OSError:
+                pass  # made up by who compiled it, or gone
+            self._files[path] = number
+        return self._files[path]
+
+    def _write(self, record: list[Any]) -> None:
+        if self._left <= 0 or os.getpid() != self._process:
+            return
+        line = json.dumps(record, separators=(",", ":")) + "\n"
+        self._left -= len(line)
+        self._lines.append(line if self._left > 0 else '["full"]\n')
+
+    def close(self) -> None:
+        """Write what is left."""
+        self.flush()
+        if os.getpid() == self._process:
+            os.close(self._out)
+
+
+def _is_foreign(path: str) -> bool:
+    return any(part in path for part in _FOREIGN)
+
+
+def _line(code: CodeType, place: int) -> int | None:
+    """The line of an instruction."""
+    before = [line for start, line in dis.findlinestarts(code) if start <= place]
+    return before[-1] if before else None
+
+
+class Observer:
+    """The plugin: which test runs, and when to look."""
+
+    def __init__(self, recorder: Recorder, root: str) -> None:
+        self._recorder = recorder
+        self._root = root
+        self._done = False
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Everything from here to the test's end is entered by it."""
+        self._done = False
+        self._recorder.entered = set()
+        yield
+        entered, self._recorder.entered = self._recorder.entered, set()
+        path = os.path.relpath(os.path.realpath(str(item.fspath)), self._root)
+        if not path.startswith(os.pardir):
+            names = item.nodeid.split("::")[1:]
+            self._recorder.test(path.replace(os.sep, "/"), names, entered, self._done)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that was skipped or broke before it began has not run."""
+        if report.when == "call" and report.outcome != "skipped":
+            self._done = True
+
+    def pytest_unconfigure(self) -> None:
+        """The end."""
+        stop(self._recorder)
+
+
+def start(recorder: Recorder) -> None:
+    """Follow every call of every thread from here on."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        _monitor(monitoring, recorder)
+        return
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            recorder.enter(frame)
+
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+
+
+def _monitor(monitoring: Any, recorder: Recorder) -> None:
+    getframe, disable = sys._getframe, monitoring.DISABLE  # noqa: SLF001 - its own name for it
+
+    def entered(_code: CodeType, _offset: int) -> Any:
+        # code of others is told once for each place, and costs nothing afterwards
+        return None if recorder.enter(getframe(1)) else disable
+
+    monitoring.use_tool_id(_TOOL, "remora")
+    monitoring.register_callback(_TOOL, monitoring.events.PY_START, entered)
+    monitoring.set_events(_TOOL, monitoring.events.PY_START)
+
+
+def stop(recorder: Recorder) -> None:
+    """Look no more, and write what is left."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None and monitoring.get_tool(_TOOL) == "remora":
+        monitoring.set_events(_TOOL, 0)
+        monitoring.free_tool_id(_TOOL)
+    elif monitoring is None:
+        threading.setprofile(None)
+        sys.setprofile(None)
+    recorder.close()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin, where the environment asks for it."""
+    out, root = os.environ.get("REMORA_OBSERVE_OUT"), os.environ.get("REMORA_OBSERVE_ROOT")
+    if out and root and not config.pluginmanager.has_plugin("remora_observer"):
+        recorder = Recorder(root, out, int(os.environ.get("REMORA_OBSERVE_BYTES", "67108864")))
+        config.pluginmanager.register(Observer(recorder, root), "remora_observer")
+        start(recorder)
