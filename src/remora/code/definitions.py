@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from remora.ids import MODULE, NodeKey, node_key
 
-DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+DefinitionNode = FunctionNode | ast.ClassDef
 ImportNode = ast.Import | ast.ImportFrom
 
 _BODY = ("body",)

@@ -1,0 +1,120 @@
+"""Everything that one file says, from its bytes alone."""
+
+import ast
+import hashlib
+
+from remora.code.branches import branches
+from remora.code.complexity import complexities
+from remora.code.definitions import Definition, Outline, outline
+from remora.code.facts import FileFacts, NodeFacts
+from remora.code.hints import has_type_hints
+from remora.code.imports import imported_names
+from remora.code.lowered import Lowered
+from remora.code.outdated import docstring_outdated
+from remora.code.signature import (
+    decorators,
+    docstring,
+    docstring_text,
+    first_line_of,
+    segment,
+    signature,
+)
+from remora.code.source import Source, Unreadable, read_source
+from remora.code.spans import module_span, span_of
+from remora.ids import MODULE, NodeKey, node_key, spell_path
+
+
+def read_facts(path: str, source: bytes) -> FileFacts:
+    """The facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns."""
+    read = read_source(path, source)
+    spelled = spell_path(path)
+    if isinstance(read, Unreadable):
+        return FileFacts(
+            path=spelled,
+            file_hash=hashlib.sha256(source).hexdigest(),
+            partial=True,
+            detail=read.detail,
+            nodes=(),
+            lowered=Lowered(spelled, ()),
+        )
+    found = outline(read.tree, spelled)
+    return FileFacts(
+        path=spelled,
+        file_hash=hashlib.sha256(source).hexdigest(),
+        partial=False,
+        detail="",
+        nodes=_nodes(path, spelled, found, read),
+        lowered=Lowered(spelled, ()),
+    )
+
+
+def _nodes(path: str, spelled: str, found: Outline, source: Source) -> tuple[NodeFacts, ...]:
+    definitions = found.definitions
+    counts = complexities(definitions, branches(definitions))
+    key = node_key(spelled)
+    hinted = _hinted(definitions, key)
+    span = module_span(source)
+    module = NodeFacts(
+        key=key,
+        qualname=MODULE,
+        node_name=MODULE,
+        node_type="module",
+        signature=None,
+        docstring=docstring(source.tree.body),
+        docstring_outdated=False,
+        imports=imported_names(path, found.imports),
+        decorators=(),
+        bases=(),
+        source_hash=span.source_hash,
+        body_hash=span.body_hash,
+        line_start=span.line_start,
+        line_count=span.line_count,
+        complexity=None,
+        has_type_hints=hinted[key],
+    )
+    nodes = [
+        _node(definition, source, complexity, hinted=hinted[definition.key])
+        for definition, complexity in zip(definitions, counts, strict=True)
+    ]
+    return (module, *nodes)
+
+
+def _hinted(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
+    """Of a class and of the module: whether everything directly in them is annotated."""
+    hinted = {module: True}
+    holders = {module}
+    for node, _, key, _ in definitions:
+        if isinstance(node, ast.ClassDef):
+            hinted[key] = True
+            holders.add(key)
+        else:
+            hinted[key] = has_type_hints(node)
+    for _, _, key, parent in reversed(definitions):
+        if not hinted[key] and parent in holders:
+            hinted[parent] = False
+    return hinted
+
+
+def _node(definition: Definition, source: Source, complexity: int, *, hinted: bool) -> NodeFacts:
+    node = definition.node
+    span = span_of(node, source)
+    text = docstring_text(node.body)
+    bases = node.bases if isinstance(node, ast.ClassDef) else None
+    return NodeFacts(
+        key=definition.key,
+        qualname=definition.qualname,
+        node_name=node.name,
+        node_type="function" if bases is None else "class",
+        signature=signature(node),
+        docstring=None if text is None else first_line_of(text),
+        docstring_outdated=text is not None and docstring_outdated(node, text),
+        imports=None,
+        decorators=decorators(node, source) if node.decorator_list else (),
+        bases=tuple(segment(base, source) for base in bases) if bases else (),
+        source_hash=span.source_hash,
+        body_hash=span.body_hash,
+        line_start=span.line_start,
+        line_count=span.line_count,
+        complexity=complexity,
+        has_type_hints=hinted,
+    )
