@@ -1,0 +1,424 @@
+"""Expressions to terms: every call, attribute, lambda and comprehension on the way is recorded."""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from remora.code.lower.annotations import annotation_term
+from remora.code.lower.builder import Builder, OpenScope
+from remora.code.lowered import (
+    ATTRIBUTE,
+    AWAIT,
+    COMPREHENSION_SCOPE,
+    CONSTANT,
+    CONTAINER,
+    EACH,
+    EITHER,
+    ITEM,
+    KEYWORD,
+    KWARGS,
+    LAMBDA_SCOPE,
+    ORDINARY,
+    POSITIONAL,
+    SCOPE,
+    SLICE,
+    STAR,
+    TEXT,
+    VALUE,
+    VARARGS,
+    Call,
+    Container,
+    Fill,
+    Parameter,
+    Read,
+    Store,
+)
+
+DEEPEST = 120  # levels of expressions: no person writes more, and the stack has an end
+MOST_ITEMS = 256  # of a display: longer ones are data
+LONGEST_NAME = 60
+_FILLING = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1, "setdefault": 1}
+_FILLING_FROM = frozenset(("extend", "update"))
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "__add__",
+    ast.Sub: "__sub__",
+    ast.Mult: "__mul__",
+    ast.MatMult: "__matmul__",
+    ast.Div: "__truediv__",
+    ast.FloorDiv: "__floordiv__",
+    ast.Mod: "__mod__",
+    ast.Pow: "__pow__",
+    ast.LShift: "__lshift__",
+    ast.RShift: "__rshift__",
+    ast.BitOr: "__or__",
+    ast.BitXor: "__xor__",
+    ast.BitAnd: "__and__",
+}
+_CONSTANTS: dict[type[object], Any] = {
+    kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
+}
+
+
+class Expressions(Builder):
+    """The handlers of expressions: each takes a node and gives its term."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.Constant: self._constant,
+            ast.Subscript: self._subscript,
+            ast.List: self._display,
+            ast.Tuple: self._display,
+            ast.Set: self._display,
+            ast.Dict: self._dict,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.Lambda: self._lambda,
+            ast.BoolOp: self._either,
+            ast.IfExp: self._conditional,
+            ast.BinOp: self._operator,
+            ast.UnaryOp: self._unary,
+            ast.Compare: self._compare,
+            ast.Await: self._await,
+            ast.Yield: self._yield,
+            ast.YieldFrom: self._yield_from,
+            ast.Starred: self._starred,
+            ast.NamedExpr: self._named,
+            ast.JoinedStr: self._text,
+            ast.FormattedValue: self._formatted,
+            ast.Slice: self._slice,
+        }
+
+    def expression(self, node: ast.AST) -> Any:
+        """The term of `node`, and everything in it recorded; null beyond a sane depth."""
+        handler = self._handlers.get(node.__class__)
+        if handler is None or self.depth > DEEPEST:
+            return None
+        self.depth += 1
+        term = handler(node)
+        self.depth -= 1
+        return term
+
+    def assign(self, target: ast.expr, term: Any) -> None:
+        """`target = …`, of which the `term` is already known."""
+        match target:
+            case ast.Name(id=name):
+                self.bind(name, VALUE, term)
+            case ast.Attribute(value=base, attr=name):
+                self.names.add(name)
+                self.stores.append(
+                    Store(self.scope.index, self.at, self.expression(base), name, term)
+                )
+            case ast.Subscript():
+                self._fill_item(target, term)
+            case ast.Starred(value=inner):
+                self.assign(inner, None)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                self._unpack(targets, term)
+
+    def _unpack(self, targets: Sequence[ast.expr], term: Any) -> None:
+        starred = next(
+            (i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), len(targets)
+        )
+        for index, target in enumerate(targets):
+            known = term is not None and index < starred
+            self.assign(target, (ITEM, term, index) if known else None)
+
+    def _fill_item(self, target: ast.Subscript, term: Any) -> None:
+        base = self.expression(target.value)
+        key = _key(target.slice)
+        if key is None:
+            self.expression(target.slice)
+        if base is not None:
+            self.fills.append(Fill(self.scope.index, self.at, base, key, term))
+            self.implicit(base, "__setitem__", target.lineno, (None, term))
+
+    def implicit(self, base: Any, name: str, line: int, args: Sequence[Any] = ()) -> Any:
+        """Syntax calls the special method `name` of `base`; the term of the result."""
+        if base is None or (base.__class__ is tuple and base[0] in {CONSTANT, TEXT}):
+            return None
+        self.names.add(name)
+        self.calls.append(
+            Call(self.scope.index, self.at, line, (ATTRIBUTE, base, name), args, (), True)
+        )
+        return len(self.calls) - 1
+
+    def decoration(self, decorator: Any, line: int, made: Any) -> Any:
+        """A decorator is called with what it stands above; the term of the result."""
+        self.calls.append(Call(self.scope.index, self.at, line, decorator, (made,)))
+        return len(self.calls) - 1
+
+    def _name(self, node: ast.Name) -> Any:
+        self.names.add(node.id)
+        return node.id
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        term = (ATTRIBUTE, self.expression(node.value), node.attr)
+        self.names.add(node.attr)
+        self.reads.append(Read(self.scope.index, self.at, node.end_lineno or node.lineno, term))
+        return term
+
+    def _constant(self, node: ast.Constant) -> Any:
+        value = node.value
+        if value.__class__ is str and len(value) < LONGEST_NAME and value.isidentifier():
+            return (TEXT, value)
+        return _CONSTANTS.get(value.__class__)
+
+    def _call(self, node: ast.Call) -> Any:
+        func = node.func
+        line = node.lineno
+        if func.__class__ is ast.Attribute:
+            name = func.attr
+            callee: Any = (ATTRIBUTE, self.expression(func.value), name)
+            self.names.add(name)
+            line = func.end_lineno or line
+        else:
+            callee = self.expression(func)
+        args = tuple([self.expression(arg) for arg in node.args])
+        keywords = tuple([(k.arg, self.expression(k.value)) for k in node.keywords])
+        if callee.__class__ is tuple and callee[0] == ATTRIBUTE:
+            self._fills(callee, args)
+        elif callee == "getattr" and len(args) > 1 and args[1].__class__ is tuple:
+            callee = self._getattr(callee, args)
+        self.calls.append(Call(self.scope.index, self.at, line, callee, args, keywords))
+        return len(self.calls) - 1
+
+    def _getattr(self, callee: Any, args: Sequence[Any]) -> Any:
+        if args[1][0] == TEXT:
+            self.names.add(args[1][1])
+        return callee
+
+    def _fills(self, callee: Any, args: Sequence[Any]) -> None:
+        _, base, name = callee
+        place = _FILLING.get(name)
+        if base is None:
+            return
+        if place is not None and place < len(args):
+            key = args[0][1] if name == "setdefault" and _is_text(args[0]) else None
+            self.fills.append(Fill(self.scope.index, self.at, base, key, args[place]))
+        elif name in _FILLING_FROM and args and args[0] is not None:
+            self.fills.append(Fill(self.scope.index, self.at, base, None, (EACH, args[0])))
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        base = self.expression(node.value)
+        if node.slice.__class__ is ast.Slice:
+            self.expression(node.slice)
+            return None if base is None else (SLICE, base)
+        key = _key(node.slice)
+        if key is None:
+            self.expression(node.slice)
+        if base is None:
+            return None
+        self.implicit(base, "__getitem__", node.lineno)
+        return (ITEM, base, key)
+
+    def _slice(self, node: ast.Slice) -> Any:
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                self.expression(part)
+
+    def _display(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
+        items = [self.expression(item) for item in node.elts]
+        return self._container(items, None)
+
+    def _dict(self, node: ast.Dict) -> Any:
+        keys = [None if key is None else _key(key) for key in node.keys]
+        for key, known in zip(node.keys, keys, strict=True):
+            if key is not None and known is None:
+                self.expression(key)
+        items = [self.expression(value) for value in node.values]
+        for index, key in enumerate(node.keys):
+            if key is None:  # `**other`
+                items[index] = (
+                    None if items[index] is None else (EACH, (ATTRIBUTE, items[index], "values"))
+                )
+        return self._container(items, keys)
+
+    def _container(self, items: list[Any], keys: list[Any] | None, *, each: bool = False) -> Any:
+        if len(items) > MOST_ITEMS or not any(_says_something(item) for item in items):
+            items, keys = [], None if keys is None else []
+        self.containers.append(Container(self.scope.index, self.at, items, keys, each))
+        return (CONTAINER, len(self.containers) - 1)
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> Any:
+        outside = self.scope
+        inside = self.open_scope(COMPREHENSION_SCOPE, "", outside.qualname, node.lineno)
+        for number, generator in enumerate(node.generators):
+            self.scope = outside if number == 0 else inside
+            source = self.expression(generator.iter)
+            self.iteration(source, generator.iter.lineno)
+            self.scope = inside
+            self.assign(generator.target, None if source is None else (EACH, source))
+            self.owner.points += 1 + len(generator.ifs)
+            for test in generator.ifs:
+                self.expression(test)
+        if isinstance(node, ast.DictComp):
+            self.expression(node.key)
+            item = self.expression(node.value)
+        else:
+            item = self.expression(node.elt)
+        keys: list[Any] | None = [None] if isinstance(node, ast.DictComp) else None
+        term = self._container([item], keys, each=True)
+        self.scope = outside
+        return term
+
+    def iteration(self, source: Any, line: int) -> None:
+        """A loop asks `source` for an iterator, and that for each item."""
+        iterator = self.implicit(source, "__iter__", line)
+        if iterator is not None:
+            self.implicit(iterator, "__next__", line)
+
+    def _lambda(self, node: ast.Lambda) -> Any:
+        outside = self.scope
+        inside = self.open_scope(LAMBDA_SCOPE, "", outside.qualname, node.lineno)
+        inside.params = self.parameters(node.args)
+        self.scope = inside
+        inside.results.append((self.at, self.expression(node.body)))
+        self.scope = outside
+        return (SCOPE, inside.index)
+
+    def parameters(self, args: ast.arguments) -> list[Parameter]:
+        """In the order of the signature; defaults and annotations belong to the scope around."""
+        positional = [*args.posonlyargs, *args.args]
+        missing = len(positional) - len(args.defaults)
+        params: list[Parameter] = []
+        for index, arg in enumerate(positional):
+            kind = POSITIONAL if index < len(args.posonlyargs) else ORDINARY
+            default = args.defaults[index - missing] if index >= missing else None
+            params.append(self._parameter(arg, kind, default))
+        if args.vararg is not None:
+            params.append(self._parameter(args.vararg, VARARGS, None))
+        for arg, given in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            params.append(self._parameter(arg, KEYWORD, given))
+        if args.kwarg is not None:
+            params.append(self._parameter(args.kwarg, KWARGS, None))
+        return params
+
+    def _parameter(self, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
+        annotation = None if arg.annotation is None else self.annotation(arg.annotation)
+        self.names.add(arg.arg)
+        return Parameter(
+            arg.arg, kind, annotation, None if default is None else self.expression(default)
+        )
+
+    def annotation(self, node: ast.expr) -> Any:
+        """The term of a type; a call within it is recorded."""
+        term = annotation_term(node, self.names)
+        if node.__class__ is ast.Subscript or node.__class__ is ast.Call:
+            self._calls_within(node)
+        return term
+
+    def _calls_within(self, node: ast.expr) -> None:
+        waiting: list[ast.AST] = [node]
+        while waiting:
+            found = waiting.pop()
+            if isinstance(found, ast.Call):
+                self.expression(found)
+            else:
+                waiting.extend(ast.iter_child_nodes(found))
+
+    def _either(self, node: ast.BoolOp) -> Any:
+        self.owner.points += len(node.values) - 1
+        return _either([self.expression(value) for value in node.values])
+
+    def _conditional(self, node: ast.IfExp) -> Any:
+        self.owner.points += 1
+        self.expression(node.test)
+        return _either([self.expression(node.body), self.expression(node.orelse)])
+
+    def _operator(self, node: ast.BinOp) -> Any:
+        # a sum of a thousand parts leans to the left
+        rest: list[ast.BinOp] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):
+            rest.append(left)
+            left = left.left
+        term = self.expression(left)
+        for part in reversed(rest):
+            right = self.expression(part.right)
+            term = self.implicit(term, _OPERATORS[part.op.__class__], part.lineno, (right,))
+        return term
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        self.expression(node.operand)
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left = self.expression(node.left)
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.expression(comparator)
+            if operator.__class__ in {ast.In, ast.NotIn}:
+                self.implicit(right, "__contains__", node.lineno, (left,))
+            left = right
+
+    def _await(self, node: ast.Await) -> Any:
+        term = self.expression(node.value)
+        return None if term is None else (AWAIT, term)
+
+    def _yield(self, node: ast.Yield) -> Any:
+        term = None if node.value is None else self.expression(node.value)
+        self._frame().yields.append((self.at, term))
+
+    def _yield_from(self, node: ast.YieldFrom) -> Any:
+        term = self.expression(node.value)
+        self._frame().yields.append((self.at, None if term is None else (EACH, term)))
+
+    def _frame(self) -> OpenScope:
+        """The function whose generator a `yield` makes."""
+        scope = self.scope
+        while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def _starred(self, node: ast.Starred) -> Any:
+        term = self.expression(node.value)
+        return None if term is None else (STAR, term)
+
+    def _named(self, node: ast.NamedExpr) -> Any:
+        term = self.expression(node.value)
+        inside = self.scope
+        self.scope = self._frame()
+        self.bind(node.target.id, VALUE, term)
+        self.scope = inside
+        return term
+
+    def _text(self, node: ast.JoinedStr) -> Any:
+        for value in node.values:
+            self.expression(value)
+        return _CONSTANTS[str]
+
+    def _formatted(self, node: ast.FormattedValue) -> Any:
+        self.expression(node.value)
+        if node.format_spec is not None:
+            self.expression(node.format_spec)
+
+
+def _either(terms: list[Any]) -> Any:
+    known = [term for term in terms if term is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    return (EITHER, *known)
+
+
+def _key(node: ast.expr) -> Any:
+    """A constant key; null for any other."""
+    if isinstance(node, ast.Constant) and node.value.__class__ in {str, int}:
+        value = node.value
+        return value if not isinstance(value, int) or -(2**31) < value < 2**31 else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return -1 if node.operand.value == 1 else None
+    return None
+
+
+def _is_text(term: Any) -> bool:
+    return term.__class__ is tuple and term[0] == TEXT
+
+
+def _says_something(term: Any) -> bool:
+    return term is not None and not (term.__class__ is tuple and term[0] in {TEXT, CONSTANT})
