@@ -1,0 +1,261 @@
+"""Which tests exercise a node, as far as the code itself can tell."""
+
+import heapq
+import re
+from collections.abc import Iterator
+
+from remora.code.edges import TIERS, Related
+from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
+from remora.code.resolve import Linker, Program
+from remora.code.suite import Suite, is_conftest, is_test_file, last_name, test_id
+from remora.ids import MODULE, node_key, split_node_key
+
+DEPTH = 6
+"""Calls between a test and a node at most."""
+_STEPS = 3_000
+"""Nodes looked at for one question at most: a node that everything uses has no list of its own."""
+_SUBCLASSES = 200
+_EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+def related_tests(
+    linker: Linker, program: Program, key: str, *, depth: int = DEPTH
+) -> tuple[Related, ...]:
+    """Tests that call the node, through at most `depth` calls, fixtures included; that mention what
+    they import of it; and that are named after it.
+
+    The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier and
+    id; an unknown node has none.
+    """
+    search = _Search(linker, program, depth)
+    search.by_call(key)
+    search.by_import(key)
+    search.by_name(key)
+    return tuple(
+        Related(id=test, tier=TIERS[rank])
+        for test, rank in sorted(search.found.items(), key=lambda item: (item[1], item[0]))
+    )
+
+
+class _Search:
+    """One question: walks backwards from a node, the surest and shortest ways first."""
+
+    def __init__(self, linker: Linker, program: Program, depth: int) -> None:
+        self._linker = linker
+        self._program = program
+        self._depth = depth
+        self._suites: dict[str, Suite | None] = {}
+        self._waiting: list[tuple[int, int, str]] = []
+        self._seen: set[str] = set()
+        self.found: dict[str, int] = {}
+
+    def by_call(self, key: str) -> None:
+        """Tests from which a chain of calls leads to the node."""
+        for start in self._starts(key):
+            self._push(_EXACT, 0, start)
+        while self._waiting and len(self._seen) < _STEPS:
+            rank, depth, reached = heapq.heappop(self._waiting)
+            if reached not in self._seen:
+                self._seen.add(reached)
+                self._reach(rank, depth, reached)
+
+    def by_import(self, key: str) -> None:
+        """Tests that mention the name under which their file imports the node."""
+        _, qualname = split_node_key(key)
+        for edge in self._linker.importers(key):
+            path, _ = split_node_key(edge.key)
+            suite = self._suite(path)
+            lowered = self._program.lowered(path)
+            if suite is None or lowered is None or not is_test_file(path):
+                continue
+            rank = max(_INFERRED, TIERS.index(edge.tier))
+            for alias in _aliases(lowered, qualname):
+                for test in suite.mentioning(alias):
+                    self._part(rank, self._depth, suite, test)
+
+    def by_name(self, key: str) -> None:
+        """Tests that are called like the node: `test_foo`, `TestFoo`, or `test_module.py`."""
+        path, qualname = split_node_key(key)
+        module = _module_name(path)
+        if qualname == MODULE:
+            for suite in self._test_files(module):
+                for test in suite.tests():
+                    self._found(_UNIQUE, suite, test)
+            return
+        name = qualname.rpartition(".")[2].partition("#")[0]
+        near = {suite.path for suite in self._test_files(module)}
+        for named in (f"def test_{_snake(name)}", f"def Test{_camel(name)}"):
+            files = [p for p in self._program.mentioning(named) if is_test_file(p)]
+            near_files = [p for p in files if p in near]
+            # the only one of that name, or one in the file that is named after the module
+            for file in near_files or (files if len(files) == 1 else []):
+                self._named(file, named.removeprefix("def "))
+
+    def _starts(self, key: str) -> Iterator[str]:
+        """The node; of a class or module everything in it too."""
+        path, qualname = split_node_key(key)
+        yield key
+        lowered = self._program.lowered(path)
+        prefix = "" if qualname == MODULE else f"{qualname}."
+        for scope in lowered.scopes if lowered is not None else ():
+            is_node = scope.kind in {FUNCTION_SCOPE, CLASS_SCOPE}
+            inside = qualname == MODULE or scope.qualname.startswith(prefix)
+            if is_node and inside and self._holds_nodes(lowered, qualname):
+                yield node_key(path, scope.qualname)
+
+    def _holds_nodes(self, lowered: Lowered | None, qualname: str) -> bool:
+        """What is nested in a function is not the function."""
+        scopes = lowered.scopes if lowered is not None else ()
+        return qualname == MODULE or any(
+            scope.kind == CLASS_SCOPE and scope.qualname == qualname for scope in scopes
+        )
+
+    def _push(self, rank: int, depth: int, key: str) -> None:
+        heapq.heappush(self._waiting, (rank, depth, key))
+
+    def _reach(self, rank: int, depth: int, key: str) -> None:
+        path, qualname = split_node_key(key)
+        suite = self._suite(path)
+        if suite is not None and self._part(rank, depth, suite, qualname):
+            return
+        if depth < self._depth:
+            for edge in self._linker.callers(key):
+                self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
+
+    def _part(self, rank: int, depth: int, suite: Suite, qualname: str) -> bool:
+        """A node of a test file was reached; False: it is none of pytest's."""
+        part = suite.part(qualname)
+        if part is None:
+            return False
+        kind, outer = part
+        if kind == "test":
+            self._found(rank, suite, outer)
+        elif kind == "preparation":
+            for test in suite.tests(outer.rpartition(".")[0]):
+                self._found(rank, suite, test)
+        else:
+            self._users(rank, depth, suite, suite.fixture_name(outer))
+        return kind != "fixture" or depth >= self._depth
+
+    def _users(self, rank: int, depth: int, suite: Suite, fixture: str) -> None:
+        """Whoever asks for a fixture by name, where pytest would find it."""
+        for path in self._program.mentioning(fixture):
+            asking = self._suite(path) if _sees(path, suite.path) else None
+            if asking is None or (asking.gives(fixture) and path != suite.path):
+                continue
+            for user in asking.users(fixture):
+                if depth < self._depth and asking.part(user) != ("test", user):
+                    self._push(rank, depth + 1, node_key(path, user))
+                else:
+                    self._found(rank, asking, user)
+
+    def _found(self, rank: int, suite: Suite, qualname: str) -> None:
+        """A test; one of a class runs in each class below too."""
+        owner, _, name = qualname.rpartition(".")
+        if not owner:
+            self._keep(rank, suite.path, qualname)
+            return
+        for path, runs in self._collected(suite.path, owner, name):
+            self._keep(rank, path, f"{runs}.{name}")
+
+    def _keep(self, rank: int, path: str, qualname: str) -> None:
+        test = test_id(path, qualname)
+        self.found[test] = min(rank, self.found.get(test, rank))
+
+    def _collected(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
+        """Classes, by file, in which pytest runs the inherited test `name` of class `owner`."""
+        waiting, seen = [(path, owner)], {(path, owner)}
+        while waiting and len(seen) < _SUBCLASSES:
+            file, qualname = waiting.pop()
+            suite = self._suite(file)
+            scope = suite.classes.get(qualname) if suite is not None else None
+            if scope is None or ((file, qualname) != (path, owner) and name in scope.binds):
+                continue
+            if is_test_file(file) and (
+                scope.name.startswith("Test") or self._is_case(file, qualname)
+            ):
+                yield file, qualname
+            for edge in self._linker.subclasses(node_key(file, qualname)):
+                below = split_node_key(edge.key)
+                if below not in seen:
+                    seen.add(below)
+                    waiting.append(below)
+
+    def _is_case(self, path: str, qualname: str, depth: int = 0) -> bool:
+        """Whether a class is one of unittest's, as far as the names of its bases tell."""
+        suite = self._suite(path)
+        scope = suite.classes.get(qualname) if suite is not None else None
+        if suite is None or scope is None or depth > 4:
+            return False
+        if suite.is_case(qualname):
+            return True
+        return any(
+            self._is_case(file, base, depth + 1)
+            for base in map(last_name, scope.bases)
+            for file in ((path,) if base in suite.classes else self._defining(base))
+        )
+
+    def _defining(self, name: str) -> list[str]:
+        """The files that define a name, if there are few."""
+        files = self._program.mentioning(f"def {name}") if name else ()
+        return sorted(files) if len(files) <= 3 else []
+
+    def _suite(self, path: str) -> Suite | None:
+        """A file as pytest sees it; None where there is nothing of pytest's in it."""
+        if path not in self._suites:
+            lowered = self._program.lowered(path)
+            known = is_test_file(path) or is_conftest(path)
+            mine = lowered is not None and (known or "fixture" in lowered.names)
+            self._suites[path] = Suite(lowered) if mine and lowered is not None else None
+            if lowered is not None and not mine and "/test" in f"/{path}":
+                self._suites[path] = Suite(lowered)  # bases of test classes, such as tests/base.py
+        return self._suites[path]
+
+    def _test_files(self, module: str) -> Iterator[Suite]:
+        """Those named after a module."""
+        ends = (f"/test_{module}.py", f"/{module}_test.py")
+        for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
+            if suite := self._suite(path):
+                yield suite
+
+    def _named(self, path: str, name: str) -> None:
+        suite = self._suite(path)
+        for test in suite.tests() if suite is not None else ():
+            parts = test.split(".")
+            if suite is not None and name in {part.partition("#")[0] for part in parts}:
+                self._found(_UNIQUE, suite, test)
+
+
+def _aliases(lowered: Lowered, qualname: str) -> set[str]:
+    """Under which names a file imports a definition of that name."""
+    name = qualname.partition(".")[0].partition("#")[0]
+    return {
+        alias
+        for scope in lowered.scopes
+        for alias, binds in scope.binds.items()
+        if any(bind.kind == IMPORT_FROM and bind.extra == name for bind in binds)
+    }
+
+
+def _sees(path: str, fixture_path: str) -> bool:
+    """Whether tests of `path` find the fixtures of the other file."""
+    if is_conftest(fixture_path):
+        folder = fixture_path.removesuffix("conftest.py")
+        return path.startswith(folder)
+    return path == fixture_path or not is_test_file(fixture_path)
+
+
+def _module_name(path: str) -> str:
+    """`foo` of `pkg/foo.py`, `pkg` of `pkg/__init__.py`."""
+    folder, _, file = path.removesuffix(".py").rpartition("/")
+    name = folder.rpartition("/")[2] if file == "__init__" else file
+    return name.strip("_")
+
+
+def _snake(name: str) -> str:
+    return "_".join(word.lower() for word in _WORD.findall(name)) or name
+
+
+def _camel(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_") if word)
