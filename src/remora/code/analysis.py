@@ -3,12 +3,12 @@
 import ast
 import hashlib
 
-from remora.code.branches import branches
 from remora.code.complexity import complexities
 from remora.code.definitions import Definition, Outline, outline
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.hints import has_type_hints
 from remora.code.imports import imported_names
+from remora.code.lower import Lowering, lower
 from remora.code.lowered import Lowered
 from remora.code.outdated import docstring_outdated
 from remora.code.signature import (
@@ -38,20 +38,21 @@ def read_facts(path: str, source: bytes) -> FileFacts:
             lowered=Lowered(spelled, ()),
         )
     found = outline(read.tree, spelled)
+    lowering = lower(spelled, read.tree, {each.node: each.qualname for each in found.definitions})
     return FileFacts(
         path=spelled,
         file_hash=hashlib.sha256(source).hexdigest(),
         partial=False,
         detail="",
-        nodes=_nodes(path, spelled, found, read),
-        lowered=Lowered(spelled, ()),
+        nodes=_nodes(path, found, lowering, read),
+        lowered=lowering.lowered,
     )
 
 
-def _nodes(path: str, spelled: str, found: Outline, source: Source) -> tuple[NodeFacts, ...]:
+def _nodes(path: str, found: Outline, lowering: Lowering, source: Source) -> tuple[NodeFacts, ...]:
     definitions = found.definitions
-    counts = complexities(definitions, branches(definitions))
-    key = node_key(spelled)
+    counts = complexities(definitions, [lowering.points[each.node] for each in definitions])
+    key = node_key(lowering.lowered.path)
     hinted = _hinted(definitions, key)
     span = module_span(source)
     module = NodeFacts(
