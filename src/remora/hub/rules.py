@@ -63,7 +63,7 @@ class RenameFile(msgspec.Struct, frozen=True, tag=True):
 
 
 class ExtractSignatures(msgspec.Struct, frozen=True, tag=True):
-    """Signature, docstring, decorators, bases and type hints of these nodes."""
+    """Signature, docstring, decorators and bases of these nodes."""
 
     path: str
     nodes: tuple[str, ...]

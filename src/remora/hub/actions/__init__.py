@@ -1,0 +1,1 @@
+"""Update actions carried out: by `.pym` scripts that are told plain facts of a file's tree."""

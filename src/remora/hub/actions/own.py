@@ -1,0 +1,148 @@
+"""A project's own scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
+
+import hashlib
+import os
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.code.facts import NodeFacts
+from remora.errors import HostError, ScriptError
+from remora.ids import split_node_key
+from remora.pym import Limits, Script, load_source, one_line
+from remora.workspaces import Beneath
+
+FOLDER = ".remora/hub"
+MOST_SCRIPTS = 20
+VALUE_BYTES = 4096
+"""Of one value, as JSON."""
+_SOURCE_BYTES = 64 * 1024
+_LIMITS = Limits(
+    duration_s=0.1,
+    wall_s=0.5,
+    memory_mb=32,
+    recursion=200,
+    host_calls=0,
+    print_bytes=1024,
+    result_bytes=VALUE_BYTES,
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_EXHAUSTED = 3
+_PATIENCE_S = 5.0
+_PATIENCE_PER_NODE_S = 0.005
+
+
+class OwnScripts:
+    """The scripts as they are now; a failing one costs nobody more than its own value.
+
+    They get no host functions. One that runs into its limits again and again, or is slow on the
+    average, is not run any more until it was changed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._files = Beneath(root)
+        self._folder = root / FOLDER
+        self._stamps: tuple[tuple[object, ...], ...] = ()
+        self._scripts: list[_Own] = []
+        self._state = ""
+
+    def state(self) -> str:
+        """A hash of all scripts' names and bytes, empty where there are none; read again where a
+        file was changed. What was computed under another state is to be computed anew."""
+        stamps = self._stamped()
+        if stamps != self._stamps:
+            read = [(str(name), self._read(str(name))) for name, *_ in stamps]
+            self._scripts = [_Own(Path(name).stem, source) for name, source in read]
+            whole = repr([(own.name, own.sha256) for own in self._scripts])
+            self._state = hashlib.sha256(whole.encode()).hexdigest() if self._scripts else ""
+            self._stamps = stamps
+        return self._state
+
+    def extra(self, facts: NodeFacts, *, file_hash: str, partial: bool) -> dict[str, Any]:
+        """What each script of the last `state` says of a node: at most 4 KB of JSON each, or
+        `{"error": one line}`."""
+        if not self._scripts:
+            return {}
+        told: dict[str, Any] = msgspec.to_builtins(facts)
+        told |= {
+            "file_path": split_node_key(facts.key)[0],
+            "file_hash": file_hash,
+            "partial": partial,
+        }
+        return {own.name: own.value(told) for own in self._scripts}
+
+    def _stamped(self) -> tuple[tuple[object, ...], ...]:
+        try:
+            with os.scandir(self._folder) as entries:
+                found = [entry for entry in entries if entry.name.endswith(".pym")]
+                stats = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
+        except OSError:
+            return ()
+        named = sorted(pair for pair in stats if _NAME.fullmatch(pair[0].removesuffix(".pym")))
+        return tuple(
+            (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+            for name, stat in named[:MOST_SCRIPTS]
+        )
+
+    def _read(self, name: str) -> bytes | HostError:
+        try:
+            return self._files.read_bytes(f"{FOLDER}/{name}", limit=_SOURCE_BYTES)
+        except HostError as refused:
+            return refused
+
+
+class _Own:
+    """One script, and how it has behaved so far."""
+
+    def __init__(self, name: str, source: bytes | HostError) -> None:
+        self.name = name
+        self.sha256 = hashlib.sha256(source if isinstance(source, bytes) else b"").hexdigest()
+        self._script = _loaded(name, source)
+        self._runs = 0
+        self._exhausted = 0
+        self._seconds = 0.0
+
+    def value(self, told: dict[str, Any]) -> Any:
+        if isinstance(self._script, str):
+            return _failed(self._script)
+        began = time.monotonic()
+        takes = [spec.name for spec in self._script.inputs]
+        given = {"node": told} if "node" in takes else {}
+        run = self._script.run(given, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
+        self._runs += 1
+        self._seconds += time.monotonic() - began
+        if run.error is not None:
+            self._exhausted += run.error.kind in ("limit", "crashed")
+            self._give_up()
+            return _failed(run.error.message)
+        self._give_up()
+        if len(msgspec.json.encode(run.value)) > VALUE_BYTES:
+            return _failed(f"the result is larger than {VALUE_BYTES} bytes")
+        return run.value
+
+    def _give_up(self) -> None:
+        if self._exhausted >= _MOST_EXHAUSTED:
+            self._script = f"not run any more: it ran into its limits {self._exhausted} times"
+        elif self._seconds > _PATIENCE_S + _PATIENCE_PER_NODE_S * self._runs:
+            self._script = f"not run any more: {self._runs} runs took {self._seconds:.0f} s"
+
+
+def _loaded(name: str, source: bytes | HostError) -> Script | str:
+    """The script, or why there is none."""
+    if isinstance(source, HostError):
+        return source.message
+    try:
+        return load_source(source.decode(), name=name)
+    except UnicodeDecodeError:
+        return f"{name}.pym: not UTF-8"
+    except ScriptError as wrong:
+        return wrong.message
+
+
+def _failed(message: str) -> dict[str, str]:
+    return {"error": one_line(message)}
