@@ -1,0 +1,6 @@
+"""Which Python files belong to a project, found again in milliseconds."""
+
+from remora.hub.members.members import Members
+from remora.hub.members.survey import Survey
+
+__all__ = ["Members", "Survey"]
