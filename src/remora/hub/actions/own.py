@@ -26,7 +26,7 @@ _LIMITS = Limits(
     wall_s=0.5,
     memory_mb=32,
     recursion=200,
-    host_calls=0,
+    host_calls=1,  # so that a call is told to be denied, not to be one too many
     print_bytes=1024,
     result_bytes=VALUE_BYTES,
 )
