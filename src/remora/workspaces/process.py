@@ -1,8 +1,10 @@
 """Subprocesses with a scrubbed environment and limits, whose whole tree ends with them."""
 
+import contextlib
 import functools
 import math
 import os
+import select
 import selectors
 import shutil
 import signal
@@ -10,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,6 +22,8 @@ from remora.workspaces import supervise
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MIB = 1024 * 1024
+ISOLATION = "L0"
+"""What is in force around every subprocess: limits only."""
 _FILE_BYTES = 1024 * MIB
 _MEMORY_BYTES = 16 * 1024 * MIB  # address space: threaded tools reserve far more than they use
 _GRACE_SECONDS = 8.0  # the supervisor needs this long at most to end a tree
@@ -41,6 +45,14 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
 
 
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a subprocess ended whose output was not kept; the fields are those of Finished."""
+
+    returncode: int
+    timed_out: bool
+    isolation: str
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -56,6 +68,57 @@ def run(
     else. When this returns no descendant is alive; when this process is killed they end too.
     Raises HostError if the command cannot be started.
     """
+    streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+    with _started(argv, cwd, timeout_s, env_extra, streams) as (child, lifeline):
+        pump = _Pump(child, lifeline.said, stdin, output_limit)
+        pump.run(time.monotonic() + timeout_s + _GRACE_SECONDS)
+    code, timed_out = _told(argv, bytes(pump.said))
+    return Finished(
+        returncode=code,
+        stdout=bytes(pump.stdout),
+        stderr=bytes(pump.stderr),
+        timed_out=timed_out,
+        truncated=pump.truncated,
+        isolation=ISOLATION,
+    )
+
+
+def run_attached(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    timeout_s: float,
+    env_extra: Mapping[str, str] | None = None,
+    stdout: int | None = None,
+) -> Ended:
+    """As `run`, but its output goes where ours goes, as it comes; there is no input.
+
+    `stdout` is another descriptor for its standard output. Raises HostError if the command cannot
+    be started.
+    """
+    streams = (subprocess.DEVNULL, stdout, None)
+    said = bytearray()
+    with _started(argv, cwd, timeout_s, env_extra, streams) as (_, lifeline):
+        until = time.monotonic() + timeout_s + _GRACE_SECONDS
+        while (left := until - time.monotonic()) > 0:
+            if select.select([lifeline.said], [], [], left)[0]:
+                chunk = os.read(lifeline.said, _CHUNK)
+                if not chunk:
+                    break
+                said += chunk
+    code, timed_out = _told(argv, bytes(said))
+    return Ended(returncode=code, timed_out=timed_out, isolation=ISOLATION)
+
+
+@contextlib.contextmanager
+def _started(
+    argv: Sequence[str],
+    cwd: Path,
+    timeout_s: float,
+    env_extra: Mapping[str, str] | None,
+    streams: tuple[int | None, int | None, int | None],
+) -> Iterator[tuple[subprocess.Popen[bytes], "_Lifeline"]]:
+    """The supervised command; whatever happens inside, its tree ends with the block."""
     if not argv or any("\0" in word for word in argv):
         raise HostError(f"not a command: {list(argv)!r}")
     home = tempfile.mkdtemp(prefix="remora-home-")
@@ -64,15 +127,13 @@ def run(
         with _Lifeline() as lifeline:
             limits = [math.ceil(timeout_s * _cores()) + 5, _FILE_BYTES, _MEMORY_BYTES]
             words = [lifeline.ends, lifeline.report, timeout_s, *limits, home, *argv]
-            child = _spawn([str(word) for word in words], lifeline, cwd, environment)
+            child = _spawn([str(word) for word in words], lifeline, cwd, environment, streams)
             with child:
-                pump = _Pump(child, lifeline.said, stdin, output_limit)
                 try:
-                    pump.run(time.monotonic() + timeout_s + _GRACE_SECONDS)
+                    yield child, lifeline
                 finally:
-                    lifeline.cut()  # whatever happened here, the tree ends now
+                    lifeline.cut()
                     _end(child)
-        return _finished(argv, pump)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -108,16 +169,20 @@ def _closed(descriptor: int) -> int:
 
 
 def _spawn(
-    words: list[str], lifeline: _Lifeline, cwd: Path, environment: dict[str, str]
+    words: list[str],
+    lifeline: _Lifeline,
+    cwd: Path,
+    environment: dict[str, str],
+    streams: tuple[int | None, int | None, int | None],
 ) -> subprocess.Popen[bytes]:
     try:
         child = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", supervise.__file__, *words],
             cwd=cwd,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
             bufsize=0,
             pass_fds=(lifeline.ends, lifeline.report),
             start_new_session=True,  # a terminal's Ctrl-C is ours to handle
@@ -194,15 +259,9 @@ class _Pump:
         self.truncated = self.truncated or room < len(chunk)
 
 
-def _finished(argv: Sequence[str], pump: _Pump) -> Finished:
-    how, _, value = pump.said.decode().strip().partition(" ")
+def _told(argv: Sequence[str], said: bytes) -> tuple[int, bool]:
+    """The supervisor's report: exit code, and whether time was up."""
+    how, _, value = said.decode().strip().partition(" ")
     if how == "failed":
         raise HostError(f"cannot start {argv[0]}: {os.strerror(int(value))}")
-    return Finished(
-        returncode=int(value or -signal.SIGKILL),
-        stdout=bytes(pump.stdout),
-        stderr=bytes(pump.stderr),
-        timed_out=how != "done",
-        truncated=pump.truncated,
-        isolation="L0",
-    )
+    return int(value or -signal.SIGKILL), how != "done"
