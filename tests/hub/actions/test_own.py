@@ -88,7 +88,7 @@ def test_a_script_has_no_host_functions(tmp_path: Path) -> None:
         "@external\ndef read_text(path: str) -> str: ...\n"
         "read_text('a.py')",
     )
-    assert "denied" in extra(OwnScripts(tmp_path))["reader"]["error"]
+    assert "was not granted" in extra(OwnScripts(tmp_path))["reader"]["error"]
 
 
 def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_path: Path) -> None:
