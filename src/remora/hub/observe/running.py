@@ -1,0 +1,130 @@
+"""Runs a project's tests with our plugin in the project's own interpreter.
+
+Who may be started, and whether at all, is decided before anything of the project's runs.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remora.errors import ConfigError, HostError, UsageError
+from remora.hub.observe.reading import Read, read_records
+from remora.hub.view import View
+from remora.workspaces.process import PATH, run_attached
+
+PLUGIN = Path(__file__).with_name("plugin.py")
+SAFE_LEVEL = 2
+"""The isolation from which on a project's code runs without anybody's consent."""
+SECONDS = 1800.0
+"""How long tests may run where nobody says."""
+_AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
+_USAGE_ERROR = 4  # pytest's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be run. `words` begin with `pytest`, or with `python -m pytest`; `folder` is where
+    it was typed. `stdout`: a descriptor that gets the tests' standard output, if not ours."""
+
+    words: Sequence[str]
+    folder: Path
+    seconds: float = SECONDS
+    stdout: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How it went: pytest's exit code, whether time was up, and what was seen."""
+
+    code: int
+    timed_out: bool
+    isolation: str
+    read: Read
+
+
+def check_consent(level: int, *, allowed: bool) -> None:
+    """Raises UsageError unless the isolation is enough, or the user has said that it need not be."""
+    if level < SAFE_LEVEL and not allowed:
+        raise UsageError(
+            f"tests are the project's code, and nothing here isolates it (L{level} of L{SAFE_LEVEL})",
+            hint="if you trust this project, add --allow-unsandboxed, or set "
+            "workspace.allow_unsandboxed in your own configuration",
+        )
+
+
+def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
+    """`python:` of the configuration (relative to the root), else the root's .venv, else the active
+    environment, whose folder is `active`. Nothing is started. Raises ConfigError, UsageError.
+    """
+    if configured is not None:
+        named = root / Path(configured).expanduser()
+        if not named.is_file():
+            raise ConfigError(
+                f"python: {configured} is not there", hint="name an interpreter, or leave it out"
+            )
+        return named
+    folders = [root / ".venv", *([Path(active)] if active else [])]
+    for folder in folders:
+        found = folder / "bin" / "python"
+        if found.is_file():
+            return found
+    raise UsageError(
+        f"{root} has no .venv, and no environment is active",
+        hint="activate the project's environment, or set python: in remora.yaml",
+    )
+
+
+def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
+    """The command for the project's interpreter. Raises UsageError for anything but pytest."""
+    first = words[0].rpartition("/")[2] if words else ""
+    if first in {"pytest", "py.test"}:
+        return [str(python), "-c", _AS_PYTEST, *words[1:]]
+    if first.startswith("python") and list(words[1:3]) == ["-m", "pytest"]:
+        return [str(python), "-m", "pytest", *words[3:]]
+    said = " ".join(words) or "nothing"
+    raise UsageError(
+        f"only pytest can be observed, not {said}",
+        hint="remora hub observe -- pytest tests",
+    )
+
+
+def run_tests(root: Path, python: Path, asked: Asked, view: View) -> Ran:
+    """Run them to their end or their time; what was seen is read before this returns.
+
+    `root` is resolved. Raises UsageError for anything but pytest, and HostError where the
+    interpreter cannot be started or has no pytest.
+    """
+    command = pytest_command(python, asked.words)
+    with tempfile.TemporaryDirectory(prefix="remora-observe-") as made:
+        private = Path(made)
+        out, plugins = private / "out", private / "plugins"
+        out.mkdir(mode=0o700)
+        plugins.mkdir(mode=0o700)
+        shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
+        extra = ["-p", "remora_observe"]
+        at = 3  # behind `-c …` or `-m pytest`
+        ended = run_attached(
+            [*command[:at], *extra, *command[at:]],
+            cwd=asked.folder if asked.folder.is_relative_to(root) else root,
+            timeout_s=asked.seconds,
+            env_extra={
+                **asked.environment,
+                "PATH": f"{python.parent}:{PATH}",
+                "PYTHONPATH": str(plugins),
+                "REMORA_OBSERVE_ROOT": str(root),
+                "REMORA_OBSERVE_OUT": str(out),
+            },
+            stdout=asked.stdout,
+        )
+        if not any(out.iterdir()) and ended.returncode not in {0, _USAGE_ERROR, 5}:
+            raise HostError(
+                f"{python} did not run pytest: it ended with {ended.returncode}",
+                hint="install pytest in the project's environment",
+            )
+        read = read_records(out, view)
+    return Ran(
+        code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
+    )
