@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from remora.agents.extension import checked_extensions
 from remora.agents.outcome import Tally, Watch, raw_size
-from remora.agents.pull import hub_delta, wanted_nodes
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.agents.target import located, stretches
 from remora.memory.delta import PacketDelta, new_action
@@ -135,33 +134,6 @@ class TestRecall:
         excerpt = played.runner.context.packet.excerpt
         assert excerpt is not None
         assert (excerpt.ref, excerpt.lines, excerpt.text) == ("turn:1", (2, 2), "second")
-
-
-class TestPull:
-    def test_the_target_comes_first_then_the_newest(self) -> None:
-        packet = apply(
-            DecisionPacket(node_id="node:a.py:f"),
-            PacketDelta(
-                turn=1,
-                update_knowledge={"callers": "node:c.py:h node:d.py:i"},
-                add_action=new_action("t", {"node": "node:b.py:g"}, "", "success"),
-            ),
-        )
-        assert wanted_nodes(packet) == [
-            "node:a.py:f", "node:b.py:g", "node:c.py:h", "node:d.py:i",
-        ]  # fmt: skip
-
-    def test_there_are_five_at_most(self) -> None:
-        many = {f"k{n}": f"node:m.py:f{n}" for n in range(9)}
-        packet = apply(DecisionPacket(node_id="node:a.py:f"), PacketDelta(update_knowledge=many))
-        assert wanted_nodes(packet) == [
-            "node:a.py:f", *(f"node:m.py:f{n}" for n in (8, 7, 6, 5)),
-        ]  # fmt: skip
-
-    def test_times_go_to_a_place_of_their_own(self) -> None:
-        delta = hub_delta({"n": {"signature": "s", "last_updated": "2026"}, "m": {"x": 1}})
-        assert delta.hub_context == {"n": {"signature": "s"}, "m": {"x": 1}}
-        assert delta.hub_freshness == {"n": "2026"}
 
 
 class TestExtensions:

@@ -67,7 +67,8 @@ class Facts:
     """A Hub that knows something of the node."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        return {key: {"signature": "def f()", "last_updated": "2026-01-01"} for key in keys}
+        callers = [{"key": "node:b.py:g", "tier": "exact", "lines": [1]}]
+        return {key: {"callers": callers, "last_updated": "2026-01-01"} for key in keys}
 
 
 def call(text: str) -> str:
@@ -123,10 +124,10 @@ ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
     "submitted": (1, {X: 2, Y: 2, NOTHING: 1, BAD: 1, SUBMIT: 1}, 12),
     "no_change": (12, {NOTHING: 2, BROKEN: 1, SUBMIT: 2}, 12),
     "repeated_call": (7, {X: 1, BROKEN: 9}, 12),
-    "no_progress": (1, {NOTHING: 1, BROKEN: 1}, 12),
+    "no_progress": (2, {NOTHING: 1, BROKEN: 1}, 12),
     "model_error": (11, {X: 1, BAD: 3}, 12),
-    "max_turns": (6, {X: 1, Y: 1}, 4),
-    "verification": (7, {call("x ="): 1, SUBMIT: 1}, 12),
+    "max_turns": (1, {X: 1, Y: 1}, 4),
+    "verification": (1, {call("x ="): 1, SUBMIT: 1}, 12),
 }
 
 

@@ -9,6 +9,8 @@ from remora.models import Model, Strategy
 
 ANSWER_TOKENS = 200
 """Room for a written call; a ranked answer takes one token."""
+_HUB_SHARE = 5
+_CHARACTERS_PER_TOKEN = 3
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,11 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     margin: float = 1.0
     seed: int | None = None
     exact: bool = False
+
+    def hub_room(self, *, exact: bool) -> int:
+        """Characters of JSON that facts of the Hub may take: a fifth of the limit, so that they
+        push nothing else out. `exact`: tokens are counted, not bounded by bytes."""
+        return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
 
 
 def model_record(model: Model, asking: Asking) -> dict[str, Any]:

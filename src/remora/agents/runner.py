@@ -23,9 +23,10 @@ from remora.agents.decide import Decision, by_answer, by_rule
 from remora.agents.extension import checked_extensions
 from remora.agents.job import AgentResult, Job
 from remora.agents.outcome import Ending, submission_ending
-from remora.agents.pull import hub_delta, wanted_nodes
+from remora.agents.pull import PullHook
 from remora.agents.recall import BUILTIN, SUBMIT
 from remora.agents.redacted import RedactedModel, brought_back
+from remora.agents.sides import Sides
 from remora.agents.stage import Stage
 from remora.agents.standing import Standing
 from remora.agents.target import followed, located
@@ -63,6 +64,9 @@ class AgentRunner:
         self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
         self._target: dict[str, Any] | None = None
+        sides = Sides(job, stage.workspace, stage.user_file)
+        room = stage.asking.hub_room(exact=stage.model.counter.exact)
+        self._hook = PullHook(stage.facts, sides, stage.redact, room)
 
     @property
     def context(self) -> ContextManager:
@@ -276,10 +280,10 @@ class AgentRunner:
 
     async def _pull(self, turn: int) -> None:
         """Ask the Hub for facts of the nodes that matter now."""
-        asked = wanted_nodes(self.context.packet)
-        facts = self._redact.clean(await self.stage.facts.refresh_context(asked))
-        if facts:
-            self._emit(ContextUpdate(source="hub", value=dict(facts)), turn, hub_delta(facts))
+        pulled = await self._hook.pull(self.context.packet)
+        if pulled is not None:
+            update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
+            self._emit(update, turn, pulled.delta)
 
     async def _propose(self, turn: int) -> None:
         """Ask the candidates script, where the agent has one."""

@@ -8,6 +8,7 @@ from typing import Any
 from remora.agents.agent import Agent
 from remora.agents.asking import Asking
 from remora.agents.pull import NodeFacts
+from remora.agents.sides import UserFile
 from remora.agents.verify import Findings
 from remora.memory.events import Event
 from remora.models import Model
@@ -23,7 +24,8 @@ class Stage:
 
     `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
     was forked from, up to there. `rebased` names the files of the workspace's base that are not as
-    in the run's (`{path: {sha256, mode}}`).
+    in the run's (`{path: {sha256, mode}}`). `user_file` reads the user's tree as it is now; without
+    it nobody looks whether the user edits what the agent works on.
     """
 
     agent: Agent
@@ -39,6 +41,7 @@ class Stage:
     findings_after: Findings
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]
+    user_file: UserFile | None = None
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)

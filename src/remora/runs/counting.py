@@ -3,8 +3,8 @@
 from remora.memory.events import JobEnd, JobStart, Payload, Review
 from remora.trace.reader import INTERRUPTED
 
-PENDING, CONFLICT, RETRIED = "pending", "conflict", "retried"
-UNDECIDED = (PENDING, CONFLICT)
+PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
+UNDECIDED = (PENDING, CONFLICT, STALE)
 """Reviews of change sets that can be accepted or rejected."""
 
 

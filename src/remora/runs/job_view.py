@@ -1,6 +1,6 @@
 """One attempt of a job, read from its agent's stream."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -20,7 +20,8 @@ from remora.trace.reader import INTERRUPTED, RUNNING, typed
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
-    change set waits, else the last verdict, else empty.
+    change set waits, `stale` where it does and the user edited the node while the agent worked on
+    it, else the last verdict, else empty.
 
     `before` and `after` count lint findings by code as the agent's tools first and last knew
     them (null: no tool said so); `conflicts` are the last verdict's, `{node_id, path, detail}`.
@@ -43,6 +44,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     change_set_sha256: str = ""
     error: str | None = None
     damaged: bool = False
+    changed_by_user: bool = False
     head: Head = Head()
     review: str = ""
     conflicts: tuple[dict[str, Any], ...] = ()
@@ -73,7 +75,7 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
     )
     try:
         path = folder.existing_agent(start.agent_id)
-        told = _Told(folder)
+        told = _Told(folder, start.node_id)
         for event in read_events(path):
             told.see(event)
         running = end is None and stream_status(path) == RUNNING
@@ -98,11 +100,19 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
     )
 
 
+def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
+    """Whether facts of the Hub, as a packet shows them, say so of a node."""
+    facts = shown.get(node_id)
+    return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
+
+
 class _Told:
     """What an agent's events tell of its job."""
 
-    def __init__(self, folder: TraceFolder) -> None:
+    def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
+        self._node_id = node_id
+        self._changed_by_user = False
         self._tally = Tally()
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
@@ -111,10 +121,12 @@ class _Told:
     def see(self, event: Event) -> None:
         self._tally.see(event)
         self._learn([event])
+        self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
         data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))
+            self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
         elif isinstance(data, AgentEnd):
             self._end = data
 
@@ -124,6 +136,12 @@ class _Told:
             if counts is not None:
                 self._before = counts if self._before is None else self._before
                 self._after = counts
+
+    def _hear(self, event: Event) -> None:
+        """What the agent was told of its node last."""
+        delta = event.packet_delta
+        if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
+            self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
 
     def in_view(self, view: JobView) -> JobView:
         tally, end = self._tally, self._end
@@ -137,6 +155,7 @@ class _Told:
             raw_bytes=tally.raw_bytes,
             before=self._before,
             after=self._after,
+            changed_by_user=self._changed_by_user,
         )
         if end is None:
             return view

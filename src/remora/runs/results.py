@@ -10,7 +10,7 @@ from remora.code import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey
 from remora.memory.events import Event, Head, RunStart
-from remora.runs.counting import UNDECIDED, Counting
+from remora.runs.counting import STALE, UNDECIDED, Counting
 from remora.runs.job_view import JobView, read_job
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
@@ -125,5 +125,7 @@ def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != "submitted":
             review, last = "", None  # nothing waits for a verdict that cannot be read
+        elif review in UNDECIDED and job.changed_by_user:
+            review = STALE
         conflicts = tuple(last.detail) if last is not None else ()
         yield msgspec.structs.replace(job, review=review, conflicts=conflicts)

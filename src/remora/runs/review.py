@@ -10,9 +10,10 @@ import msgspec
 from remora.agents.redacted import written
 from remora.agents.verify import parse_errors
 from remora.errors import NotFound, StreamDamaged
-from remora.ids import unspell_path
+from remora.ids import split_node_key, unspell_path
 from remora.memory.events import Change, Head, Review
 from remora.runs.choice import chosen
+from remora.runs.counting import STALE
 from remora.runs.job_view import JobView
 from remora.runs.project import Project
 from remora.runs.results import read_run
@@ -179,7 +180,12 @@ def _accept_one(
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
-    before = prepared.conflicts or _secret(patches) or _worse(project, prepared, notes)
+    before = (
+        _stale(job, prepared)
+        or prepared.conflicts
+        or _secret(patches)
+        or _worse(project, prepared, notes)
+    )
     if before:
         found = _details(job.node_id, before)
         stream.append(verdict_on(job, "conflict", detail=project.redact.clean(found)))
@@ -248,6 +254,16 @@ def _patch(project: Project, change: Change) -> FilePatch:
 
 def _content(project: Project, digest: str | None) -> bytes | None:
     return None if digest is None else project.trace.objects.get(digest)
+
+
+def _stale(job: JobView, prepared: Prepared) -> list[FileConflict]:
+    """What the agent did not see of its node; nothing, where the user took the edit back."""
+    moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
+    if job.review != STALE or not moved_on:
+        return []
+    path, _ = split_node_key(job.node_id)
+    detail = "you changed this node while the agent worked on it; a retry works on what it is now"
+    return [FileConflict(path=unspell_path(path), detail=detail)]
 
 
 def _secret(patches: Iterable[FilePatch]) -> list[FileConflict]:

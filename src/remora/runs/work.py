@@ -8,8 +8,9 @@ import msgspec
 from remora.agents import Agent, AgentResult, AgentRunner, Job, Stage
 from remora.agents.aside import aside
 from remora.agents.asking import Asking, check_able
+from remora.agents.sides import UserFile
 from remora.agents.summarize import summarizers_in
-from remora.errors import RemoraError, StreamDamaged
+from remora.errors import HostError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart, Head, JobEnd, JobStart
 from remora.models import Model
 from remora.runs.agent_stream import agent_writer, start_of
@@ -18,7 +19,8 @@ from remora.runs.run import Ground, Run
 from remora.runs.stream import RunStream
 from remora.tools.lint import lint_findings
 from remora.trace import EventEmitter, JsonlEventEmitter, TeeEmitter, read_events
-from remora.workspaces import Workspace
+from remora.workspaces import Beneath, Workspace
+from remora.workspaces.beneath import FILE_LIMIT
 
 
 async def work_on(
@@ -92,6 +94,7 @@ def _stage(
         objects=run.project.trace.objects,
         blobs=run.project.trace.blobs,
         facts=run.facts,
+        user_file=_user_file(run.project.root),
         redact=run.project.redact,
         findings_before=lambda path: lint_findings(ground.base.folder, [path]),
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
@@ -103,6 +106,18 @@ def _stage(
         recorded=read_events(path),  # a long stream is never held whole
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
+
+
+def _user_file(root: Path) -> UserFile:
+    files = Beneath(root)
+
+    def read(path: str) -> bytes | None:
+        try:
+            return files.read_bytes(path, limit=FILE_LIMIT)
+        except HostError:
+            return None
+
+    return read
 
 
 def _asked(run: Run, agent: Agent, start: AgentStart | None) -> tuple[Model, Asking, int]:
