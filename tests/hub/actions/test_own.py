@@ -24,7 +24,7 @@ def script(root: Path, name: str, text: str) -> Path:
 def extra(scripts: OwnScripts) -> dict[str, Any]:
     scripts.state()
     facts = read_facts("src/a%b.py", SOURCE)
-    return scripts.extra(facts.nodes[1], file_hash=facts.file_hash, partial=False)
+    return scripts.extras(facts).get("node:src/a%25b.py:total", {})
 
 
 def test_without_scripts_there_is_nothing(tmp_path: Path) -> None:
@@ -94,9 +94,11 @@ def test_a_script_has_no_host_functions(tmp_path: Path) -> None:
 def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_path: Path) -> None:
     path = script(tmp_path, "loop", "while True: pass")
     scripts = OwnScripts(tmp_path)
-    told = [extra(scripts)["loop"]["error"] for _ in range(4)]
-    assert "not run any more" not in told[2]
-    assert "not run any more: it ran into its limits 3 times" in told[3]
+    scripts.state()
+    facts = read_facts("a.py", b"def f(): ...\ndef g(): ...\ndef h(): ...\n")
+    told = [values["loop"]["error"] for values in scripts.extras(facts).values()]
+    assert ["not run any more" in error for error in told] == [False, False, False, True]
+    assert told[3] == "not run any more: it ran into its limits 3 times"
     path.write_text("1\n")
     assert extra(scripts) == {"loop": 1}
 

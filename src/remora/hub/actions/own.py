@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from remora.code.facts import NodeFacts
+from remora.code.facts import FileFacts, NodeFacts
 from remora.errors import HostError, ScriptError
-from remora.ids import split_node_key
 from remora.pym import Limits, Script, load_source, one_line
 from remora.workspaces import Beneath
 
@@ -63,17 +62,14 @@ class OwnScripts:
             self._stamps = stamps
         return self._state
 
-    def extra(self, facts: NodeFacts, *, file_hash: str, partial: bool) -> dict[str, Any]:
-        """What each script of the last `state` says of a node: at most 4 KB of JSON each, or
-        `{"error": one line}`."""
-        if not self._scripts:
-            return {}
-        told: dict[str, Any] = msgspec.to_builtins(facts)
-        told |= {
-            "file_path": split_node_key(facts.key)[0],
-            "file_hash": file_hash,
-            "partial": partial,
-        }
+    def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
+        """By node key, what each script of the last `state` says of the node: at most 4 KB of JSON
+        each, or `{"error": one line}`; empty where there are no scripts."""
+        return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
+
+    def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
+        told: dict[str, Any] = msgspec.to_builtins(node)
+        told |= {"file_path": facts.path, "file_hash": facts.file_hash, "partial": facts.partial}
         return {own.name: own.value(told) for own in self._scripts}
 
     def _stamped(self) -> tuple[tuple[object, ...], ...]:
