@@ -16,7 +16,9 @@
     └── OutsideError                 exit 3   something outside failed
         ├── ModelError               exit 3   the model cannot be reached or asked
         │   └── ContextTooLarge      exit 3   the request is larger than the model's context
-        └── DiskError                exit 3   a file or folder cannot be read or written
+        ├── DiskError                exit 3   a file or folder cannot be read or written
+        │   └── HubDamaged           exit 3   the Hub's database is not what was written
+        └── HubLocked                exit 3   another process writes the Hub's database
 
 Expected outcomes (a tool that failed, a finding that stayed) are values, not exceptions.
 """
@@ -120,3 +122,17 @@ class DiskError(OutsideError):
     """A file or folder cannot be read or written."""
 
     usual_hint = "check that there is space, and that you may write there"
+
+
+class HubDamaged(DiskError):
+    """The Hub's database is not what was written; whoever writes it next makes it anew."""
+
+    usual_hint = "`remora hub index` makes it anew"
+
+
+class HubLocked(OutsideError):
+    """Another process writes the Hub's database; `pid` is that process, where it is known."""
+
+    def __init__(self, message: str, *, pid: int | None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.pid = pid

@@ -9,8 +9,10 @@ import msgspec
 from remora.code.edges import Edge, Related
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.lowered import Lowered
+from remora.hub import seen
 from remora.hub.matching import best
 from remora.hub.node import UpdateSource
+from remora.hub.observe.records import ObservedCall, ObservedTest
 from remora.ids import split_node_key
 
 
@@ -55,13 +57,22 @@ class View(Protocol):
         """Of every node."""
 
     def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """Who was seen to call the node."""
+        """Who was seen to call the node and is what it was; the callee may be gone since."""
 
     def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """What the node was seen to call."""
+        """What the node was seen to call, if it is what it was; the callees may be gone since."""
 
     def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """Which tests were seen to enter the node."""
+        """Which tests were seen to enter the node and are what they were."""
+
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls to the node, whatever happened since."""
+
+    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls by the node."""
+
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
+        """All that was seen of tests that entered the node."""
 
 
 class MemoryView:
@@ -113,16 +124,28 @@ class MemoryView:
         """Of every node."""
         return (node.key for facts in self._files.values() for node in facts.nodes)
 
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:  # noqa: ARG002
+    def observed_callers(self, key: str) -> tuple[Edge, ...]:
         """None: nothing was run."""
+        return seen.callers(self, self.calls_to(key))
+
+    def observed_callees(self, key: str) -> tuple[Edge, ...]:
+        """None: nothing was run."""
+        return seen.callees(self, self.calls_from(key))
+
+    def observed_tests(self, key: str) -> tuple[Related, ...]:
+        """None: nothing was run."""
+        return seen.tests(self, self.tests_of(key))
+
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002 - nothing was run
+        """None."""
         return ()
 
-    def observed_callees(self, key: str) -> tuple[Edge, ...]:  # noqa: ARG002
-        """None: nothing was run."""
+    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
+        """None."""
         return ()
 
-    def observed_tests(self, key: str) -> tuple[Related, ...]:  # noqa: ARG002
-        """None: nothing was run."""
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
+        """None."""
         return ()
 
 
@@ -187,24 +210,28 @@ class OverlaidView:
         yield from self._new.keys()
 
     def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """Who was seen to call the node, as far as their bodies are what they were."""
-        return tuple(edge for edge in self.base.observed_callers(key) if self._same_body(edge.key))
+        """Who was seen to call the node and is what it was; the callee may be gone since."""
+        return seen.callers(self, self.calls_to(key))
 
     def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """What the node was seen to call, if its body is what it was."""
-        return self.base.observed_callees(key) if self._same_body(key) else ()
+        """What the node was seen to call, if it is what it was; the callees may be gone since."""
+        return seen.callees(self, self.calls_from(key))
 
     def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """Which tests were seen to enter the node."""
-        return self.base.observed_tests(key)
+        """Which tests were seen to enter the node and are what they were."""
+        return seen.tests(self, self.tests_of(key))
 
-    def _same_body(self, key: str) -> bool:
-        if split_node_key(key)[0] not in self._changed:
-            return True
-        now, before = self._new.node(key), self.base.node(key)
-        return (
-            now is not None and before is not None and now.facts.body_hash == before.facts.body_hash
-        )
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls to the node."""
+        return self.base.calls_to(key)
+
+    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls by the node."""
+        return self.base.calls_from(key)
+
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
+        """All that was seen of tests that entered the node."""
+        return self.base.tests_of(key)
 
     def _carried(self, node: StoredNode) -> StoredNode:
         before = self.base.node(node.facts.key)

@@ -1,0 +1,18 @@
+"""The Hub's database: one writer, any number of readers, and nothing in it that cannot be made anew."""
+
+from remora.hub.store.batch import Applied, Batch, FileUpdate
+from remora.hub.store.hub_store import Clock, Counts, HubStore
+from remora.hub.store.reading import StoreView, open_view
+from remora.hub.store.rows import FileRow
+
+__all__ = [
+    "Applied",
+    "Batch",
+    "Clock",
+    "Counts",
+    "FileRow",
+    "FileUpdate",
+    "HubStore",
+    "StoreView",
+    "open_view",
+]

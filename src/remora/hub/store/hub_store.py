@@ -1,0 +1,288 @@
+"""HubStore: the database's one writer."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import NamedTuple, Self
+
+from remora.errors import HubDamaged
+from remora.hub.observe.records import Observation
+from remora.hub.stamp import Stamp
+from remora.hub.store import ownership
+from remora.hub.store.batch import Applied, Batch, FileUpdate
+from remora.hub.store.database import open_writing, reset, told, transaction
+from remora.hub.store.differences import StoredFile, differences
+from remora.hub.store.observed import news_of, tidy
+from remora.hub.store.reading import Shelf, StoreView
+from remora.hub.store.rows import FileRow, stamp_values
+from remora.hub.store.uids import forget_old
+from remora.hub.store.writing import Writing, log_changes
+from remora.ids import spell_path, unspell_path
+
+Clock = Callable[[], datetime]
+_STAMPS_AT_ONCE = 256
+
+
+class Counts(NamedTuple):
+    """How much is stored."""
+
+    files: int
+    nodes: int
+
+
+class HubStore:
+    """Open from `open` to `close`; meanwhile no other process writes this database.
+
+    Used by one thread at a time. Methods raise DiskError where the disk refuses; a damaged or
+    deleted database is made anew, which `Applied.rebuilt` tells.
+    """
+
+    def __init__(self, db: Path, root: Path, clock: Clock) -> None:
+        self._db = db
+        self._root = spell_path(str(root))
+        self._clock = clock
+        self._generation = 0
+        self._unwritten: dict[str, Stamp | None] = {}
+        with told(db):
+            self._lock = ownership.take(_lock_path(db))
+        try:
+            self._connect()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    @classmethod
+    def open(cls, db: Path, *, root: Path, clock: Clock) -> Self:
+        """Take the database at `db` for the project at `root`; made where there is none of ours.
+
+        Raises HubLocked, which names the owner, where another process writes it, and DiskError.
+        """
+        return cls(db, root, clock)
+
+    @property
+    def generation(self) -> int:
+        """Never goes back; one more for each transaction that changed a fact."""
+        return self._generation
+
+    def view(self) -> StoreView:
+        """What is stored, as it is when asked; holds until `close`."""
+        return StoreView(self._connection, self._db, self._shelf)
+
+    def files(self) -> Mapping[str, FileRow]:
+        """By raw path, what is stored of every file, with the stamps that were seen last."""
+        return MappingProxyType(self._rows)
+
+    def counts(self) -> Counts:
+        """How many files and nodes are stored."""
+        with told(self._db):
+            (nodes,) = self._connection.execute("SELECT count(*) FROM node_state").fetchone()
+        return Counts(len(self._rows), nodes)
+
+    def apply(self, batch: Batch) -> Applied:
+        """Store a batch in one transaction; what changes nothing writes nothing."""
+        rebuilt = self._is_elsewhere() and self._reopened()
+        try:
+            with told(self._db):
+                return self._applied(batch, rebuilt=rebuilt)
+        except HubDamaged:
+            self.rebuild()
+            with told(self._db):
+                return self._applied(batch, rebuilt=True)
+
+    def seen(self, path: str, stamp: Stamp | None) -> None:
+        """A stored file (raw path) has the same bytes and this stamp now: kept in memory only."""
+        row = self._rows[path]
+        if row.stamp != stamp:
+            self._rows[path] = FileRow(stamp, row.file_hash)
+            self._unwritten[path] = stamp
+
+    def record_observed(self, observation: Observation) -> Applied:
+        """Store what was seen while tests ran."""
+        with told(self._db):
+            news = news_of(self._connection, observation)
+            keys = news.keys
+            if keys:
+                with transaction(self._connection):
+                    news.write(self._connection)
+                    log_changes(self._connection, self._generation + 1, keys)
+                    self._advance()
+                self._generation += 1
+        return Applied(generation=self._generation, changed=keys)
+
+    def gc(self, gone: Iterable[str]) -> int:
+        """Remove files (raw paths) that do not belong any more, and what is remembered for too long;
+        how many nodes were removed."""
+        paths = [path for path in map(spell_path, gone) if unspell_path(path) in self._rows]
+        nodes = sum(len(self.view().nodes(path)) for path in paths)
+        self.apply(Batch(gone=tuple(paths), source="manual"))
+        with told(self._db), transaction(self._connection):
+            forget_old(self._connection, int(self._clock().timestamp()))
+            tidy(self._connection)
+        return nodes
+
+    def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
+        """Keys of the nodes that changed after `generation`, and whether these are all."""
+        with told(self._db):
+            row = self._connection.execute(
+                "SELECT value FROM meta WHERE name = 'logged_from'"
+            ).fetchone()
+            if not row[0] <= generation <= self._generation:
+                return (), False
+            rows = self._connection.execute(
+                "SELECT DISTINCT key FROM changes WHERE generation > ? ORDER BY key", (generation,)
+            )
+            return tuple(key for (key,) in rows), True
+
+    def rebuild(self) -> None:
+        """Forget everything, for those too who have the database open: they see it empty."""
+        with told(self._db):
+            generation = self._next_beginning()
+            try:
+                reset(self._connection, generation)
+                self._begin()
+            except sqlite3.DatabaseError:
+                self._connection.close()
+                self._connect()
+
+    def close(self) -> None:
+        """Give the database back."""
+        with suppress(sqlite3.Error):
+            self._connection.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _connect(self) -> None:
+        beginning = self._next_beginning()
+        self._connection, _ = open_writing(self._db, beginning)
+        with told(self._db):
+            self._place = _place(self._db)
+            if self._root_of_rows() != self._root:
+                reset(self._connection, beginning)
+            try:
+                self._begin()
+            except (HubDamaged, sqlite3.DatabaseError):
+                reset(self._connection, beginning)
+                self._begin()
+
+    def _begin(self) -> None:
+        """Know what is stored."""
+        self._connection.execute(
+            "INSERT INTO meta SELECT 'root', ? WHERE NOT EXISTS "
+            "(SELECT 1 FROM meta WHERE name = 'root')",
+            (self._root,),
+        )
+        self._shelf = Shelf()
+        view = self.view()
+        self._generation = view.generation
+        self._rows = dict(view.files())
+        self._unwritten.clear()
+
+    def _root_of_rows(self) -> str:
+        """Whose files are stored; this root's where none are."""
+        row = self._connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
+        return self._root if row is None else row[0]
+
+    def _next_beginning(self) -> int:
+        return max(int(self._clock().timestamp() * 1000), self._generation + 1)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the database or the lock was deleted or replaced."""
+        try:
+            mine = os.fstat(self._lock)
+            there = _place(self._db) == self._place
+            return not there or (mine.st_dev, mine.st_ino) != _place(_lock_path(self._db))
+        except OSError:
+            return True
+
+    def _reopened(self) -> bool:
+        """A new database where the old one was. Raises HubLocked if another has taken the place."""
+        with told(self._db):
+            os.close(self._lock)
+            self._lock = ownership.take(_lock_path(self._db))
+            self._connection.close()
+        self._connect()
+        return True
+
+    def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
+        paths = (*(update.facts.path for update in batch.updates), *batch.gone)
+        before = {path: stored for path in paths if (stored := self._stored(path)) is not None}
+        changed = differences(batch, before)
+        keys: tuple[str, ...] = ()
+        if changed:
+            writing = Writing(self._connection, changed, batch.source, self._clock())
+            for each in changed:
+                self._unwritten.pop(unspell_path(each.path), None)
+            with transaction(self._connection):
+                keys = writing.write(self._generation + 1)
+                written = self._write_stamps()
+            self._generation += 1
+            for path in written:
+                self._unwritten.pop(path)
+        self._remember(batch, {each.path for each in changed})
+        return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
+
+    def _stored(self, path: str) -> StoredFile | None:
+        if unspell_path(path) not in self._rows:
+            return None
+        row = self._connection.execute(
+            "SELECT id, file_hash, partial, detail FROM file_index WHERE path = ?", (path,)
+        ).fetchone()
+        view = self.view()
+        lowered = view.lowered(path)
+        if row is None or lowered is None:
+            raise HubDamaged(f"{self._db} has lost what it knew of {path}")
+        nodes = {str(node.facts.key): node for node in view.nodes(path)}
+        return StoredFile(row[0], row[1], bool(row[2]), row[3], nodes, frozenset(lowered.names))
+
+    def _write_stamps(self) -> list[str]:
+        """What is known of stamps, along with something that must be written anyway."""
+        some = list(self._unwritten)[:_STAMPS_AT_ONCE]
+        self._connection.executemany(
+            "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
+            [(*stamp_values(self._unwritten[path]), spell_path(path)) for path in some],
+        )
+        return some
+
+    def _advance(self) -> None:
+        self._connection.execute(
+            "UPDATE meta SET value = ? WHERE name = 'generation'", (self._generation + 1,)
+        )
+
+    def _remember(self, batch: Batch, written: set[str]) -> None:
+        for path in map(unspell_path, batch.gone):
+            self._rows.pop(path, None)
+            self._unwritten.pop(path, None)
+        for update in batch.updates:
+            path = unspell_path(update.facts.path)
+            if update.facts.path in written:
+                self._rows[path] = _row(update)
+                self._unwritten.pop(path, None)
+            else:
+                self.seen(path, update.stamp)
+
+
+def _row(update: FileUpdate) -> FileRow:
+    return FileRow(update.stamp, update.facts.file_hash)
+
+
+def _lock_path(db: Path) -> Path:
+    return db.with_name(db.name + ".lock")
+
+
+def _place(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino

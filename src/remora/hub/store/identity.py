@@ -1,0 +1,175 @@
+"""Which new node is an old one: identity follows the body through renames and moves. Pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from remora.ids import MODULE, split_node_key
+
+Others = Callable[[frozenset[str]], Mapping[str, int]]
+"""How many nodes of the project, but for those being matched, have each of these bodies."""
+_FEW = 4096
+
+
+class Identity(NamedTuple):
+    """An old node: who it was, and what it looked like."""
+
+    uid: str
+    key: str
+    node_type: str
+    body_hash: str
+
+
+class Fresh(NamedTuple):
+    """A node that is looking for its identity."""
+
+    key: str
+    node_type: str
+    body_hash: str
+
+
+def follow(old: Iterable[Identity], new: Iterable[Fresh], others: Others) -> dict[str, Identity]:
+    """By key of the new node, the old one that it is; each old one at most once.
+
+    In this order: the same key and body; the same body elsewhere; the same key; the same name in a
+    file to which another one moved. A body that several nodes have identifies only together with
+    the name. Where a key stays, a node that had its own body elsewhere does not take it over.
+    """
+    match = _Match(old, new)
+    match.same_key(same_body=True)
+    match.bodies(others)
+    match.same_key(same_body=False)
+    match.moved_files()
+    return match.found
+
+
+class _Match:
+    def __init__(self, old: Iterable[Identity], new: Iterable[Fresh]) -> None:
+        self.found: dict[str, Identity] = {}
+        self._old = {each.key: each for each in old}
+        self._new = {each.key: each for each in new}
+        self._staying = self._old.keys() & self._new.keys()
+
+    def same_key(self, *, same_body: bool) -> None:
+        for key in sorted(self._old.keys() & self._new.keys()):
+            old, new = self._old[key], self._new[key]
+            if old.node_type == new.node_type and (not same_body or old.body_hash == new.body_hash):
+                self._take(new, old)
+
+    def bodies(self, others: Others) -> None:
+        groups = self._groups()
+        for olds, news in groups.values():
+            for new, old in _by_name(olds, news):
+                self._take_unless_both_stay(new, old)
+        left = {body: group for body, group in groups.items() if self._is_one_of_a_kind(group)}
+        if not left:
+            return
+        counts = others(frozenset(left))
+        for body, (olds, news) in left.items():
+            old, new = self._untaken(olds)[0], self._unfound(news)[0]
+            if not counts.get(body):
+                self._take_unless_both_stay(new, old)
+
+    def moved_files(self) -> None:
+        """What moved with its file but was edited on the way."""
+        votes: dict[str, Counter[str]] = defaultdict(Counter)
+        for key, old in self.found.items():
+            before, now = split_node_key(old.key)[0], split_node_key(key)[0]
+            if before != now:
+                votes[now][before] += 1
+        for key in sorted(self._new):
+            path, qualname = split_node_key(key)
+            if path not in votes:
+                continue
+            before = min(votes[path].items(), key=lambda vote: (-vote[1], vote[0]))[0]
+            candidate = self._old.get(f"node:{before}:{qualname}")
+            if candidate is not None and candidate.node_type == self._new[key].node_type:
+                self._take(self._new[key], candidate)
+
+    def _groups(self) -> dict[str, tuple[list[Identity], list[Fresh]]]:
+        """By body, the old and the new nodes that have it."""
+        groups: dict[str, tuple[list[Identity], list[Fresh]]] = {}
+        for new in self._new.values():
+            groups.setdefault(new.body_hash, ([], []))[1].append(new)
+        for old in self._old.values():
+            if old.body_hash in groups:
+                groups[old.body_hash][0].append(old)
+        return {body: group for body, group in groups.items() if group[0]}
+
+    def _is_one_of_a_kind(self, group: tuple[list[Identity], list[Fresh]]) -> bool:
+        olds, news = self._untaken(group[0]), self._unfound(group[1])
+        return len(olds) == len(news) == 1 and olds[0].node_type == news[0].node_type
+
+    def _untaken(self, olds: list[Identity]) -> list[Identity]:
+        return [old for old in olds if old.key in self._old]
+
+    def _unfound(self, news: list[Fresh]) -> list[Fresh]:
+        return [new for new in news if new.key in self._new]
+
+    def _take_unless_both_stay(self, new: Fresh, old: Identity) -> None:
+        if not (new.key in self._staying and old.key in self._staying):
+            self._take(new, old)
+
+    def _take(self, new: Fresh, old: Identity) -> None:
+        self.found[new.key] = old
+        del self._new[new.key], self._old[old.key]
+
+
+def _by_name(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+    """Pairs of the same name and kind; of several the one whose path and scope are the most alike."""
+    named: dict[tuple[str, str], tuple[list[Identity], list[Fresh]]] = {}
+    for new in news:
+        named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
+    for old in olds:
+        if (group := named.get((_name(old.key), old.node_type))) is not None:
+            group[0].append(old)
+    for these, those in named.values():
+        yield from (_alike if len(these) * len(those) <= _FEW else _in_order)(these, those)
+
+
+def _alike(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+    pairs = [(_likeness(old.key, new.key), new, old) for old in olds for new in news]
+    pairs.sort(key=lambda pair: (*(-part for part in pair[0]), pair[1].key, pair[2].key))
+    taken: set[str] = set()
+    for _, new, old in pairs:
+        if new.key not in taken and old.uid not in taken:
+            taken |= {new.key, old.uid}
+            yield new, old
+
+
+def _in_order(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+    """Of very many, as they stand when sorted from their ends: comparing all takes too long."""
+    olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
+    return zip(news, olds, strict=False)
+
+
+def _from_end(node: Identity | Fresh) -> str:
+    return node.key[::-1]
+
+
+def _name(key: str) -> str:
+    path, qualname = split_node_key(key)
+    if qualname == MODULE:
+        return path.rpartition("/")[2]
+    return qualname.rpartition(".")[2].partition("#")[0]
+
+
+def _likeness(one: str, other: str) -> tuple[int, int, int]:
+    """Same path and scope; then how many parts their paths share at the end, and at the start."""
+    path, qualname = split_node_key(one)
+    other_path, other_qualname = split_node_key(other)
+    parts, other_parts = path.split("/"), other_path.split("/")
+    return (
+        (path == other_path) + (qualname == other_qualname),
+        _shared(parts[::-1], other_parts[::-1]),
+        _shared(parts, other_parts),
+    )
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

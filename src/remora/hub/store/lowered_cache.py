@@ -1,0 +1,42 @@
+"""The lowered files that were used last, decoded, within a number of bytes."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+
+from remora.code.lowered import Lowered, decode_lowered
+
+LIMIT = 12 * 1024 * 1024
+"""Encoded bytes whose decoded form is kept; that takes about ten times as much memory."""
+
+
+class LoweredCache:
+    """Decoded forms by what they were decoded from: a content's form never changes."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._size = 0
+        self._kept: OrderedDict[Hashable, tuple[Lowered, int]] = OrderedDict()
+
+    def get(self, name: Hashable) -> Lowered | None:
+        """What is kept under `name`."""
+        found = self._kept.get(name)
+        if found is None:
+            return None
+        self._kept.move_to_end(name)
+        return found[0]
+
+    def decode(self, name: Hashable, stored: bytes) -> Lowered:
+        """Decode and keep it; what was used longest ago makes room. Raises DecodeError."""
+        lowered = decode_lowered(stored)
+        self.forget(name)
+        self._kept[name] = lowered, len(stored)
+        self._size += len(stored)
+        while self._size > self._limit and len(self._kept) > 1:
+            _, (_, size) = self._kept.popitem(last=False)
+            self._size -= size
+        return lowered
+
+    def forget(self, name: Hashable) -> None:
+        """Keep nothing under `name`."""
+        _, size = self._kept.pop(name, (None, 0))
+        self._size -= size

@@ -1,0 +1,111 @@
+"""Who each node is: uids of the nodes of a batch, and those of nodes that vanished."""
+
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from remora.hub.store.differences import FileDifference
+from remora.hub.store.identity import Fresh, Identity, follow
+
+KEPT_S = 30 * 24 * 3600
+"""Seconds for which a node that vanished is remembered."""
+_AT_ONCE = 5000  # values in one question to SQLite
+_BYTES = 16
+
+
+class Identities:
+    """The uids of all nodes in some changed files; found by reading alone, then written.
+
+    `now` is in seconds since 1970.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, changed: Sequence[FileDifference], now: int
+    ) -> None:
+        self._connection = connection
+        self._now = now
+        self._returned: list[str] = []
+        old = [
+            Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
+            for each in changed
+            for key, node in each.before.nodes.items()
+        ]
+        new = [Fresh(n.key, n.node_type, n.body_hash) for each in changed for n in each.nodes]
+        self._known = follow(old, new, lambda bodies: self._others(bodies, old)) if old else {}
+        self._found = {key: identity.uid for key, identity in self._known.items()}
+        taken = {identity.key for identity in self._known.values()}
+        self._vanished = [identity for identity in old if identity.key not in taken]
+        self._look_back([node for node in new if node.key not in self._found])
+
+    def __getitem__(self, key: str) -> str:
+        return self._found[key]
+
+    def renamed(self) -> Iterator[tuple[str, str]]:
+        """Old and new key of each node that goes by another one now."""
+        return ((old.key, key) for key, old in self._known.items() if old.key != key)
+
+    def write(self) -> None:
+        """Remember who vanished, and forget who is back."""
+        for uid in self._returned:
+            self._connection.execute("DELETE FROM uids WHERE uid = ?", (uid,))
+        if self._vanished:
+            forget_old(self._connection, self._now)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO uids VALUES (?, ?, ?, ?, ?)",
+            [
+                (each.uid, each.key, each.node_type, each.body_hash, self._now)
+                for each in self._vanished
+            ],
+        )
+
+    def _look_back(self, new: list[Fresh]) -> None:
+        """Give the rest the uids of nodes that vanished earlier, else new ones."""
+        if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
+            old = self._remembered(new)
+            back = follow(old, new, lambda bodies: self._others(bodies, ()))
+            self._known |= back
+            self._found.update((key, identity.uid) for key, identity in back.items())
+            self._returned = [identity.uid for identity in back.values()]
+            new = [node for node in new if node.key not in back]
+        random = os.urandom(_BYTES * len(new)).hex()
+        size = 2 * _BYTES
+        for number, node in enumerate(new):
+            self._found[node.key] = random[number * size : (number + 1) * size]
+
+    def _remembered(self, new: list[Fresh]) -> list[Identity]:
+        found: dict[str, Identity] = {}
+        for column, values in (
+            ("key", {node.key for node in new}),
+            ("body_hash", {node.body_hash for node in new}),
+        ):
+            sql = f"SELECT uid, key, node_type, body_hash FROM uids WHERE {column} IN "  # noqa: S608
+            rest = f" AND since >= {self._now - KEPT_S} ORDER BY since"
+            for row in _asked(self._connection, sql, values, rest):
+                found[row[0]] = Identity(*row)
+        # of two that had one key only the newer one can be it
+        return list({identity.key: identity for identity in found.values()}.values())
+
+    def _others(self, bodies: frozenset[str], old: Iterable[Identity]) -> Mapping[str, int]:
+        sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
+        rows = _asked(self._connection, sql, bodies, " GROUP BY body_hash")
+        counts: dict[str, int] = dict(rows)
+        for identity in old:
+            if identity.body_hash in counts:
+                counts[identity.body_hash] -= 1
+        return counts
+
+
+def forget_old(connection: sqlite3.Connection, now: int) -> None:
+    """Forget the nodes that vanished long ago."""
+    connection.execute("DELETE FROM uids WHERE since < ?", (now - KEPT_S,))
+
+
+def _asked(
+    connection: sqlite3.Connection, sql: str, values: Collection[str], rest: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    left = iter(sorted(values))
+    while some := list(islice(left, _AT_ONCE)):
+        marks = ",".join("?" * len(some))
+        yield from connection.execute(f"{sql}({marks}){rest}", some)

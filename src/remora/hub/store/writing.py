@@ -1,0 +1,139 @@
+"""One batch becomes one transaction."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from remora.code.lowered import encode_lowered
+from remora.hub.node import UpdateSource
+from remora.hub.store.differences import FileDifference
+from remora.hub.store.rows import NODE_COLUMNS, Kept, node_values, stamp_values
+from remora.hub.store.uids import Identities
+
+LOGGED_AT_ONCE = 10_000
+"""Keys of one transaction that are logged; of a larger one nobody asks which they were."""
+LOGGED = 50_000
+"""Keys in the log; older ones go."""
+_COLUMNS = NODE_COLUMNS.split(", ")
+_PUT_NODE = (
+    f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
+    f"ON CONFLICT (key) DO UPDATE SET {','.join(f'{c}=excluded.{c}' for c in _COLUMNS[1:])}"
+)
+_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class Writing:
+    """A batch's changes, written by `write` within a transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        changed: Sequence[FileDifference],
+        source: UpdateSource,
+        now: datetime,
+    ) -> None:
+        self._connection = connection
+        self._changed = changed
+        self._source = source
+        self._stamp = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
+        self._uids = Identities(connection, changed, int(now.timestamp()))
+
+    def write(self, generation: int) -> tuple[str, ...]:
+        """All of it, as `generation`; the keys of all nodes of which a fact changed, sorted."""
+        keys = tuple(sorted({key for each in self._changed for key in each.changed()}))
+        run = self._connection.execute
+        self._write_files(generation)
+        self._connection.executemany(_PUT_NODE, self._node_rows())
+        self._connection.executemany("DELETE FROM node_state WHERE key = ?", self._gone_nodes())
+        self._uids.write()
+        for before, now in list(self._uids.renamed()):
+            run("UPDATE OR REPLACE observed_calls SET caller = ? WHERE caller = ?", (now, before))
+            run("UPDATE OR REPLACE observed_calls SET callee = ? WHERE callee = ?", (now, before))
+            run("UPDATE OR REPLACE observed_tests SET node = ? WHERE node = ?", (now, before))
+        log_changes(self._connection, generation, keys)
+        run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
+        return keys
+
+    def _write_files(self, generation: int) -> None:
+        """The files, in the order of their paths: so their rows lie beside each other."""
+        run, many = self._connection.execute, self._connection.executemany
+        gone = [each.before.id for each in self._changed if each.update is None]
+        many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in gone])
+        many("DELETE FROM file_facts WHERE file = ?", [(id_,) for id_ in gone])
+        (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
+        files: list[tuple[Any, ...]] = []
+        facts: list[tuple[int, bytes]] = []
+        less: list[tuple[str, int | None]] = []
+        more: list[tuple[str, int]] = []
+        new = False
+        for each in self._changed:
+            if each.update is None:
+                less += [(name, each.before.id) for name in each.before.names]
+                continue
+            if (id_ := each.before.id) is None:
+                last += 1
+                id_, new = last, True
+            files.append(_file_values(id_, each))
+            lowered = each.update.facts.lowered
+            facts.append((id_, encode_lowered(lowered)))
+            less += [(name, id_) for name in each.before.names.difference(lowered.names)]
+            more += [(name, id_) for name in set(lowered.names) - each.before.names]
+        many(_PUT_FILE, files)
+        many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", facts)
+        many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
+        many("INSERT OR IGNORE INTO mentions VALUES (?, ?)", sorted(more))
+        if new or gone:
+            run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
+
+    def _node_rows(self) -> Iterator[tuple[Any, ...]]:
+        for each in self._changed:
+            if each.update is not None:
+                for place, node in enumerate(each.nodes):
+                    before = each.before.nodes.get(node.key)
+                    last_updated, source = self._stamp, self._source
+                    if before is not None and each.is_same(node.key, node):
+                        last_updated = before.last_updated or self._stamp
+                        source = before.update_source
+                    kept = Kept(self._uids[node.key], last_updated, source, each.extra_of(node))
+                    yield node_values(each.update.facts, place, node, kept)
+
+    def _gone_nodes(self) -> list[tuple[str]]:
+        return [
+            (key,)
+            for each in self._changed
+            for key in each.before.nodes.keys() - {node.key for node in each.nodes}
+        ]
+
+
+def log_changes(connection: sqlite3.Connection, generation: int, keys: Sequence[str]) -> None:
+    """Remember which nodes a transaction changed, and forget the oldest."""
+    if len(keys) > LOGGED_AT_ONCE:
+        _forget_until(connection, generation)
+        return
+    connection.executemany("INSERT INTO changes VALUES (?, ?)", [(generation, key) for key in keys])
+    (count,) = connection.execute("SELECT count(*) FROM changes").fetchone()
+    if count > LOGGED:
+        (until,) = connection.execute(
+            "SELECT generation FROM changes ORDER BY generation LIMIT 1 OFFSET ?",
+            (count - LOGGED // 2,),
+        ).fetchone()
+        _forget_until(connection, until)
+
+
+def _forget_until(connection: sqlite3.Connection, generation: int) -> None:
+    connection.execute("DELETE FROM changes WHERE generation <= ?", (generation,))
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'logged_from'", (generation,))
+
+
+def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
+    assert changed.update is not None
+    facts = changed.update.facts
+    return (
+        id_,
+        facts.path,
+        *stamp_values(changed.update.stamp),
+        facts.file_hash,
+        facts.partial,
+        facts.detail,
+    )

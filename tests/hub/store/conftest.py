@@ -1,0 +1,48 @@
+"""A store of a small project."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from remora.hub.node import UpdateSource
+from remora.hub.stamp import Stamp
+from remora.hub.store import Applied, Batch, FileUpdate, HubStore
+from tests.clock import ticking
+from tests.hub.sources import facts_of
+
+Put = Callable[..., Applied]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "hub.db"
+
+
+@pytest.fixture
+def store(db: Path) -> Iterator[HubStore]:
+    with HubStore.open(db, root=Path("/project"), clock=ticking()) as store:
+        yield store
+
+
+def update_of(path: str, source: str, stamp: Stamp | None = None) -> FileUpdate:
+    return FileUpdate(facts=facts_of(path, source), stamp=stamp)
+
+
+def put(
+    store: HubStore,
+    files: dict[str, str | None],
+    *,
+    source: UpdateSource = "file_change",
+) -> Applied:
+    """Store these files, by path; those without content are gone."""
+    updates = tuple(update_of(path, text) for path, text in files.items() if text is not None)
+    gone = tuple(path for path, text in files.items() if text is None)
+    return store.apply(Batch(updates=updates, gone=gone, source=source))
+
+
+def uid_of(store: HubStore, key: str) -> str:
+    node = store.view().node(f"node:{key}")
+    assert node is not None, key
+    assert node.uid is not None
+    return node.uid
