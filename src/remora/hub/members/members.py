@@ -9,10 +9,9 @@ from typing import TypeVar
 from remora.hub.members.listing import look
 from remora.hub.members.survey import Before, Survey, Surveyor
 from remora.hub.members.verdicts import RulesMoved, Verdicts
-from remora.hub.stamp import Stamp, stamp_of
+from remora.hub.stamp import Stamp
 
 _T = TypeVar("_T")
-_NOTHING = Stamp(-1, -1, -1, -1)
 
 
 class Members:
@@ -28,7 +27,7 @@ class Members:
         self._top = str(root)
         self._verdicts = Verdicts(root, exclude)
         self._surveyor = Surveyor(str(root), self._verdicts)
-        self._restless: dict[str, Stamp] = {}
+        self._restless: set[str] = set()
         self._surveyed = False
         self._lock = threading.RLock()
         self.version = 0
@@ -68,19 +67,11 @@ class Members:
                 self.version += 1
             return self.version != version
 
-    def restless(self) -> set[str]:
-        """Files that changed since the last look without their folders' telling: those with names
-        elsewhere, and those in folders that cannot be read."""
+    def restless(self) -> frozenset[str]:
+        """Files that belong and can change without their folders' telling: those with names
+        elsewhere, and those in folders that cannot be read. As of the last look at them."""
         with self._lock:
-            moved = set()
-            for path, stamp in self._restless.items():
-                about = look(self._top, path)
-                if about is None or stamp_of(about) != stamp:
-                    moved.add(path)
-            for path in moved:
-                about = look(self._top, path)
-                self._restless[path] = _NOTHING if about is None else stamp_of(about)
-            return moved
+            return frozenset(self._restless)
 
     def has_other_names(self, path: str) -> bool:
         """Whether a file has further names, of which some may not be known yet."""

@@ -1,0 +1,30 @@
+"""Which watcher a root gets: the best that can be had, and why it is no better."""
+
+from pathlib import Path
+
+from remora.hub.members import Members
+from remora.hub.watcher.inotify import InotifyWatcher
+from remora.hub.watcher.kernel import has_inotify
+from remora.hub.watcher.seen import Watcher
+from remora.hub.watcher.sweeping import SweepingWatcher
+from remora.hub.watcher.watched import WatchesExhausted
+
+
+def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
+    """A watcher of what `members` counts beneath `root`, which is resolved.
+
+    `marker` is a private folder of its own, made if missing, outside the root. `kind` is `auto`
+    (inotify, else watchfiles, else sweep) or the one wanted; what cannot be had is a sweep with a
+    note. What happened before the call is for the caller to sweep.
+    """
+    if kind in ("sweep", "off"):
+        return SweepingWatcher("off" if kind == "off" else "sweep")
+    if not has_inotify():
+        return SweepingWatcher(note="this system has no inotify")
+    try:
+        return InotifyWatcher(root, members, marker)
+    except WatchesExhausted as error:
+        note = f"no more inotify watches ({error}): see fs.inotify.max_user_watches"
+    except OSError as error:
+        note = f"inotify could not be used: {error.strerror}"
+    return SweepingWatcher(note=note)

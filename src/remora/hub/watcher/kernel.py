@@ -1,0 +1,127 @@
+"""Linux' inotify, which the standard library lacks: one queue of events and its watches."""
+
+import array
+import ctypes
+import errno
+import fcntl
+import functools
+import os
+import struct
+import termios
+from typing import NamedTuple
+
+MODIFY = 0x002
+ATTRIB = 0x004
+CLOSE_WRITE = 0x008
+MOVED_FROM = 0x040
+MOVED_TO = 0x080
+CREATE = 0x100
+DELETE = 0x200
+DELETE_SELF = 0x400
+MOVE_SELF = 0x800
+UNMOUNT = 0x2000
+OVERFLOW = 0x4000
+IGNORED = 0x8000
+ISDIR = 0x4000_0000
+_ONLYDIR = 0x0100_0000
+_DONT_FOLLOW = 0x0200_0000
+_EXCL_UNLINK = 0x0400_0000
+_ASKED = (
+    MODIFY
+    | ATTRIB
+    | CLOSE_WRITE
+    | MOVED_FROM
+    | MOVED_TO
+    | CREATE
+    | DELETE
+    | DELETE_SELF
+    | MOVE_SELF
+    | _ONLYDIR
+    | _DONT_FOLLOW
+    | _EXCL_UNLINK
+)
+_HEAD = struct.Struct("iIII")
+_READ = 1 << 18
+
+
+class Event(NamedTuple):
+    """One thing that happened; `watch` is -1 when events were lost."""
+
+    watch: int
+    mask: int
+    name: bytes
+    """Of the entry in the watched folder; empty if it happened to the folder itself."""
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def has_inotify() -> bool:
+    """Whether this system has it."""
+    return hasattr(_libc(), "inotify_init1")
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+class Inotify:
+    """A queue into which the kernel puts what happens in watched folders, before it returns from
+    the system call that did it. Raises OSError: EMFILE if the user has too many."""
+
+    def __init__(self) -> None:
+        self._fd = _checked(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def watch(self, folder: str) -> int:
+        """Watch a folder (not a link to one), and give the number its events will carry: the same
+        as before if it is watched already, by whatever path. Raises OSError: ENOSPC if the user has
+        too many watches."""
+        path = ctypes.c_char_p(os.fsencode(folder))
+        return _checked(_libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_ASKED)))
+
+    def unwatch(self, watch: int) -> None:
+        """Watch a folder no more, if it still is."""
+        try:
+            _checked(_libc().inotify_rm_watch(self._fd, watch))
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+
+    def read(self) -> list[Event]:
+        """All events that are in the queue now, without waiting."""
+        size = array.array("i", [0])
+        fcntl.ioctl(self._fd, termios.FIONREAD, size)
+        events: list[Event] = []
+        left = size[0]
+        while left > 0:
+            try:
+                data = os.read(self._fd, _READ)
+            except BlockingIOError:
+                break
+            left -= len(data)
+            _split(data, events)
+        return events
+
+    def fileno(self) -> int:
+        """Readable when there are events."""
+        return self._fd
+
+    def close(self) -> None:
+        """Give back the queue and all its watches."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+
+def _split(data: bytes, events: list[Event]) -> None:
+    place = 0
+    while place < len(data):
+        watch, mask, _, length = _HEAD.unpack_from(data, place)
+        start = place + _HEAD.size
+        place = start + length
+        events.append(Event(watch, mask, data[start:place].rstrip(b"\0")))
