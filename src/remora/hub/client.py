@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from remora.config import UserFolders
 from remora.errors import ConfigError, NotFound
@@ -16,6 +16,7 @@ from remora.hub.protocol import (
     Callers,
     GetContext,
     GetNode,
+    Health,
     NodeState,
     Request,
     Search,
@@ -25,6 +26,7 @@ from remora.hub.rungs.below import Below
 from remora.hub.rungs.socket import SocketRung
 from remora.hub.rungs.told import Budget, RungName, Told
 
+_T = TypeVar("_T")
 DEADLINE = 0.05
 _OF_SOCKET = 0.6
 """The daemon's share of the deadline: what is left is for the rungs below, should it be silent."""
@@ -58,7 +60,7 @@ class HubClient:
         self.root = Path(root).resolve()
         self.deadline = deadline
         places = _places(self.root, db, socket)
-        self._daemon = SocketRung(self.root, places)
+        self._daemon = SocketRung(self.root, places, named=socket is not None)
         self._below = Below(self.root, places and places.db, exclude)
         # one thread: what the lower rungs keep is used by one question at a time
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
@@ -74,7 +76,7 @@ class HubClient:
         if not wanted:
             return found
         told = await self._ask(GetContext(nodes=wanted))
-        if told is not None:
+        if isinstance(told, Told):
             found.update({key: told.result[key] for key in wanted if key in told.result})
             found.rung, found.generation = told.rung, told.generation
         return found
@@ -84,23 +86,34 @@ class HubClient:
 
         Raises NotFound for an unknown one, as `callers`, `callees` and `tests` do.
         """
-        return await self._result(GetNode(node=key))
+        found: NodeState | None = await self._result(GetNode(node=key))
+        return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """`{node, callers, fresh, generation}`."""
-        return await self._result(Callers(node=key, depth=depth))
+        return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """`{node, callees, fresh, generation}`."""
-        return await self._result(Callees(node=key, depth=depth))
+        return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """`{node, tests, fresh, generation}`."""
-        return await self._result(Tests(node=key, depth=depth))
+        return await self._document(Tests(node=key, depth=depth))
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None:
         """`{query, nodes}`; None too where neither daemon nor database can be asked."""
-        return await self._result(Search(query=query, limit=limit))
+        return await self._document(Search(query=query, limit=limit))
+
+    async def is_served(self, seconds: float) -> bool:
+        """Whether a daemon answers within `seconds`, be it that it is busy."""
+        return isinstance(await self._from_daemon(Health(), seconds), Told)
+
+    async def prepare(self, seconds: float) -> None:
+        """Do for at most `seconds` what takes the lower rungs time once."""
+        budget = Budget(seconds)
+        if not await self.is_served(budget.left * _OF_SOCKET):
+            await self._aside(self._below.prepare, budget)
 
     def close(self) -> None:
         """Let go of the database; from now on nobody is asked."""
@@ -113,6 +126,10 @@ class HubClient:
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
+    async def _document(self, request: Request) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = await self._result(request)
+        return found
+
     async def _result(self, request: Request) -> Any:
         told = await self._ask(request)
         if isinstance(told, NotFound):
@@ -123,7 +140,7 @@ class HubClient:
         """What the highest rung says that can be asked in time."""
         budget = Budget(self.deadline)
         told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        return told or await self._from_below(request, budget)
+        return told or await self._aside(lambda: self._below.ask(request, budget), budget)
 
     async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | None:
         try:
@@ -132,11 +149,11 @@ class HubClient:
         except TimeoutError:
             return None
 
-    async def _from_below(self, request: Request, budget: Budget) -> Told | NotFound | None:
+    async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """A thread cannot be stopped: one that is late is left to its end, and not listened to."""
         loop = asyncio.get_running_loop()
         try:
-            work = loop.run_in_executor(self._thread, self._below.ask, request, budget)
+            work = loop.run_in_executor(self._thread, ask)
         except RuntimeError:  # the client is closed, or the process ends
             return None
         done, _ = await asyncio.wait({work}, timeout=budget.left)

@@ -1,6 +1,7 @@
 """The rungs below the daemon, in their order: all that is done in the client's own process."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import NotFound
@@ -15,9 +16,9 @@ class Below:
     """The database with a look at the files, else the asked file. Used by one thread at a time."""
 
     def __init__(self, root: Path, db: Path | None, exclude: Sequence[str]) -> None:
-        members = Members(root, exclude)
-        self._stored = StoredRung(root, db, members)
-        self._file = FileRung(root, members)
+        self._members = Members(root, exclude)
+        self._stored = StoredRung(root, db, self._members)
+        self._file = FileRung(root, self._members)
 
     def ask(self, request: Request, budget: Budget) -> Told | NotFound | None:
         """The first rung's answer that can be had in time; that there is no such node is one too.
@@ -34,6 +35,11 @@ class Below:
             if told is not None:
                 return told
         return None
+
+    def prepare(self) -> None:
+        """What takes time once: git's rules, a look at all files. Never raises."""
+        with suppress(Exception):  # `ask` finds out again, and says nothing
+            self._members.sweep()
 
     def close(self) -> None:
         """Let go of the database."""

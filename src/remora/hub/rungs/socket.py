@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import socket
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +9,14 @@ import msgspec
 
 from remora.errors import NotFound
 from remora.hub import protocol
+from remora.hub.addresses import read_addresses
+from remora.hub.listener import is_ours
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.rungs.told import Told
 
 MOST_ANSWERED = 1 << 26
 """Bytes of one answer's line; more is not believed."""
-_PEER = struct.Struct("3i")
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
@@ -27,9 +26,11 @@ class SocketRung:
     Each question has a connection of its own: a daemon may end and begin between two of them.
     """
 
-    def __init__(self, root: Path, places: HubPlaces | None) -> None:
+    def __init__(self, root: Path, places: HubPlaces | None, *, named: bool = False) -> None:
+        """`named`: somebody chose the socket, so that no other one is looked for."""
         self._root = str(root)
         self._places = places
+        self._named = named
 
     async def ask(self, request: Request) -> Told | NotFound | None:
         """What the daemon says, be it that there is no such node; None if none can be asked, or if
@@ -37,20 +38,29 @@ class SocketRung:
 
         Takes as long as the daemon: it is for the caller to give up.
         """
+        for place in self._sockets():
+            try:
+                answer = await self._answer(place, request)
+                if answer is not None:
+                    return _told(request, answer)
+            except _NOT_ANSWERED:
+                continue
+        return None
+
+    def _sockets(self) -> tuple[Path, ...]:
+        """Where the daemon may be; one that was started with another socket said so."""
         if self._places is None:
-            return None
-        try:
-            answer = await self._answer(self._places.socket, request)
-            return None if answer is None else _told(request, answer)
-        except _NOT_ANSWERED:
-            return None
+            return ()
+        usual = self._places.socket
+        said = None if self._named else read_addresses(self._places.addresses)
+        return tuple(dict.fromkeys((usual if said is None else Path(said.socket), usual)))
 
     async def _answer(self, place: Path, request: Request) -> Answer | None:
         if not _owned(place):
             return None
         reader, writer = await asyncio.open_unix_connection(place, limit=MOST_ANSWERED)
         try:
-            if not _is_ours(writer.get_extra_info("socket")):
+            if not is_ours(writer.get_extra_info("socket")):
                 return None
             # one write: a daemon answers in the order of requests
             writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
@@ -66,27 +76,18 @@ class SocketRung:
     def _is_of_root(self, status: Answer) -> bool:
         """A daemon of another root would tell of nodes that merely have the same names."""
         said = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
-        return said.get("root", self._root) == self._root
+        return bool(said.get("root", self._root) == self._root)
 
 
 def _owned(place: Path) -> bool:
     return place.lstat().st_uid == os.getuid()
 
 
-def _is_ours(connection: socket.socket) -> bool:
-    """Whether the process at the other end is one of this user's."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True  # the socket file's owner was looked at
-    peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    _, uid, _ = _PEER.unpack(peer)
-    return bool(uid == os.getuid())
-
-
 def _speaks(health: Answer) -> bool:
     if not health.ok:
         return False
     said = msgspec.json.decode(health.result, type=dict[str, Any])
-    return said.get("protocol") == protocol.PROTOCOL
+    return bool(said.get("protocol") == protocol.PROTOCOL)
 
 
 def _usable(answer: Answer) -> Answer | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts
-from remora.errors import HostError
+from remora.errors import DiskError, HostError, NotFound
 from remora.hub.answers import Answers
 from remora.hub.members import Members
 from remora.hub.protocol import Request
@@ -35,6 +35,7 @@ class StoredRung:
         self._files = Beneath(root)
         self._view: StoreView | None = None
         self._analysed: dict[str, FileFacts] = {}
+        self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
         self._kept: tuple[object, Answers] | None = None
 
     def ask(self, request: Request, budget: Budget) -> Told | None:
@@ -45,20 +46,43 @@ class StoredRung:
         view = self._opened()
         if view is None:
             return None
-        rows = view.files()
+        try:
+            return self._asked(view, request, budget)
+        except DiskError:
+            self.close()
+            return None
+
+    def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
+        generation = view.generation
+        rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):
             return None
         changed = self._changed(rows, budget)
         if changed is None:
             return None
-        answers = self._answers(view, changed)
-        return Told(answered(answers, request), view.generation, "sqlite")
+        unknown, result = None, None
+        try:
+            result = answered(self._answers(view, generation, changed), request)
+        except NotFound as error:
+            unknown = error
+        if view.generation != generation:  # some of it may be of a database that was just emptied
+            return None
+        if unknown is not None:
+            raise unknown
+        return Told(result, generation, "sqlite")
+
+    def _index(self, view: StoreView, generation: int) -> Mapping[str, FileRow]:
+        """What a row says of a file stays true of it, so those of one generation are kept."""
+        if self._rows[0] != generation:
+            self._rows = generation, view.files()
+        return self._rows[1]
 
     def close(self) -> None:
         """Let go of the database."""
         if self._view is not None:
             self._view.close()
             self._view = None
+        self._rows, self._kept = (-1, {}), None
 
     def _opened(self) -> StoreView | None:
         if self._view is None and self._db is not None:
@@ -106,10 +130,12 @@ class StoredRung:
             return None
         return read_facts(path, content)
 
-    def _answers(self, view: StoreView, changed: Mapping[str, FileFacts | None]) -> Answers:
+    def _answers(
+        self, view: StoreView, generation: int, changed: Mapping[str, FileFacts | None]
+    ) -> Answers:
         """Those of the last question, where nothing happened since."""
         state = (
-            view.generation,
+            generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._kept is None or self._kept[0] != state:
