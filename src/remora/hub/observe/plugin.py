@@ -25,6 +25,7 @@ import json
 import os
 import sys
 import threading
+import time
 from types import CodeType, FrameType
 from typing import Any, Generator  # noqa: UP035 - the newer home cannot be subscripted by 3.8
 
@@ -34,7 +35,9 @@ _LATER = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines, asynchronous generators: they run after they were called."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _BATCH = 5_000
-"""New calls after which they are written."""
+"""New calls after which they are written …"""
+_SECONDS = 1.0
+"""… or after so long: a run may be ended at any time."""
 _TOOL = 3
 """Of `sys.monitoring`: none of the numbers that debuggers, coverage and profilers use."""
 
@@ -47,6 +50,7 @@ class Recorder:
         name = f"{out}{os.sep}{os.getpid()}.jsonl"
         self._out = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         self._lines: list[str] = []
+        self._flushed = 0.0
         self._left = limit
         self._process = os.getpid()
         self._numbers: dict[int, int] = {}
@@ -78,7 +82,9 @@ class Recorder:
     def test(self, path: str, names: list[str], entered: set[int], done: bool) -> None:
         """A test ended."""
         self._write(["test", path, names, sorted(entered), done])
-        if len(self._calls) + len(self._lines) > _BATCH:
+        now = time.monotonic()
+        if now > self._flushed + _SECONDS or len(self._calls) > _BATCH:
+            self._flushed = now
             self.flush()
 
     def flush(self) -> None:

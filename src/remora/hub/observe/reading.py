@@ -95,6 +95,26 @@ def read_records(folder: Path, view: View) -> Read:
     return Read(observation, complete, tuple(sorted(stale)))
 
 
+def recorded_paths(folder: Path) -> frozenset[str]:
+    """The files, raw and relative to the root, of which something was written: as the processes
+    name them, so any text at all."""
+    found: set[str] = set()
+    for path in folder.glob("*.jsonl"):
+        if path.stat().st_size <= _FILE_LIMIT:
+            with path.open("rb") as lines:
+                records = (_decoded(line) for line in lines if line.startswith(b'["file"'))
+                found.update(record.path for record in records if isinstance(record, _File))
+    return frozenset(found)
+
+
+def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
+    """A record; None for what is none."""
+    try:
+        return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
+    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
 def _called(view: View, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
     caller, callee = pair
     facts = _facts(view, caller)
@@ -177,11 +197,11 @@ class _Process:
                 if line.startswith(b'["full"]'):
                     self.complete = False
                     continue
-                kind = line[2:6].decode("ascii", "replace")
-                try:
-                    yield _KINDS[kind].decode(line)
-                except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
+                record = _decoded(line)
+                if record is None:
                     self.complete = False
+                else:
+                    yield record
 
     def _file(self, record: _File) -> None:
         nodes = self._view.nodes(spell_path(record.path))

@@ -5,12 +5,12 @@ Who may be started, and whether at all, is decided before anything of the projec
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from remora.errors import ConfigError, HostError, UsageError
-from remora.hub.observe.reading import Read, read_records
+from remora.hub.observe.reading import Read, read_records, recorded_paths
 from remora.hub.view import View
 from remora.workspaces.process import PATH, run_attached
 
@@ -91,10 +91,13 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
     )
 
 
-def run_tests(root: Path, python: Path, asked: Asked, view: View) -> Ran:
+def run_tests(
+    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], View]
+) -> Ran:
     """Run them to their end or their time; what was seen is read before this returns.
 
-    `root` is resolved. Raises UsageError for anything but pytest, and HostError where the
+    `root` is resolved; `look` gives a view that holds the files, of those it is asked about by raw
+    path, that belong to the project. Raises UsageError for anything but pytest, and HostError where the
     interpreter cannot be started or has no pytest.
     """
     command = pytest_command(python, asked.words)
@@ -124,7 +127,7 @@ def run_tests(root: Path, python: Path, asked: Asked, view: View) -> Ran:
                 f"{python} did not run pytest: it ended with {ended.returncode}",
                 hint="install pytest in the project's environment",
             )
-        read = read_records(out, view)
+        read = read_records(out, look(recorded_paths(out)))
     return Ran(
         code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
     )

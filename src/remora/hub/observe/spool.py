@@ -1,0 +1,60 @@
+"""What was seen waits beside the database for the one who may write there."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from remora.config import make_private
+from remora.errors import DiskError
+from remora.hub.observe.records import Observation
+
+_LIMIT = 1 << 28
+_KEPT = 64
+_decoder = msgspec.msgpack.Decoder(Observation)
+
+
+def spool_folder(db: Path) -> Path:
+    """Where observations for this database wait."""
+    return db.with_name(db.name + ".observed")
+
+
+def leave(folder: Path, observation: Observation) -> None:
+    """Put it there, whole or not at all. Raises DiskError."""
+    name = f"{time.time_ns():020d}-{os.getpid()}"
+    try:
+        make_private(folder)
+        file = os.open(folder / f"{name}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as out:
+            out.write(msgspec.msgpack.encode(observation))
+        (folder / f"{name}.part").rename(folder / f"{name}.msgpack")
+    except OSError as error:
+        raise DiskError(f"{folder}: what was seen cannot be kept: {error.strerror}") from error
+
+
+def collect(folder: Path, record: Callable[[Observation], object]) -> int:
+    """Give what waits to `record`, oldest first, and remove it; how many there were.
+
+    For the database's writer. What cannot be read is removed. Raises what `record` raises; nothing
+    is removed then.
+    """
+    waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
+    count = 0
+    for path in waiting:
+        observation = _read(path) if path in waiting[-_KEPT:] else None
+        if observation is not None:
+            record(observation)
+            count += 1
+        path.unlink(missing_ok=True)
+    return count
+
+
+def _read(path: Path) -> Observation | None:
+    try:
+        if path.is_symlink() or path.stat().st_size > _LIMIT:
+            return None
+        return _decoder.decode(path.read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None

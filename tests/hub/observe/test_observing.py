@@ -1,0 +1,288 @@
+"""Observation of a real pytest run: which node calls which, which test enters which node."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from remora.code.analysis import read_facts
+from remora.errors import ConfigError, HostError, UsageError
+from remora.hub.observe.records import Observation, ObservedCall
+from remora.hub.observe.running import (
+    Asked,
+    Ran,
+    check_consent,
+    find_interpreter,
+    pytest_command,
+    run_tests,
+)
+from remora.hub.view import MemoryView
+
+APP = '''"""An app."""
+
+
+def low():
+    """Lowest."""
+    return 1
+
+
+def numbers():
+    yield low()
+
+
+class A:
+    def run(self):
+        return [low() for _ in range(2)]
+
+
+def use():
+    for _ in numbers():
+        pass
+    return A().run()
+
+
+def through(function):
+    return function()
+'''
+TESTS = """import threading
+
+import pytest
+
+import app
+
+
+@pytest.fixture
+def a():
+    return app.A()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_use(n):
+    assert app.use()
+
+
+class TestA:
+    def test_run(self, a):
+        assert a.run()
+
+    @pytest.mark.skip
+    def test_not_now(self):
+        app.low()
+
+
+def test_thread():
+    thread = threading.Thread(target=app.low)
+    thread.start()
+    thread.join()
+
+
+def test_lambda():
+    assert app.through(lambda: app.low())
+
+
+def test_that_fails():
+    assert app.low() == 2
+"""
+
+
+def look_in(root: Path, *, but: Mapping[str, bytes] | None = None) -> MemoryView:
+    """Every Python file below `root` as it is, or as it is said to be."""
+    now = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*.py")} | dict(
+        but or {}
+    )
+    return MemoryView({path: read_facts(path, source) for path, source in now.items()})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "project"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "app.py").write_text(APP)
+    (folder / "tests" / "test_app.py").write_text(TESTS)
+    return folder
+
+
+def observe(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> Ran:
+    with (root.parent / "out.txt").open("w") as out:
+        asked = Asked(words=words, folder=root, seconds=seconds, stdout=out.fileno())
+        but = {f"{name}.py": source for name, source in changed.items()}
+        return run_tests(root, Path(sys.executable), asked, lambda _: look_in(root, but=but))
+
+
+def calls(observation: Observation) -> set[tuple[str, str]]:
+    return {
+        (call.caller.removeprefix("node:"), call.callee.removeprefix("node:"))
+        for call in observation.calls
+    }
+
+
+def test_a_run_is_seen_as_nodes_and_tests(root: Path) -> None:
+    ran = observe(root, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert (ran.code, ran.timed_out, ran.isolation) == (1, False, "L0")
+    assert "1 failed, 5 passed, 1 skipped" in (root.parent / "out.txt").read_text()
+    observation = ran.read.observation
+    assert ran.read.complete
+    assert ran.read.left_out == ()
+    file = "tests/test_app.py"
+    assert calls(observation) == {
+        ("app.py:use", "app.py:numbers"),
+        ("app.py:use", "app.py:A.run"),
+        ("app.py:numbers", "app.py:low"),
+        ("app.py:A.run", "app.py:low"),
+        (f"{file}:test_use", "app.py:use"),
+        (f"{file}:TestA.test_run", "app.py:A.run"),
+        (f"{file}:test_lambda", "app.py:through"),
+        (f"{file}:test_lambda", "app.py:low"),
+        (f"{file}:test_that_fails", "app.py:low"),
+    }
+    tests = {
+        (test.id, test.node.removeprefix("node:"))
+        for test in observation.tests
+        if "app.py" in test.node
+    }
+    assert {pair for pair in tests if pair[1].startswith("app.py")} == {
+        (f"{file}::test_use", "app.py:use"),
+        (f"{file}::test_use", "app.py:numbers"),
+        (f"{file}::test_use", "app.py:A.run"),
+        (f"{file}::test_use", "app.py:low"),
+        (f"{file}::TestA::test_run", "app.py:A.run"),
+        (f"{file}::TestA::test_run", "app.py:low"),
+        (f"{file}::test_thread", "app.py:low"),
+        (f"{file}::test_lambda", "app.py:through"),
+        (f"{file}::test_lambda", "app.py:low"),
+        (f"{file}::test_that_fails", "app.py:low"),
+    }
+    assert f"{file}::TestA::test_not_now" not in observation.ran
+    assert len(observation.ran) == 5
+
+
+def test_lines_are_kept_above_the_callers_end(root: Path) -> None:
+    ran = observe(root, "python", "-m", "pytest", "-q", "-k", "test_use")
+    (found,) = [c for c in ran.read.observation.calls if c.callee == "node:app.py:A.run"]
+    assert found == ObservedCall(
+        caller="node:app.py:use",
+        callee="node:app.py:A.run",
+        anchor=found.anchor,
+        above_end=(0,),
+    )
+    (loop,) = [c for c in ran.read.observation.calls if c.callee == "node:app.py:numbers"]
+    assert loop.above_end == (2,)
+
+
+def test_a_file_that_changed_meanwhile_is_left_out(root: Path) -> None:
+    ran = observe(root, "python", "-m", "pytest", "-q", app=APP.encode() + b"\n\nx = 1\n")
+    assert ran.read.left_out == ("app.py",)
+    assert all(
+        "app.py:" not in callee
+        for _, callee in calls(ran.read.observation)
+        if callee.startswith("app")
+    )
+
+
+def test_plain_pytest_does_not_see_the_folder_it_was_typed_in(root: Path) -> None:
+    (root / "tests" / "conftest.py").write_text("import sys\nassert '' not in sys.path\n")
+    ran = observe(root, "pytest", "-q")
+    assert ran.code == 2, "app cannot be imported: nothing put the root on the path"
+    assert ran.read.observation.ran == ()
+
+
+def test_tests_see_nothing_of_our_environment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMORA_API_KEY", "secret")
+    (root / "tests" / "test_app.py").write_text(
+        "import os\n\n\ndef test_env():\n    assert 'REMORA_API_KEY' not in os.environ\n"
+    )
+    assert observe(root, "pytest", "-q").code == 0
+
+
+@pytest.mark.slow
+def test_time_is_limited_and_what_was_seen_until_then_is_kept(root: Path) -> None:
+    (root / "tests" / "test_app.py").write_text(
+        "import time\n\nimport app\n\n\ndef test_quick():\n    app.low()\n\n\n"
+        "def test_endless():\n    time.sleep(600)\n"
+    )
+    ran = observe(root, "python", "-m", "pytest", "-q", seconds=10)
+    assert ran.timed_out
+    assert ran.read.observation.ran == ("tests/test_app.py::test_quick",)
+
+
+def test_an_interpreter_without_pytest_is_an_error(root: Path) -> None:
+    broken = root / "python"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    asked = Asked(words=["pytest"], folder=root, seconds=20)
+    with pytest.raises(HostError, match="did not run pytest"):
+        run_tests(root, broken, asked, lambda _: look_in(root))
+
+
+def test_records_of_a_hostile_process_are_no_more_than_words(root: Path) -> None:
+    (root / "tests" / "test_app.py").write_text(
+        "import glob, os\n\n\ndef test_a():\n"
+        "    out = os.environ['REMORA_OBSERVE_OUT']\n"
+        "    with open(out + '/0.jsonl', 'w') as file:\n"
+        '        file.write(\'["file",0,"../../etc/passwd","x"]\\n\')\n'
+        '        file.write(\'["code",0,7,1,"a",null]\\n["call",0,1,9]\\n{}\\n\\x00\')\n'
+        '        file.write(\'["test","\\x00",[],[1],true]\\n\')\n'
+    )
+    ran = observe(root, "pytest", "-q")
+    assert ran.code == 0
+    assert not ran.read.complete
+    assert ran.read.observation.calls == ()
+
+
+def test_pytest_in_a_fork_or_its_child_harms_nothing(root: Path) -> None:
+    (root / "tests" / "test_app.py").write_text(
+        "import os\n\n\ndef low():\n    return 1\n\n\n"
+        "def test_fork():\n    child = os.fork()\n    if child == 0:\n        low()\n"
+        "        raise SystemExit(0)\n    os.waitpid(child, 0)\n\n\n"
+        "def test_after():\n    assert low()\n"
+    )
+    ran = observe(root, "pytest", "-q")
+    assert ("tests/test_app.py:test_after", "tests/test_app.py:low") in calls(ran.read.observation)
+
+
+@pytest.mark.parametrize(
+    ("words", "rest"),
+    [
+        (["pytest", "-q"], ["-q"]),
+        (["python", "-m", "pytest", "a"], ["a"]),
+        (["/x/bin/python3", "-m", "pytest"], []),
+        (["py.test"], []),
+    ],
+)
+def test_pytest_is_understood(words: list[str], rest: list[str]) -> None:
+    command = pytest_command(Path("/p/python"), words)
+    assert command[0] == "/p/python"
+    assert command[3:] == rest
+
+
+@pytest.mark.parametrize("words", [[], ["rm", "-rf", "x"], ["python", "pytest"], ["tox"]])
+def test_nothing_else_is_run(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="only pytest"):
+        pytest_command(Path("/p/python"), words)
+
+
+def test_consent_is_asked_for_below_level_two() -> None:
+    for level in (0, 1):
+        with pytest.raises(UsageError, match=f"L{level}") as refused:
+            check_consent(level, allowed=False)
+        assert "--allow-unsandboxed" in refused.value.hint
+        check_consent(level, allowed=True)
+    check_consent(2, allowed=False)
+
+
+def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path: Path) -> None:
+    active, own, named = tmp_path / "active", tmp_path / "root" / ".venv", tmp_path / "root" / "py"
+    with pytest.raises(UsageError, match="no environment is active"):
+        find_interpreter(tmp_path / "root", None, str(active))
+    for folder in (active, own):
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "python").symlink_to(sys.executable)
+    named.symlink_to(sys.executable)
+    root = tmp_path / "root"
+    assert find_interpreter(root, "py", str(active)) == named
+    assert find_interpreter(root, None, str(active)) == own / "bin" / "python"
+    own.rename(tmp_path / "moved")
+    assert find_interpreter(root, None, str(active)) == active / "bin" / "python"
+    with pytest.raises(ConfigError, match="missing"):
+        find_interpreter(root, "missing", str(active))
