@@ -118,7 +118,9 @@ def _did(job: Document) -> str:
 
 
 def _reasons(job: Document) -> Iterator[str]:
-    if job["review"] == "conflict":
+    if job["review"] == "stale":
+        yield "you changed it while the agent worked on it"
+    elif job["review"] == "conflict":
         yield from conflict_lines(job)
     elif job["error"] and job["status"] in _TELLING:
         yield str(job["error"])

@@ -25,6 +25,7 @@ _COLOURS = {
     "failed": "yellow",
     "interrupted": "yellow",
     "conflict": "yellow",
+    "stale": "yellow",
     "error": "red",
     "damaged": "red",
 }

@@ -116,6 +116,9 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
                     name = other.removeprefix("node:")
                     yield from _indented(f"the accepted change set of {name} is in the way")
             yield f"    next: {anew(options, project, view, (job.operation, node))}"
+        elif job.review == "stale":
+            words = "retry", done.run_id, plain(node.removeprefix("node:"))
+            yield f"    next: {again(options, project.root, *words)}"
 
 
 def _indented(text: str) -> Iterator[str]:

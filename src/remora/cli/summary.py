@@ -114,6 +114,12 @@ def _wrong(
         yield "a conflict is solved on top of what your files are now:"
         for job in met:
             yield f"  {anew(options, project, view, (job['operation'], job['node_id']))}"
+    stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
+    if stale:
+        yield ""
+        yield "what you changed meanwhile is done again on what it is now:"
+        for node in stale:
+            yield f"  {again(options, project.root, 'retry', view.run_id, plain(node))}"
     unread = {job.agent_id for job in view.damaged}
     if unread:
         yield ""

@@ -43,9 +43,10 @@ class Context(dict[str, AnsweredNode]):
 class HubClient:
     """Asks the daemon, else the database and what changed since, else the asked file alone.
 
-    `socket` and `db` are found where `remora hub start` puts them, if not named. `deadline` is in
-    seconds, for each question: what is not known by then is left out. A fact is null where the
-    rung that answered cannot know it. Nothing is ever written.
+    `socket` and `db` are found where `remora hub start` puts them, if not named (who knows the
+    `places` of all gives these instead). `deadline` is in seconds, for each question: what is not
+    known by then is left out. A fact is null where the rung that answered cannot know it. Nothing
+    is ever written.
     """
 
     def __init__(
@@ -56,10 +57,11 @@ class HubClient:
         db: str | Path | None = None,
         deadline: float = DEADLINE,
         exclude: Sequence[str] = (),
+        places: HubPlaces | None = None,
     ) -> None:
         self.root = Path(root).resolve()
         self.deadline = deadline
-        places = _places(self.root, db, socket)
+        places = places or _places(self.root, db, socket)
         self._daemon = SocketRung(self.root, places, named=socket is not None)
         self._below = Below(self.root, places and places.db, exclude)
         # one thread: what the lower rungs keep is used by one question at a time

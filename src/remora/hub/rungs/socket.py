@@ -80,7 +80,7 @@ class SocketRung:
 
 
 def _owned(place: Path) -> bool:
-    return place.lstat().st_uid == os.getuid()
+    return place.lstat().st_uid == os.geteuid()
 
 
 def _speaks(health: Answer) -> bool:
