@@ -14,12 +14,13 @@ class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was read.
 
     `stamp` is None where it proves nothing (see `racy`). `extra` is by node key what users' scripts
-    found; None: none ran, and what is known of unchanged nodes stays.
+    found, `extras` the state of these scripts.
     """
 
     facts: FileFacts
     stamp: Stamp | None
-    extra: Mapping[str, dict[str, Any]] | None = None
+    extra: Mapping[str, dict[str, Any]] = {}
+    extras: str = ""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

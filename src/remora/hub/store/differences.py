@@ -15,11 +15,12 @@ class StoredFile(NamedTuple):
     file_hash: str
     partial: bool
     detail: str
+    extras: str
     nodes: Mapping[str, StoredNode]
     names: frozenset[str]
 
 
-UNKNOWN = StoredFile(None, "", partial=False, detail="", nodes={}, names=frozenset())
+UNKNOWN = StoredFile(None, "", partial=False, detail="", extras="", nodes={}, names=frozenset())
 
 
 class FileDifference(NamedTuple):
@@ -51,16 +52,13 @@ class FileDifference(NamedTuple):
 
     def extra_of(self, node: NodeFacts) -> dict[str, Any]:
         """What users' scripts say of a node now."""
-        stored = self.before.nodes.get(node.key)
-        if self.update is not None and self.update.extra is not None:
-            return self.update.extra.get(node.key, {})
-        return stored.extra if stored is not None and self.is_same(node.key, node) else {}
+        return {} if self.update is None else self.update.extra.get(node.key, {})
 
     def _differs(self, stored: StoredNode) -> bool:
         update = self.update
         if update is None:
             return True
-        extra = stored.extra if update.extra is None else update.extra.get(stored.facts.key, {})
+        extra = update.extra.get(stored.facts.key, {})
         return stored.partial != update.facts.partial or stored.extra != extra
 
 
@@ -80,8 +78,8 @@ def _is_news(difference: FileDifference) -> bool:
         return True
     facts = update.facts
     return (
-        (before.file_hash, before.partial, before.detail)
-        != (facts.file_hash, facts.partial, facts.detail)
+        (before.file_hash, before.partial, before.detail, before.extras)
+        != (facts.file_hash, facts.partial, facts.detail, update.extras)
         or len(before.nodes) != len(facts.nodes)
         or next(difference.changed(), None) is not None
     )

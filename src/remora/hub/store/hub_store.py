@@ -97,8 +97,16 @@ class HubStore:
         """A stored file (raw path) has the same bytes and this stamp now: kept in memory only."""
         row = self._rows[path]
         if row.stamp != stamp:
-            self._rows[path] = FileRow(stamp, row.file_hash)
+            self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
+
+    def unparsed(self) -> tuple[tuple[str, str], ...]:
+        """Raw path and the reason of every file of which only a part could be read."""
+        with told(self._db):
+            rows = self._connection.execute(
+                "SELECT path, detail FROM file_index WHERE detail <> '' ORDER BY path"
+            )
+            return tuple((unspell_path(path), detail) for path, detail in rows)
 
     def record_observed(self, observation: Observation) -> Applied:
         """Store what was seen while tests ran."""
@@ -239,14 +247,15 @@ class HubStore:
         if unspell_path(path) not in self._rows:
             return None
         row = self._connection.execute(
-            "SELECT id, file_hash, partial, detail FROM file_index WHERE path = ?", (path,)
+            "SELECT id, file_hash, partial, detail, extras FROM file_index WHERE path = ?", (path,)
         ).fetchone()
         view = self.view()
         lowered = view.lowered(path)
         if row is None or lowered is None:
             raise HubDamaged(f"{self._db} has lost what it knew of {path}")
         nodes = {str(node.facts.key): node for node in view.nodes(path)}
-        return StoredFile(row[0], row[1], bool(row[2]), row[3], nodes, frozenset(lowered.names))
+        partial, names = bool(row[2]), frozenset(lowered.names)
+        return StoredFile(row[0], row[1], partial, row[3], row[4], nodes, names)
 
     def _write_stamps(self) -> list[str]:
         """What is known of stamps, along with something that must be written anyway."""
@@ -276,7 +285,7 @@ class HubStore:
 
 
 def _row(update: FileUpdate) -> FileRow:
-    return FileRow(update.stamp, update.facts.file_hash)
+    return FileRow(update.stamp, update.facts.file_hash, update.extras)
 
 
 def _lock_path(db: Path) -> Path:

@@ -53,7 +53,9 @@ class StoreView:
 
     def files(self) -> Mapping[str, FileRow]:
         """By raw path, what was stored of every file."""
-        rows = self._all("SELECT path, size, mtime_ns, ctime_ns, inode, file_hash FROM file_index")
+        rows = self._all(
+            "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
+        )
         return {_raw(row[0]): file_row(row[1:]) for row in rows}
 
     def paths(self) -> Collection[str]:

@@ -26,10 +26,12 @@ _NO_EXTRA = "{}"
 
 class FileRow(NamedTuple):
     """What is stored of a file. `stamp` is None where the file was too young, when it was read, for
-    its stamp to prove anything: it must be compared by its hash."""
+    its stamp to prove anything: it must be compared by its hash. `extras`: the state of the users'
+    scripts that were run on it."""
 
     stamp: Stamp | None
     file_hash: str
+    extras: str = ""
 
 
 class Kept(NamedTuple):
@@ -117,8 +119,8 @@ def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
 
 
 def file_row(row: Sequence[Any]) -> FileRow:
-    """From size, mtime_ns, ctime_ns, inode and file_hash."""
-    return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4])
+    """From size, mtime_ns, ctime_ns, inode, file_hash and extras."""
+    return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
 
 
 def _strings(values: tuple[str, ...]) -> str:

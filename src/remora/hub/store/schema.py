@@ -9,7 +9,7 @@ TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "
     "mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, file_hash TEXT NOT NULL, "
-    "partial INTEGER NOT NULL, detail TEXT NOT NULL)",
+    "partial INTEGER NOT NULL, detail TEXT NOT NULL, extras TEXT NOT NULL)",
     # definitions, references, imports, bases and aliases of a file, as the linker takes them
     "CREATE TABLE file_facts (file INTEGER PRIMARY KEY, lowered BLOB NOT NULL)",
     "CREATE TABLE mentions (name TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (name, file)) "

@@ -20,7 +20,7 @@ _PUT_NODE = (
     f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
     f"ON CONFLICT (key) DO UPDATE SET {','.join(f'{c}=excluded.{c}' for c in _COLUMNS[1:])}"
 )
-_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class Writing:
@@ -136,4 +136,5 @@ def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
         facts.file_hash,
         facts.partial,
         facts.detail,
+        changed.update.extras,
     )

@@ -1,0 +1,79 @@
+"""A file of the project read whole, with a Stamp that belongs to exactly these bytes."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.workspaces.beneath import walk_open
+from remora.workspaces.syscalls import openat2
+
+MOST = 64 * 1024 * 1024
+"""Bytes of a file that is read; a larger one is no source."""
+_TRIES = 5
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_NO_SUCH_CALL = {errno.ENOSYS, errno.EPERM, errno.EAGAIN}
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Content(NamedTuple):
+    """`stamp` is None where it proves nothing: the file is young, or changes all the time."""
+
+    data: bytes
+    stamp: Stamp | None
+
+
+class Reader:
+    """Reads files beneath one folder, through no symbolic link."""
+
+    def __init__(self, folder: int) -> None:
+        self._folder = folder
+
+    def read(self, path: str) -> Content:
+        """The regular file at a raw path; a file that changes meanwhile is read again.
+
+        Raises OSError: not there, not readable, too large, a link.
+        """
+        data = b""
+        for _ in range(_TRIES):
+            began = time.time_ns()
+            file = _open(self._folder, os.fsencode(path))
+            with os.fdopen(file, "rb", buffering=0) as opened:
+                before = os.fstat(file)
+                _check(before)
+                data = opened.read()
+                after = stamp_of(os.fstat(file))
+            if after == stamp_of(before):
+                return Content(data, None if racy(after, began) else after)
+        return Content(data, None)
+
+
+@contextmanager
+def reading(root: Path) -> Iterator[Reader]:
+    """A reader of the files beneath `root`. Raises OSError where there is no such folder."""
+    folder = os.open(root, _FOLDER)
+    try:
+        yield Reader(folder)
+    finally:
+        os.close(folder)
+
+
+def _open(folder: int, path: bytes) -> int:
+    try:
+        return openat2(folder, path, _READ)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_CALL:
+            raise
+    return walk_open(folder, path, _READ)
+
+
+def _check(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    if status.st_size > MOST:
+        raise OSError(errno.EFBIG, f"larger than {MOST} bytes")
