@@ -1,0 +1,160 @@
+"""The Hub's index, brought up to date by whoever may write it: the daemon, else this process."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.bootstrap.caller import Caller, open_config
+from remora.bootstrap.hub import HubWish, places_of
+from remora.config import make_private
+from remora.errors import OutsideError
+from remora.hub import control
+from remora.hub.actions.analyse import ScriptedAnalysis
+from remora.hub.actions.own import OwnScripts
+from remora.hub.asking import ask
+from remora.hub.indexer import FileError, Indexer, Refreshed
+from remora.hub.members import Members
+from remora.hub.node import UpdateSource
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import ChangedSince
+from remora.hub.store import HubStore, open_view
+from remora.hub.verify import Verified, verify
+
+_AT_ONCE = 256
+_LOOK_S = 0.1
+_ANSWER_S = 60.0
+
+Progress = Callable[[int, int], None]
+"""How many files are done, and of how many."""
+
+
+class Indexed(NamedTuple):
+    """`changed`: nodes of which a fact changed; `by`: the daemon's process id, if it did it."""
+
+    files: int
+    nodes: int
+    changed: int
+    errors: Sequence[FileError]
+    seconds: float
+    by: int | None = None
+
+
+def index_hub(caller: Caller, wish: HubWish, progress: Progress) -> Indexed:
+    """Look at all files and store what changed. Raises OutsideError, DiskError, HubLocked."""
+    began = time.monotonic()
+    places = places_of(caller, wish)
+    daemon = control.running(places)
+    if daemon is not None:
+        changed = _caught_up(places)
+        files, nodes = _counted(places)
+        return Indexed(files, nodes, changed, (), time.monotonic() - began, daemon)
+    with _opened(places) as store:
+        changed, errors = _refreshed(caller, places, store, progress)
+        files, nodes = store.counts()
+    return Indexed(files, nodes, changed, errors, time.monotonic() - began)
+
+
+class Collected(NamedTuple):
+    """`removed`: nodes; `by`: the process id of a daemon, which keeps nothing that is gone."""
+
+    removed: int
+    by: int | None = None
+
+
+def collect_hub(caller: Caller, wish: HubWish) -> Collected:
+    """Forget files that are gone or ignored, and what was kept for too long."""
+    places = places_of(caller, wish)
+    daemon = control.running(places)
+    if daemon is not None:
+        _caught_up(places)
+        return Collected(0, daemon)
+    with _opened(places) as store:
+        there = _members(caller, places).sweep()
+        return Collected(store.gc(path for path in store.files() if path not in there))
+
+
+def verify_hub(caller: Caller, wish: HubWish) -> Verified:
+    """Compare what is stored, brought up to date, with what a cold look at the files gives."""
+    places = places_of(caller, wish)
+    index_hub(caller, wish, lambda _done, _all: None)
+    view = open_view(places.db)
+    if view is None:
+        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
+    try:
+        return verify(places.root, _members(caller, places), view)
+    finally:
+        view.close()
+
+
+def _opened(places: HubPlaces) -> HubStore:
+    make_private(places.db.parent)
+    return HubStore.open(places.db, root=places.root, clock=_now)
+
+
+def _members(caller: Caller, places: HubPlaces) -> Members:
+    return Members(places.root, open_config(caller, places.root).exclude)
+
+
+def _refreshed(
+    caller: Caller, places: HubPlaces, store: HubStore, progress: Progress
+) -> tuple[int, list[FileError]]:
+    members = _members(caller, places)
+    indexer = Indexer(
+        places.root,
+        store,
+        members,
+        analyse=ScriptedAnalysis(),
+        extras=OwnScripts(places.root),
+        clock=_now,
+    )
+    changed: set[str] = set()
+    errors: dict[str, FileError] = {}
+    for done in _passes(indexer, store, progress):
+        changed.update(done.changed)
+        errors.update((error.path, error) for error in done.errors)
+    return len(changed), list(errors.values())
+
+
+def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[Refreshed]:
+    """One over all that changed; another one where the database had to be made anew meanwhile."""
+    rebuilt = True
+    while rebuilt:
+        rebuilt = False
+        source: UpdateSource = "manual" if store.files() else "cold_start"
+        look = indexer.look()
+        paths = (*look.gone, *look.changed)
+        # what moved is seen as that where both its places are looked at together
+        at_once = len(paths) if look.gone else _AT_ONCE
+        for first in range(0, len(paths), at_once):
+            progress(first, len(paths))
+            done = indexer.refresh(paths[first : first + at_once], source=source)
+            rebuilt = rebuilt or done.rebuilt
+            yield done
+        progress(len(paths), len(paths))
+
+
+def _counted(places: HubPlaces) -> tuple[int, int]:
+    status = control.status(places)
+    return status.files or 0, status.nodes or 0
+
+
+def _caught_up(places: HubPlaces) -> int:
+    """Have the daemon look at all that changed before now; how many nodes did. While it reads
+    everything for the first time it is waited for."""
+    before = control.status(places).generation or 0
+    while control.running(places) is not None:
+        answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)
+        if answer.ok:
+            said: dict[str, Any] = msgspec.json.decode(answer.result)
+            return len(said["changed"])
+        if answer.error is None or answer.error.code != "busy":
+            break
+        time.sleep(_LOOK_S)
+    raise OutsideError("the daemon did not bring the index up to date", hint=f"see {places.log}")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

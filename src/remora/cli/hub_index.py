@@ -1,0 +1,128 @@
+"""The index as a whole: `hub index`, `hub verify` and `hub gc`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from remora.bootstrap.hub import HubWish
+from remora.bootstrap.indexing import Indexed, collect_hub, index_hub, verify_hub
+from remora.bootstrap.indexing import Progress as Watched
+from remora.cli.hub_places import place_options
+from remora.cli.options import Options, command
+from remora.cli.output import count, emit, fitted, plain
+from remora.cli.session import caller_of
+from remora.hub.verify import Verified
+
+_MOST_TOLD = 20
+_VALUE = 60
+
+
+@command("index", examples=("remora hub index", "remora hub index --root ~/src/shop --json"))
+@place_options
+def index(options: Options, socket: Path | None, db: Path | None) -> int:
+    """Bring the index up to date: all files are looked at, those that changed are read.
+
+    Where a daemon runs it does so, for a database has one writer. Files that could only be read in
+    part are listed and do not change the exit code.
+    """
+    wish = HubWish(db=db, socket=socket)
+    with watched(options) as progress:
+        made = index_hub(caller_of(options), wish, progress)
+    emit(options, _document(made), _told(made))
+    return 0
+
+
+@command("verify", examples=("remora hub verify", "remora hub verify --json"))
+@place_options
+def verify(options: Options, socket: Path | None, db: Path | None) -> int:
+    """Compare the index, brought up to date, with what a cold look at all files gives.
+
+    Left out is what only a database knows: uid, last_updated, update_source, extra, and links that
+    were observed. Exit 1 where anything differs; `rm` the database then, and please report it.
+    """
+    found = verify_hub(caller_of(options), HubWish(db=db, socket=socket))
+    document = {
+        "ok": found.ok,
+        "checked": found.checked,
+        "differences": [
+            {"key": each.key, "field": each.field, "stored": each.stored, "cold": each.cold}
+            for each in found.differences
+        ],
+    }
+    emit(options, document, _compared(found))
+    return 0 if found.ok else 1
+
+
+@command("gc", examples=("remora hub gc",))
+@place_options
+def gc(options: Options, socket: Path | None, db: Path | None) -> int:
+    """Remove what is known of files that are gone or ignored.
+
+    The names under which nodes are known for good (uid) are kept for 30 days more.
+    """
+    done = collect_hub(caller_of(options), HubWish(db=db, socket=socket))
+    told = f"{count(done.removed, 'node')} removed"
+    if done.by is not None:
+        told = f"nothing to remove: the daemon (process {done.by}) keeps nothing that is gone"
+    emit(options, {"removed": done.removed}, [told])
+    return 0
+
+
+@contextmanager
+def watched(options: Options) -> Iterator[Watched]:
+    """What shows how far the index is: a bar on a terminal, nothing elsewhere."""
+    if options.quiet or not sys.stderr.isatty():
+        yield lambda _done, _of: None
+        return
+    columns = (TextColumn("files"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("files", total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)
+
+
+def _document(made: Indexed) -> dict[str, Any]:
+    return {
+        "files": made.files,
+        "nodes": made.nodes,
+        "changed": made.changed,
+        "errors": [{"path": error.path, "detail": error.detail} for error in made.errors],
+        "seconds": round(made.seconds, 3),
+    }
+
+
+def _told(made: Indexed) -> Iterator[str]:
+    for error in made.errors[:_MOST_TOLD]:
+        yield fitted(plain(f"{error.path}: {error.detail}"))
+    if len(made.errors) > _MOST_TOLD:
+        yield f"and {count(len(made.errors) - _MOST_TOLD, 'file')} more that could not be read whole"
+    by = "" if made.by is None else f", by the daemon (process {made.by})"
+    size = f"{count(made.files, 'file')}, {count(made.nodes, 'node')}"
+    changed = f"{made.changed:,} changed" if made.changed else "nothing changed"
+    yield f"{size}: {changed}{by}, in {made.seconds:.1f} s"
+
+
+def _compared(found: Verified) -> Iterator[str]:
+    for each in found.differences[:_MOST_TOLD]:
+        yield plain(f"{each.key.removeprefix('node:')}: {each.field}")
+        yield fitted(f"    stored  {_short(each.stored)}")
+        yield fitted(f"    cold    {_short(each.cold)}")
+    more = len(found.differences) - _MOST_TOLD
+    if more > 0:
+        yield f"and {count(more, 'difference')} more"
+    nodes = count(found.checked, "node")
+    if found.ok:
+        yield click.style(f"{nodes}: as a cold look at the files gives them", fg="green")
+    else:
+        number = count(len(found.differences), "difference")
+        yield click.style(f"{nodes} compared, {number}", fg="red")
+
+
+def _short(value: object) -> str:
+    return plain(json.dumps(value, default=str))[: 2 * _VALUE]

@@ -1,0 +1,164 @@
+"""What is known of nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from remora.cli.hub_asking import Asking, asking
+from remora.cli.hub_page import Link, legend, link_lines, page
+from remora.cli.hub_places import place_options
+from remora.cli.options import Options, command
+from remora.cli.output import count, emit, fitted, note, plain, room, table
+from remora.hub.protocol import AnsweredNode, Edge, Related
+
+_DEPTH = click.IntRange(min=1)
+_LIMIT = click.IntRange(min=1, max=10_000)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _depth(about: str) -> Callable[[_Command], _Command]:
+    return click.option("--depth", type=_DEPTH, default=1, metavar="N", help=about)
+
+
+@command(
+    "get",
+    examples=(
+        "remora hub get Cart.total",
+        "remora hub get src/shop/cart.py:Cart.total -v",
+        "remora hub get src/shop/cart.py --json",
+    ),
+)
+@click.argument("node")
+@place_options
+def get(options: Options, node: str, **places: Any) -> int:
+    """Show everything that is known of a node: signature, place, links, tests, freshness.
+
+    NODE is path:qualname, a qualname where it is the only one of that name, or a path for the
+    module itself. -v shows all links, and the hashes.
+    """
+    with asking(options, **places) as hub:
+        found = hub.node(node)
+    emit(options, _node_state(found), page(found, room(), verbose=options.verbose))
+    return 0
+
+
+@command(
+    "callers",
+    examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
+)
+@click.argument("node")
+@_depth("Callers of callers too, in N steps.")
+@place_options
+def callers(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show who calls a node.
+
+    The tier says how sure a link is: exact (the source says so), inferred (follows from
+    assignments, returns or callbacks), unique (the only definition of that name), observed (seen
+    while tests ran).
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "callers", node, depth)
+
+
+@command(
+    "callees",
+    examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
+)
+@click.argument("node")
+@_depth("What the callees call too, in N steps.")
+@place_options
+def callees(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show what a node calls; ext: is outside the project.
+
+    Tiers as in `remora hub callers --help`.
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "callees", node, depth)
+
+
+@command("tests", examples=("remora hub tests Cart.total", "remora hub tests Cart.total --json"))
+@click.argument("node")
+@_depth("Tests of its callers too, in N - 1 steps.")
+@place_options
+def tests(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show which tests exercise a node, by pytest's ids.
+
+    Tiers as in `remora hub callers --help`. Without --json and in a pipe, each line ends in an id.
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "tests", node, depth)
+
+
+@command("search", examples=("remora hub search total", "remora hub search 'cart total' --limit 5"))
+@click.argument("query")
+@click.option("--limit", type=_LIMIT, default=50, metavar="N", help="At most N nodes.  [50]")
+@place_options
+def search(options: Options, query: str, limit: int, **places: Any) -> int:
+    """Find nodes: every word of QUERY stands in the path or the qualname."""
+    with asking(options, **places) as hub:
+        found = hub.search(query, limit)
+    emit(options, found, _found(found["nodes"], limit))
+    return 0
+
+
+def _node_state(found: AnsweredNode) -> dict[str, Any]:
+    state: dict[str, Any] = msgspec.to_builtins(found)
+    del state["fresh"]  # what is asked for is a NodeState
+    return state
+
+
+def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> int:
+    key = hub.key_of(name)
+    told = hub.links(kind, key, depth)
+    if options.json:
+        emit(options, told, ())
+        return 0
+    steps = _steps(hub, kind, key, depth) if depth > 1 and kind != "tests" else [told[kind]]
+    for line in _shown(key, kind, steps):
+        click.echo(line)
+    if not told["fresh"]:
+        note(options, "not fresh: files have changed that were not looked at yet")
+    return 0
+
+
+def _steps(hub: Asking, kind: str, key: str, depth: int) -> list[list[dict[str, Any]]]:
+    """What each step adds; a step that adds nothing is the end."""
+    steps: list[list[dict[str, Any]]] = []
+    known: set[str] = set()
+    for step in range(1, depth + 1):
+        found = hub.links(kind, key, step)[kind]
+        added = [link for link in found if link["key"] not in known]
+        if not added:
+            break
+        known.update(link["key"] for link in added)
+        steps.append(added)
+    return steps
+
+
+def _shown(key: str, kind: str, steps: list[list[dict[str, Any]]]) -> Iterator[str]:
+    name = plain(key.removeprefix("node:"))
+    found: list[list[Link]] = msgspec.convert(
+        steps, list[list[Related]] if kind == "tests" else list[list[Edge]]
+    )
+    number = sum(map(len, found))
+    if not number:
+        yield f"{name}: no {kind} known"
+        return
+    yield click.style(f"{name}: {count(number, kind.removesuffix('s'))}", bold=True)
+    for step, links in enumerate(found, 1):
+        if len(found) > 1:
+            yield f"  {count(step, 'step')}"
+        yield from link_lines(links, room())
+    yield click.style(legend([link for links in found for link in links]), fg="bright_black")
+
+
+def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
+    if not nodes:
+        yield "nothing fits"
+        return
+    rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
+    yield from map(fitted, table(("NODE", "SIGNATURE"), rows))
+    if len(nodes) == limit:
+        yield f"the best {count(limit, 'node')}; --limit shows more"
