@@ -1,0 +1,131 @@
+"""Tests run under observation, wired: consent, interpreter, files, and who stores what was seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from remora.bootstrap.caller import Caller, open_config
+from remora.bootstrap.hub import HubWish, places_of
+from remora.code.analysis import read_facts
+from remora.config import Config, make_private
+from remora.errors import HubLocked, RemoraError, UsageError
+from remora.hub.asking import ask
+from remora.hub.members import Members
+from remora.hub.observe.records import Observation
+from remora.hub.observe.running import (
+    SECONDS,
+    Asked,
+    Ran,
+    check_consent,
+    find_interpreter,
+    run_tests,
+)
+from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import Invalidate
+from remora.hub.store import HubStore
+from remora.hub.view import MemoryView
+from remora.ids import spell_path
+from remora.runs.checkup import isolation_level
+
+_FILE_BYTES = 1 << 24
+_ANSWER_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObserveWish:
+    """What was said on the command line. `stdout`: a descriptor for the tests' output, if not
+    ours."""
+
+    hub: HubWish
+    words: Sequence[str]
+    seconds: float = SECONDS
+    stdout: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """How the tests ended, and what is known now. `waits`: the daemon is to store it."""
+
+    ran: Ran
+    waits: bool
+
+
+class Prepared:
+    """All that is decided before anything of the project's is started."""
+
+    def __init__(self, caller: Caller, wish: ObserveWish) -> None:
+        """Raises UsageError without consent or pytest, ConfigError."""
+        self.places = places_of(caller, wish.hub)
+        self._config = open_config(caller, self.places.root)
+        self._wish = wish
+        self._folder = caller.folder.resolve()
+        self.level = isolation_level()
+        _check_level(self._config, self.level)
+        active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
+        self.python = find_interpreter(self.places.root, self._config.python, active)
+
+    def run(self) -> Observed:
+        """Run the tests, and keep what was seen. Raises HostError, DiskError."""
+        asked = Asked(
+            words=self._wish.words,
+            folder=self._folder,
+            seconds=self._wish.seconds,
+            stdout=self._wish.stdout,
+        )
+        ran = run_tests(self.places.root, self.python, asked, self._look)
+        return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))
+
+    def _look(self, paths: frozenset[str]) -> MemoryView:
+        """The files that belong to the project, as they are now: no index is needed for it."""
+        members = Members(self.places.root, self._config.exclude)
+        sources = {
+            path: source
+            for path in members.belonging(paths)
+            if (source := _source(self.places.root / path)) is not None
+        }
+        return MemoryView({spell_path(p): read_facts(p, source) for p, source in sources.items()})
+
+
+def _check_level(config: Config, level: int) -> None:
+    if level < config.workspace.require_isolation:
+        raise UsageError(
+            f"workspace.require_isolation asks for L{config.workspace.require_isolation}, and this "
+            f"machine gives L{level}",
+            hint="`remora doctor` tells what is missing",
+        )
+    check_consent(level, allowed=config.workspace.allow_unsandboxed)
+
+
+def _source(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.stat().st_size <= _FILE_BYTES else None
+    except OSError:
+        return None
+
+
+def _keep(places: HubPlaces, observation: Observation) -> bool:
+    """Store it, if this process may write there; True: it waits for the one that may."""
+    make_private(places.db.parent)
+    spool = spool_folder(places.db)
+    leave(spool, observation)
+    try:
+        with HubStore.open(places.db, root=places.root, clock=_now) as store:
+            collect(spool, store.record_observed)
+    except HubLocked:
+        _tell(places)
+        return True
+    return False
+
+
+def _tell(places: HubPlaces) -> None:
+    """Let the daemon look at what waits; else it does so at its next sweep."""
+    try:
+        ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)
+    except RemoraError:
+        return
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
