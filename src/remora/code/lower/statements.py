@@ -47,7 +47,9 @@ def lower(path: str, tree: ast.Module, definitions: Mapping[ast.AST, str]) -> Lo
     """One file for the linker. `path` is spelled; `definitions` gives the qualname of each."""
     walk = _Statements(path, definitions)
     walk.run(tree)
-    return Lowering(walk.close(), {node: scope.points for node, scope in walk.defined})
+    lowering = Lowering(walk.close(), {node: scope.points for node, scope in walk.defined})
+    walk.let_go()
+    return lowering
 
 
 class _Statements(Expressions):
@@ -93,6 +95,11 @@ class _Statements(Expressions):
             scope, body, block = self._waiting.popleft()
             self.scope = self.owner = scope
             self._body(body, block)
+
+    def let_go(self) -> None:
+        """End the cycles through its own methods: the tree is freed without a garbage collection."""
+        self._steps.clear()
+        self._handlers.clear()
 
     def _body(self, body: Sequence[ast.stmt], block: int) -> None:
         outside, self.block = self.block, block
