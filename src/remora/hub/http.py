@@ -221,10 +221,10 @@ class HttpConnection(asyncio.Protocol):
 
     def _stream(self, line: bytes) -> None:
         """One line now, the others as things change, until the client goes."""
+        self._unsubscribe = self._all.desk.subscribe(self._tell)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
         self._send(h11.Data(data=line))
-        self._unsubscribe = self._all.desk.subscribe(self._tell)
 
     def _tell(self, line: bytes) -> None:
         if self.transport.get_write_buffer_size() + len(line) > _WRITE_LIMIT:

@@ -32,6 +32,12 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
+    async def finish(self, seconds: float) -> None:
+        """Give the answers that are being made so much time."""
+        working = [one.task for one in self._open if one.task is not None]
+        if working:
+            await asyncio.wait(working, timeout=seconds)
+
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
         """Begin to accept."""
         return await asyncio.get_running_loop().create_unix_server(
@@ -64,14 +70,14 @@ class Connections:
 
 
 class Connection(asyncio.Protocol):
-    """One client."""
+    """One client; `task` makes an answer that takes time, while there is one."""
 
     def __init__(self, connections: Connections) -> None:
         self._all = connections
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._scanned = 0
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._unsubscribe: Callable[[], None] | None = None
         self._full = self._ended = self._scheduled = False
         self._discarded: int | None = None
@@ -81,13 +87,13 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         """Whether it waits for nothing."""
-        return self._task is None and self._unsubscribe is None
+        return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
         """Whether a line has been begun, or an answer left unread, for too long."""
         if self._ended and self._hung_up():
             return True
-        waiting = self._full or (self._buffer and self._task is None)
+        waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > _PATIENCE_S
 
     def _hung_up(self) -> bool:
@@ -110,8 +116,8 @@ class Connection(asyncio.Protocol):
         """Nobody waits for an answer any more."""
         self._all.leave(self)
         self._buffer.clear()
-        if self._task is not None:
-            self._task.cancel()
+        if self.task is not None:
+            self.task.cancel()
         if self._quiet is not None:
             self._quiet.cancel()
         if self._unsubscribe is not None:
@@ -124,7 +130,7 @@ class Connection(asyncio.Protocol):
             self._discard(data)
             return
         self._buffer += data
-        if self._task is not None and len(self._buffer) > MAX_BYTES:
+        if self.task is not None and len(self._buffer) > MAX_BYTES:
             self._transport.pause_reading()
         self._pump()
 
@@ -159,7 +165,7 @@ class Connection(asyncio.Protocol):
         """Answer lines in order, until one needs time, the client stops reading, or others wait."""
         lines = self._lines()
         for _ in range(_AT_ONCE):
-            if self._task is not None or self._full or self._transport.is_closing():
+            if self.task is not None or self._full or self._transport.is_closing():
                 return
             line = next(lines, None)
             if line is None:
@@ -198,15 +204,15 @@ class Connection(asyncio.Protocol):
             return
         request, said = take(self._all.desk, line)
         if isinstance(said, bytes):
-            self._transport.write(said)
             if isinstance(request, Subscribe) and self._unsubscribe is None:
                 self._unsubscribe = self._all.desk.subscribe(self._tell)
+            self._transport.write(said)
         else:
-            self._task = self._loop.create_task(self._answer(said))
+            self.task = self._loop.create_task(self._answer(said))
 
     async def _answer(self, said: Awaitable[bytes]) -> None:
         self._transport.write(await said)
-        self._task = None
+        self.task = None
         self.last_active = self._loop.time()
         self._pump()
 

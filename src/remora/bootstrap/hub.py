@@ -1,0 +1,242 @@
+"""The Hub's daemon, wired: in this process, or in one of its own that outlives the command."""
+
+import asyncio
+import json
+import logging
+import os
+import resource
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from remora.bootstrap.caller import Caller, open_config
+from remora.config import Config, make_private
+from remora.errors import HubLocked, OutsideError, RemoraError, UsageError
+from remora.hub import control
+from remora.hub.actions.analyse import ScriptedAnalysis
+from remora.hub.actions.cascade import reached
+from remora.hub.actions.own import OwnScripts
+from remora.hub.daemon import Daemon, Parts, Settings
+from remora.hub.indexer import Indexer
+from remora.hub.launch import FOLDER, command, environment
+from remora.hub.logfile import log_to
+from remora.hub.members import Members
+from remora.hub.ownership import Ownership
+from remora.hub.places import HubPlaces, hub_places
+from remora.hub.protocol import StatusResult
+from remora.hub.store import HubStore
+from remora.hub.watcher import open_watcher
+
+_START_S = 60.0
+_READY = b"ready\n"
+_RESTARTED = "REMORA_HUB_RESTARTED"
+_LOCKED_S = 10.0
+_LOOK_S = 0.05
+_DESCRIPTORS = 8192
+LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubWish:
+    """What was said on the command line."""
+
+    db: Path | None = None
+    socket: Path | None = None
+    http: str | None = None
+
+
+def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
+    """Where the hub of this caller's root is. Raises UsageError."""
+    return hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
+
+
+def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
+    """A daemon in the background, or the one that runs. Raises OutsideError with its reason."""
+    places = places_of(caller, wish)
+    _settings(caller, places, wish)  # what is wrong is told before anything is started
+    if control.running(places) is None:
+        _spawn(caller, places, wish)
+    until = time.monotonic() + _START_S
+    while time.monotonic() < until:
+        said = control.told(places)
+        if said is not None:
+            return said
+        if control.running(places) is None:
+            break
+        time.sleep(_LOOK_S)
+    raise OutsideError("the hub does not answer", hint=f"{places.log} says more")
+
+
+def run_hub(
+    caller: Caller, wish: HubWish, *, ready: Callable[[StatusResult], None], log_file: bool
+) -> bool:
+    """The daemon in this process, until it is stopped; False where one runs already.
+
+    Replaces this process where it is better to begin anew. Raises OutsideError, ConfigError.
+    """
+    places = places_of(caller, wish)
+    settings, config = _settings(caller, places, wish)
+    ownership = Ownership.take(places.lock)
+    if ownership is None:
+        return False
+    log_to(places.log if log_file else None)
+    _allow_many_descriptors()
+    daemon = Daemon(places, settings, ownership, clock=_now)
+    outcome = asyncio.run(daemon.run(_opened(places, config), ready))
+    ownership.close()
+    if outcome == "restart":
+        _begin_anew(caller)
+    return True
+
+
+def _opened(places: HubPlaces, config: Config) -> Parts:
+    make_private(places.db.parent)
+    members = Members(places.root, config.exclude)
+    store = _store(places)
+    analysis = ScriptedAnalysis()
+    return Parts(
+        store=store,
+        indexer=Indexer(
+            places.root,
+            store,
+            members,
+            analyse=analysis,
+            extras=OwnScripts(places.root),
+            clock=_now,
+        ),
+        open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
+        reached=lambda answers: reached(analysis.taken(), answers),
+    )
+
+
+def _store(places: HubPlaces) -> HubStore:
+    """A command that is writing just now is waited for."""
+    until = time.monotonic() + _LOCKED_S
+    while True:
+        try:
+            return HubStore.open(places.db, root=places.root, clock=_now)
+        except HubLocked:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_LOOK_S)
+
+
+def _settings(caller: Caller, places: HubPlaces, wish: HubWish) -> tuple[Settings, Config]:
+    config = open_config(caller, places.root)
+    restarted = caller.environ.get(_RESTARTED, "")
+    settings = Settings(
+        sweep_seconds=config.hub.sweep_seconds,
+        idle_stop_minutes=config.hub.idle_stop_minutes,
+        memory_mb=config.hub.memory_mb,
+        http=None if wish.http is None else _http_address(wish.http),
+        environment=environment(caller.environ),
+        restarted=float(restarted) if restarted.replace(".", "", 1).isdigit() else None,
+    )
+    return settings, config
+
+
+def _http_address(said: str) -> tuple[str, int]:
+    """`[HOST:]PORT`, HOST being this machine's loopback. Raises UsageError."""
+    host, _, port = said.rpartition(":")
+    host = host or "127.0.0.1"
+    if host not in LOOPBACK:
+        raise UsageError(
+            f"--http {said}: {host} is not this machine's loopback",
+            hint="the hub answers on 127.0.0.1 or [::1] only",
+        )
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 takes a free one")
+    return LOOPBACK[host], int(port)
+
+
+def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+    """Start it, and wait until it says that it can be asked, or why not."""
+    child = subprocess.Popen(
+        command("remora.cli.main:main", *_words(caller, places, wish)),
+        cwd=FOLDER,
+        env=environment(caller.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert child.stdout is not None
+    with child.stdout:
+        said = _first_words(child.stdout.fileno())
+    if said == _READY:
+        return
+    if said is None:
+        child.terminate()
+        raise OutsideError(
+            f"the hub did not answer within {_START_S:.0f} s", hint=f"{places.log} says more"
+        )
+    if child.wait(timeout=_START_S) != 0:
+        raise _failed(said, places)
+
+
+def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
+    words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
+    words += ["--db", str(places.db), "--socket", str(places.socket)]
+    if caller.config_file is not None:
+        words += ["--config", str((caller.folder / caller.config_file).absolute())]
+    if wish.http is not None:
+        words += ["--http", wish.http]
+    return words
+
+
+def _first_words(pipe: int) -> bytes | None:
+    """What comes until it is ready or ends; None if that takes too long."""
+    said = b""
+    until = time.monotonic() + _START_S
+    while said != _READY:
+        readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        if not readable:
+            return None
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            break
+        said += part
+    return said
+
+
+def _failed(said: bytes, places: HubPlaces) -> RemoraError:
+    try:
+        error = json.loads(said)["error"]
+        return OutsideError(error["message"], hint=error["hint"])
+    except (ValueError, KeyError, TypeError):
+        return OutsideError("the hub could not start", hint=f"{places.log} says more")
+
+
+def announce(status: StatusResult) -> None:  # noqa: ARG001 (every `ready` takes it)
+    """Tell the command that started us, and let go of its streams."""
+    with suppress(OSError):
+        os.write(1, _READY)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+
+
+def _begin_anew(caller: Caller) -> None:
+    """The same process, started again: its id stays, so whoever watches it sees nothing."""
+    logging.shutdown()
+    environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}
+    argv = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell wanted)
+
+
+def _allow_many_descriptors() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,131 @@
+"""The Hub's daemon: `hub start`, `hub stop`, `hub status`."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from remora.bootstrap.hub import HubWish, announce, places_of, run_hub, start_hub
+from remora.cli.options import PATH, Options, command
+from remora.cli.output import emit, note, plain
+from remora.cli.session import caller_of
+from remora.hub import control
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import StatusResult
+
+
+def _where(function: Callable[..., int]) -> Callable[..., int]:
+    """The two options that name a hub elsewhere."""
+    names = {"--db": "The database, if not in your cache.", "--socket": "The daemon's socket."}
+    for name, about in reversed(names.items()):
+        function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
+    return function
+
+
+@command(
+    "start",
+    examples=(
+        "remora hub start",
+        "remora hub start --foreground",
+        "remora hub start --http 0",
+    ),
+)
+@_where
+@click.option(
+    "--http", metavar="[HOST:]PORT", help="Answer over loopback HTTP too; 0: a free port."
+)
+@click.option("--foreground", is_flag=True, help="Stay in this process; the log goes to stderr.")
+@click.option("--detached", is_flag=True, hidden=True)
+def start(
+    options: Options,
+    db: Path | None,
+    socket: Path | None,
+    http: str | None,
+    foreground: bool,
+    detached: bool,
+) -> int:
+    """Start the daemon of this project in the background, and return when it answers.
+
+    Where one runs already, its status is printed. It reads all files once, then follows every
+    change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
+    """
+    caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
+    places = places_of(caller, wish)
+    if not foreground:
+        _print(options, places, start_hub(caller, wish))
+        return 0
+
+    def ready(status: StatusResult) -> None:
+        if detached:
+            announce(status)
+        else:
+            _print(options, places, status)
+
+    if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
+        _print(options, places, control.status(places))
+    return 0
+
+
+@command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
+@_where
+def stop(options: Options, db: Path | None, socket: Path | None) -> int:
+    """Stop the daemon of this project, and return when it is gone.
+
+    What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
+    """
+    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    pid = control.stop(places)
+    said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
+    emit(options, _document(control.status(places)), [said])
+    return 0
+
+
+@command("status", examples=("remora hub status", "remora hub status --json"))
+@_where
+def status(options: Options, db: Path | None, socket: Path | None) -> int:
+    """Show whether the daemon of this project runs, what it knows and how it follows changes.
+
+    Without a daemon the counts are those of the database.
+    """
+    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    _print(options, places, control.status(places))
+    return 0
+
+
+def _print(options: Options, places: HubPlaces, status: StatusResult) -> None:
+    emit(options, _document(status), _lines(status))
+    for text in control.notes(places) if status.running else ():
+        note(options, f"note: {text}")
+
+
+def _document(status: StatusResult) -> Any:
+    return msgspec.to_builtins(status)
+
+
+def _lines(status: StatusResult) -> Iterator[str]:
+    head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
+    yield click.style(head, fg="green" if status.running else None, bold=True)
+    yield plain(f"root        {status.root}")
+    yield plain(f"database    {status.db}")
+    if status.running:
+        yield plain(f"socket      {status.socket}")
+        yield f"watcher     {_WATCHERS[status.watcher]}"
+        yield f"last sweep  {status.last_sweep or 'not yet'}"
+    if status.http is not None:
+        yield plain(f"http        {status.http}")
+        yield plain(f"token       {status.token_file}")
+    if status.generation is None:
+        yield "it knows    nothing yet"
+    else:
+        yield f"it knows    {status.nodes:,} nodes of {status.files:,} files"
+        yield f"generation  {status.generation}"
+
+
+_WATCHERS = {
+    "inotify": "inotify: the kernel tells of every change",
+    "watchfiles": "watchfiles, and a sweep where it cannot prove that it told all",
+    "sweep": "none: each question looks at all files",
+    "off": "off",
+}

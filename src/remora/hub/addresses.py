@@ -1,0 +1,70 @@
+"""Where a daemon can be asked: a small file beside its database, for every command that looks."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import DiskError
+
+_TOKEN_BYTES = 32
+_MOST = 1 << 16
+
+
+class Addresses(msgspec.Struct, frozen=True, kw_only=True):
+    """Written by the daemon while it lives; `notes` say what is not as it should be."""
+
+    pid: int
+    root: str
+    socket: str
+    http: str | None = None
+    token_file: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def write_addresses(path: Path, addresses: Addresses) -> None:
+    """In one step. Raises OSError."""
+    _write(path, msgspec.json.encode(addresses) + b"\n")
+
+
+def read_addresses(path: Path) -> Addresses | None:
+    """None where there are none that can be read, or they are not ours."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(file, "rb") as stream:
+            if os.fstat(file).st_uid != os.geteuid():
+                return None
+            return msgspec.json.decode(stream.read(_MOST), type=Addresses)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def make_token(path: Path) -> str:
+    """A new token for HTTP, in a file for its user alone. Raises DiskError."""
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    try:
+        _write(path, token.encode() + b"\n")
+    except OSError as error:
+        raise DiskError(f"{path}: {error.strerror}") from error
+    return token
+
+
+def remove(*paths: Path) -> None:
+    """What a daemon leaves behind; a path that cannot be removed misleads nobody: the lock tells."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    except OSError:
+        remove(temporary)
+        raise

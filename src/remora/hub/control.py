@@ -1,0 +1,137 @@
+"""A daemon seen from outside: whether it runs, and how it is ended."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from remora.errors import DiskError, HubDamaged, OutsideError
+from remora.hub.addresses import read_addresses, remove
+from remora.hub.asking import ask
+from remora.hub.ownership import owner
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import Status, StatusResult, decode_status
+from remora.hub.store import open_view
+
+_STOP_S = 10.0
+_KILL_S = 5.0
+_LOOK_S = 0.02
+
+
+def running(places: HubPlaces) -> int | None:
+    """The daemon's process id; None if there is none. The lock tells, not what was left behind."""
+    return owner(places.lock)
+
+
+def status(places: HubPlaces) -> StatusResult:
+    """As `hub status` prints it, from the daemon, else from the database."""
+    pid = running(places)
+    said = told(places) if pid is not None else None
+    return said if said is not None else _from_outside(places, pid)
+
+
+def told(places: HubPlaces) -> StatusResult | None:
+    """What the daemon says of itself; None if it does not answer (yet)."""
+    for place in dict.fromkeys((_address(places), places.socket)):
+        with suppress(OutsideError):
+            answer = ask(place, Status())
+            if answer.ok:
+                return decode_status(answer.result)
+    return None
+
+
+def notes(places: HubPlaces) -> tuple[str, ...]:
+    """What the daemon says is not as it should be."""
+    found = read_addresses(places.addresses)
+    return found.notes if found is not None else ()
+
+
+def stop(places: HubPlaces) -> int | None:
+    """End the daemon and wait until it is gone; its process id, None if there was none.
+
+    One that does not end when it is asked is killed: nothing is lost by that. Raises OutsideError.
+    """
+    pid = running(places)
+    if pid is None:
+        remove(places.addresses, places.token)
+        return None
+    for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
+        if _signalled(places, pid, number) and _gone_within(places, pid, seconds):
+            remove(places.addresses, places.token)
+            return pid
+    raise OutsideError(f"the hub (process {pid}) does not end", hint="end that process yourself")
+
+
+def _signalled(places: HubPlaces, pid: int, number: int) -> bool:
+    """Send it to the process that holds the lock, and to no other that has its number by now."""
+    if pid <= 0:
+        raise OutsideError("which process the hub is cannot be told", hint=f"look at {places.lock}")
+    try:
+        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    except ProcessLookupError:
+        return True
+    try:
+        if owner(places.lock) != pid:
+            return True
+        if handle is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        pass
+    except PermissionError as error:
+        raise OutsideError(f"the hub (process {pid}) is another user's") from error
+    finally:
+        if handle is not None:
+            os.close(handle)
+    return True
+
+
+def _gone_within(places: HubPlaces, pid: int, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while owner(places.lock) == pid:
+        if time.monotonic() > until:
+            return False
+        time.sleep(_LOOK_S)
+    return True
+
+
+def _address(places: HubPlaces) -> Path:
+    found = read_addresses(places.addresses)
+    return places.socket if found is None else Path(found.socket)
+
+
+def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
+    """Of a hub that is at rest, or that lives and does not answer: it has just begun, or hangs."""
+    files, nodes, generation = _stored(places.db)
+    return StatusResult(
+        running=pid is not None,
+        pid=pid,
+        root=_text(places.root),
+        db=_text(places.db),
+        socket=_text(places.socket if pid is None else _address(places)),
+        files=files,
+        nodes=nodes,
+        generation=generation,
+        watcher="off",
+        last_sweep=None,
+        http=None,
+        token_file=None,
+    )
+
+
+def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
+    view = open_view(db)
+    if view is None:
+        return None, None, None
+    try:
+        return len(view.paths()), sum(1 for _ in view.keys()), view.generation  # noqa: SIM118
+    except (DiskError, HubDamaged):
+        return None, None, None
+    finally:
+        view.close()
+
+
+def _text(path: Path) -> str:
+    return os.fsencode(path).decode(errors="replace")

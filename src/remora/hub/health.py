@@ -1,0 +1,59 @@
+"""How the daemon itself is: its memory, and whether its root is still there."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+REPLACE_AGAIN_S = 600.0
+"""A process that replaced itself for its memory does not do so again before."""
+ROOT_GONE_S = 60.0
+"""How long a root may be away: a checkout or a mount may bring it back."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+Verdict = tuple[Literal["stopped", "restart"], str]
+
+
+class Vitals:
+    """Looked at now and then; times are seconds of the monotonic clock."""
+
+    def __init__(self, root: Path, *, memory_mb: int, restarted: float | None) -> None:
+        self._root = root
+        self._limit = memory_mb
+        self._restarted = restarted
+        self._gone: float | None = None
+        self._memory_note = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not as it should be, in sentences."""
+        gone = "the root is gone" if self._gone is not None else ""
+        return tuple(note for note in (gone, self._memory_note) if note)
+
+    def verdict(self, now: float, *, settled: bool) -> Verdict | None:
+        """Whether to end, and why. `settled`: all files have been read once."""
+        self._look_for_root(now)
+        if self._gone is not None and now - self._gone > ROOT_GONE_S:
+            return "stopped", f"{self._root} is gone"
+        used = memory_mb()
+        if used is None or used <= self._limit:
+            self._memory_note = ""
+            return None
+        self._memory_note = f"{used} MiB of memory are used, hub.memory_mb is {self._limit}"
+        recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
+        if recently or not settled:
+            return None
+        return "restart", self._memory_note
+
+    def _look_for_root(self, now: float) -> None:
+        if self._root.is_dir():
+            self._gone = None
+        elif self._gone is None:
+            self._gone = now
+
+
+def memory_mb() -> int | None:
+    """Resident memory of this process in MiB; None where the system does not tell it so."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE >> 20
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,57 @@
+"""What the daemon knows now: the store's newest state, and how the daemon itself is."""
+
+import os
+from collections.abc import Sequence
+
+from remora.hub.answers import Answers
+from remora.hub.places import HubPlaces
+from remora.hub.protocol import StatusResult
+from remora.hub.store import HubStore
+from remora.hub.upkeep import Upkeep
+
+
+class Knowledge:
+    """Answers are kept as long as nothing changes: links that were computed once are there."""
+
+    def __init__(self, store: HubStore, places: HubPlaces) -> None:
+        self._store = store
+        self._places = places
+        self._answers: Answers | None = None
+        self.generation = store.generation
+        self.upkeep: Upkeep
+        self.http: str | None = None
+
+    def answers(self) -> Answers:
+        """About the newest state; the same object as long as nothing changes."""
+        if self._answers is None:
+            self._answers = Answers(self._store.view())
+        return self._answers
+
+    def moved_on(self, generation: int) -> None:
+        """A transaction changed facts."""
+        self.generation = generation
+        self._answers = None
+
+    def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
+        """Keys that changed after a generation, and whether these are all."""
+        changed, complete = self._store.changed_since(generation)
+        return tuple(changed), complete
+
+    def status(self) -> StatusResult:
+        """As `hub status` prints it."""
+        sweep = self.upkeep.last_sweep
+        files, nodes = self._store.counts()
+        return StatusResult(
+            running=True,
+            pid=os.getpid(),
+            root=os.fsencode(self._places.root).decode(errors="replace"),
+            db=os.fsencode(self._places.db).decode(errors="replace"),
+            socket=os.fsencode(self._places.socket).decode(errors="replace"),
+            files=files,
+            nodes=nodes,
+            generation=self.generation,
+            watcher=self.upkeep.watcher.kind if self.upkeep.watcher.healthy else "sweep",
+            last_sweep=None if sweep is None else sweep.isoformat().replace("+00:00", "Z"),
+            http=self.http,
+            token_file=None if self.http is None else str(self._places.token),
+        )

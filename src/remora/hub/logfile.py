@@ -1,0 +1,37 @@
+"""The daemon's log: to standard error for who watches it, or to a small file that rotates."""
+
+import io
+import logging
+import os
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+MOST_BYTES = 1 << 20
+"""Of one file; there are two."""
+_FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
+
+
+class _PrivateFile(RotatingFileHandler):
+    """For its user alone, never through a link; on a full disk a line is lost and nothing else."""
+
+    def _open(self) -> io.TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(self.baseFilename, flags, 0o600)
+        return io.TextIOWrapper(io.FileIO(file, "ab"), encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (its name there)
+        """Say nothing: there is nowhere to say it."""
+
+
+def log_to(path: Path | None) -> None:
+    """Everything from here on goes to the file; None: to standard error."""
+    handler: logging.Handler = logging.StreamHandler()
+    if path is not None:
+        try:
+            handler = _PrivateFile(path, maxBytes=MOST_BYTES, backupCount=1)
+        except OSError:
+            handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setLevel(logging.INFO)
+    logging.getLogger("remora.hub").setLevel(logging.INFO)
+    logging.getLogger().addHandler(handler)
