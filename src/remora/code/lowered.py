@@ -109,6 +109,7 @@ class Store(msgspec.Struct, frozen=True, array_like=True):
 
     scope: int
     at: int
+    line: int
     base: Any
     name: str
     term: Any

@@ -110,16 +110,23 @@ class Expressions(Builder):
             case ast.Name(id=name):
                 self.bind(name, VALUE, term)
             case ast.Attribute(value=base, attr=name):
-                self.names.add(name)
-                self.stores.append(
-                    Store(self.scope.index, self.at, self.expression(base), name, term)
-                )
+                self.store(base, name, term)
             case ast.Subscript():
                 self._fill_item(target, term)
             case ast.Starred(value=inner):
                 self.assign(inner, None)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(targets, term)
+
+    def store(self, base: ast.expr, name: str, term: Any, annotation: Any = None) -> None:
+        """`base.name = term`."""
+        owner = self.expression(base)
+        self.names.add(name)
+        if owner != "self":
+            self.names.add(f"set {name}")
+        self.stores.append(
+            Store(self.scope.index, self.at, base.lineno, owner, name, term, annotation)
+        )
 
     def _unpack(self, targets: Sequence[ast.expr], term: Any) -> None:
         starred = next(

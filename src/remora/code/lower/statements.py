@@ -30,10 +30,14 @@ from remora.code.lowered import (
     Block,
     Fill,
     Lowered,
-    Store,
 )
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+_ACCESSORS = frozenset(
+    "property cached_property abstractproperty lazy_property getter setter deleter".split()
+)
 
 
 class Lowering(NamedTuple):
@@ -132,6 +136,8 @@ class _Statements(Expressions):
         term = self.expression(node.value)
         for target in node.targets:
             self.assign(target, term)
+            if isinstance(target, ast.Name) and _last_name(node.value) == "property":
+                self.names.add(f"property {target.id}")
         if self.scope.kind == MODULE_SCOPE and _is_all(node.targets[0]):
             self.exports = _texts(node.value)
 
@@ -153,10 +159,7 @@ class _Statements(Expressions):
             case ast.Name(id=name):
                 self.bind(name, ANNOTATED, annotation, value)
             case ast.Attribute(value=base, attr=name):
-                self.names.add(name)
-                self.stores.append(
-                    Store(self.scope.index, self.at, self.expression(base), name, value, annotation)
-                )
+                self.store(base, name, value, annotation)
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -310,6 +313,8 @@ class _Statements(Expressions):
     def _decorated(self, node: _Definition, scope: OpenScope) -> None:
         decorators = [(d.lineno, self.expression(d)) for d in node.decorator_list]
         made: Any = (SCOPE, scope.index)
+        if any(_last_name(decorator) in _ACCESSORS for decorator in node.decorator_list):
+            self.names.add(f"property {node.name}")
         for line, decorator in reversed(decorators):
             made = self.decoration(decorator, line, made)
         scope.decorators = list(range(len(self.calls) - len(decorators), len(self.calls)))

@@ -1,0 +1,40 @@
+"""Which calls look as if they could call a function, by the names they are written with."""
+
+from collections.abc import Iterator
+
+from remora.code.resolve.context import Context
+from remora.code.resolve.files import File
+
+_MOST_FILES = 40
+_MOST_CALLS = 60
+
+
+def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
+    """(path, call) of what may call the function; nothing where that is too much to follow."""
+    found: list[tuple[str, int]] = []
+    for name in _names(ctx, file, scope):
+        paths = ctx.program.mentioning(name)
+        if len(paths) > _MOST_FILES:
+            return []
+        for path in sorted(paths):
+            other = ctx.file(path)
+            if other is None:
+                continue
+            for written in (name, *sorted(other.aliases.get(name, ()))):
+                found.extend((path, n) for n in other.calls_by_name.get(written, ()))
+            if len(found) > _MOST_CALLS:
+                return []
+    return list(dict.fromkeys(found))
+
+
+def _names(ctx: Context, file: File, scope: int) -> Iterator[str]:
+    found = file.scopes[scope]
+    if found.name == "__init__":
+        owner = found.parent
+        yield file.scopes[owner].name
+        for below, _ in ctx.read(("derived", file.path, owner)):
+            other = ctx.file(below[1])
+            if other is not None:
+                yield other.scopes[below[2]].name
+    if found.name:
+        yield found.name

@@ -1,0 +1,291 @@
+"""Classes: their order of resolution, what their attributes are, and which classes derive."""
+
+from collections.abc import Iterator
+
+from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE
+from remora.code.resolve.context import Context, Place
+from remora.code.resolve.files import File, Seen
+from remora.code.resolve.linear import linearize
+from remora.code.resolve.terms import evaluate
+from remora.code.resolve.types import declared
+from remora.code.resolve.values import (
+    BOUND,
+    CLASS,
+    EMPTY,
+    EXTERNAL,
+    FUNCTION,
+    INSTANCE,
+    OPAQUE,
+    OWN_CLASS,
+    PROPERTY,
+    SELF,
+    Value,
+    Values,
+    join,
+    one,
+    weaken,
+)
+
+GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
+_MOST_DERIVED = 40
+_MOST_FILES = 120
+
+
+def mro(ctx: Context, path: str, scope: int) -> Values:
+    """Rule: the class and its bases, in the order in which attributes are looked up."""
+    own: Value = (CLASS, path, scope)
+    orders: list[list[Value]] = []
+    bases: list[Value] = []
+    for base, _ in ctx.read(("bases", path, scope)):
+        if base == own:
+            continue
+        bases.append(base)
+        known = [v for v, _ in ctx.read(("mro", *base[1:]))] if base[0] == CLASS else [base]
+        orders.append(known or [base])
+    return tuple((value, 0) for value in linearize(own, orders, bases))
+
+
+def bases_of(ctx: Context, path: str, scope: int) -> Values:
+    """Rule: what a class derives from directly."""
+    file = ctx.file(path)
+    if file is None:
+        return EMPTY
+    found = file.scopes[scope]
+    place = Place(0, path, found.parent, found.at)
+    every = join([evaluate(ctx, place, base) for base in found.bases])
+    return tuple(pair for pair in every if pair[0][0] in {CLASS, EXTERNAL})
+
+
+def derived(ctx: Context, path: str, scope: int) -> Values:
+    """Rule: every class that derives from it, directly or not; nothing where they are too many."""
+    file = ctx.file(path)
+    if file is None:
+        return EMPTY
+    own: Value = (CLASS, path, scope)
+    found: dict[Value, int] = {}
+    for below in _candidates(ctx, file.scopes[scope].name):
+        if any(base == own for base, _ in ctx.read(("bases", *below[1:]))):
+            found[below] = 0
+            found.update(ctx.read(("derived", *below[1:])))
+    return tuple(sorted(found.items())) if len(found) <= _MOST_DERIVED else EMPTY
+
+
+def _candidates(ctx: Context, name: str) -> Iterator[Value]:
+    names = {name}
+    mentioning = ctx.program.mentioning(name)
+    if len(mentioning) <= _MOST_FILES:
+        for path in mentioning:
+            file = ctx.file(path)
+            names.update(file.aliases.get(name, ()) if file is not None else ())
+    paths = {path for known in names for path in ctx.program.mentioning(f"class ({known}")}
+    if len(paths) > _MOST_FILES:
+        return
+    for path in sorted(paths):
+        file = ctx.file(path)
+        for number in file.classes if file is not None else ():
+            yield (CLASS, path, number)
+
+
+def _orders(ctx: Context, value: Value) -> Iterator[tuple[File, int]]:
+    """The project's classes of a class's order, each with its file."""
+    for found, _ in ctx.read(("mro", value[1], value[2])):
+        file = ctx.file(found[1]) if found[0] == CLASS else None
+        if file is not None:
+            yield file, found[2]
+
+
+def is_foreign(ctx: Context, value: Value) -> bool:
+    """Whether a class derives from one outside the project, which may have any attribute."""
+    order = ctx.read(("mro", value[1], value[2]))
+    return any(v[0] == EXTERNAL and v[1] not in _PLAIN_BASES for v, _ in order)
+
+
+_PLAIN_BASES = frozenset(
+    (
+        "builtins.object",
+        "typing.Generic",
+        "typing.Protocol",
+        "abc.ABC",
+        "typing_extensions.Protocol",
+    )
+)
+
+
+def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
+    """Rule: what the class, or the first of its bases that has it, binds to `name`."""
+    for file, number in _orders(ctx, (CLASS, path, scope)):
+        seen = file.exported(number, name)
+        if seen:
+            return join([ctx.read(("bind", level, file.path, *one_seen)) for one_seen in seen])
+    return EMPTY
+
+
+def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
+    """Rule: the function behind the property `name`; nothing if it is none."""
+    for file, number in _orders(ctx, (CLASS, path, scope)):
+        binds = file.scopes[number].binds.get(name, ())
+        if not binds:
+            continue
+        found: Values = EMPTY
+        for index in range(len(binds)):
+            function = file.definition(Seen(number, name, index))
+            kinds = set() if function is None else file.decorations(function)
+            if function is not None and (("setter" in kinds) if setting else (kinds & GETTERS)):
+                found = one(FUNCTION, file.path, function)
+        return found or _made_property(ctx, file, number, name, setting)
+    return EMPTY
+
+
+def _made_property(ctx: Context, file: File, number: int, name: str, setting: bool) -> Values:
+    values = [ctx.read(("bind", 0, file.path, *seen)) for seen in file.exported(number, name)]
+    found = []
+    for value, _ in join(values):
+        if value[0] == PROPERTY:
+            found.append(ctx.read(("argument", 0, value[1], value[2], 1 if setting else 0)))
+    return tuple(pair for pair in join(found) if pair[0][0] == FUNCTION)
+
+
+def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
+    """Rule: what methods of the class and its bases store as `self.name`."""
+    found: list[Values] = []
+    for file, number in _orders(ctx, (CLASS, path, scope)):
+        for store in file.own_stores.get((number, name), ()):
+            place = Place(level, file.path, store.scope, store.at)
+            if store.annotation is not None:
+                found.append(declared(ctx, place, store.annotation))
+            found.append(weaken(evaluate(ctx, place, store.term)))
+    found.append(ctx.read(("outer_stores", level, path, scope, name)))
+    return join(found)
+
+
+def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
+    """Rule: what other code stores as `name` in what proves to be an instance of the class."""
+    owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
+    return _stored(ctx, level, owners, name)
+
+
+def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
+    """Rule: what is stored as attribute `name` of a function."""
+    return _stored(ctx, level, {(FUNCTION, path, scope)}, name)
+
+
+def _stored(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
+    paths = ctx.program.mentioning(f"set {name}")
+    if level == 0 or len(paths) > _FEW_FILES:
+        return EMPTY
+    found: list[Values] = []
+    for other in sorted(paths):
+        file = ctx.file(other)
+        if file is None:
+            continue
+        for number in file.stores_by_name.get(name, ()):
+            store = file.lowered.stores[number]
+            place = Place(level - 1, other, store.scope, store.at)
+            if file.class_of_self(store.scope, store.base) is None and any(
+                value in owners for value, _ in evaluate(ctx, place, store.base)
+            ):
+                found.append(weaken(evaluate(ctx, place, store.term)))
+    return join(found)
+
+
+_FEW_FILES = 12
+
+
+def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """An attribute of an instance: a bound method, what a property gives, or what was stored."""
+    _, path, scope = value
+    getters = ctx.read(("accessor", path, scope, name, False))
+    if getters:
+        given = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
+        return weaken(join(given)) or one("computed", *value[1:], name)
+    own = ctx.read(("class_attribute", level, path, scope, name))
+    found = [bind_to(ctx, own, value), ctx.read(("stores", level, path, scope, name))]
+    if value[0] == SELF:
+        found.extend(_overriding(ctx, level, value, name))
+    values = join(found)
+    if not values and is_foreign(ctx, value):
+        return one(OPAQUE)
+    return values
+
+
+def _overriding(ctx: Context, level: int, value: Value, name: str) -> Iterator[Values]:
+    for below, _ in ctx.read(("derived", value[1], value[2])):
+        own = ctx.read(("class_attribute", level, below[1], below[2], name))
+        methods = tuple(pair for pair in own if pair[0][0] == FUNCTION)
+        yield weaken(bind_to(ctx, methods, value))
+
+
+def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """An attribute of a class itself; members of an enumeration are its instances."""
+    own = ctx.read(("class_attribute", level, value[1], value[2], name))
+    order = ctx.read(("mro", value[1], value[2]))
+    foreign = {v[1] for v, _ in order if v[0] == EXTERNAL}
+    if foreign and any(base.startswith("enum.") for base in foreign):
+        functions = tuple(pair for pair in own if pair[0][0] == FUNCTION)
+        return functions or one(INSTANCE, *value[1:])
+    found = [bind_to(ctx, own, value), ctx.read(("stores", level, value[1], value[2], name))]
+    if value[0] == OWN_CLASS:
+        found.extend(_overriding(ctx, level, value, name))
+    values = join(found)
+    return values or (one(OPAQUE) if is_foreign(ctx, value) else EMPTY)
+
+
+def of_super(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """An attribute as the classes behind the one that says `super()` have it."""
+    _, path, scope, receiver = value
+    order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
+    for found in order:
+        file = ctx.file(found[1]) if found[0] == CLASS else None
+        seen = file.exported(found[2], name) if file is not None else ()
+        if file is not None and seen:
+            own = join([ctx.read(("bind", level, file.path, *each)) for each in seen])
+            return bind_to(ctx, own, (receiver, path, scope))
+    return one(OPAQUE)
+
+
+def bind_to(ctx: Context, values: Values, receiver: Value) -> Values:
+    """Functions of a class as its instance, or the class, hands them out."""
+    found: dict[Value, int] = {}
+    for value, tier in values:
+        made = value
+        if value[0] == FUNCTION and _is_bound(ctx, value, receiver):
+            made = (BOUND, value, receiver)
+        found[made] = tier
+    return tuple(found.items())
+
+
+def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
+    file = ctx.file(value[1])
+    kinds = set() if file is None else file.decorations(value[2])
+    if "staticmethod" in kinds:
+        return False
+    name = "" if file is None else file.scopes[value[2]].name
+    if "classmethod" in kinds or name in {"__new__", "__init_subclass__", "__class_getitem__"}:
+        return True
+    return receiver[0] in {INSTANCE, SELF}
+
+
+def special(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """Rule: what the special method `name` of an instance gives."""
+    methods = ctx.read(("class_attribute", level, value[1], value[2], name))
+    found = [ctx.read(("result", level, v[1], v[2])) for v, _ in methods if v[0] == FUNCTION]
+    return weaken(join(found))
+
+
+def own_value(ctx: Context, path: str, scope: int) -> Values:
+    """What the first parameter of a method is; nothing for a plain function."""
+    file = ctx.file(path)
+    if file is None:
+        return EMPTY
+    found = file.scopes[scope]
+    if found.kind != FUNCTION_SCOPE or file.scopes[found.parent].kind != CLASS_SCOPE:
+        return EMPTY
+    kinds = file.decorations(scope)
+    if "staticmethod" in kinds:
+        return EMPTY
+    of_type = "classmethod" in kinds or found.name in {
+        "__new__",
+        "__init_subclass__",
+        "__class_getitem__",
+    }
+    return one(OWN_CLASS if of_type else SELF, path, found.parent)

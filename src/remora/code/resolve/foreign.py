@@ -1,0 +1,172 @@
+"""What is known of the outside: the few functions of the standard library that hand values on."""
+
+from collections.abc import Callable
+
+from remora.code.lowered import TEXT
+from remora.code.resolve.context import Context
+from remora.code.resolve.terms import awaited, member_values
+from remora.code.resolve.values import (
+    BUILT,
+    CLASS,
+    EMPTY,
+    EXTERNAL,
+    INSTANCE,
+    METHOD,
+    OPAQUE,
+    OWN_CLASS,
+    PAIR,
+    PARTIAL,
+    PROPERTY,
+    SELF,
+    SUPER,
+    WRAPS,
+    Value,
+    Values,
+    join,
+    one,
+)
+
+Site = tuple[str, int]
+
+_BUILDERS = frozenset(
+    [
+        "builtins.list",
+        "builtins.tuple",
+        "builtins.set",
+        "builtins.frozenset",
+        "builtins.dict",
+        "builtins.sorted",
+        "builtins.reversed",
+        "builtins.iter",
+        "builtins.enumerate",
+        "builtins.zip",
+        "builtins.map",
+        "builtins.filter",
+        "collections.deque",
+        "collections.defaultdict",
+        "collections.OrderedDict",
+        "collections.ChainMap",
+        "itertools.chain",
+        "itertools.cycle",
+        "itertools.islice",
+        "weakref.WeakKeyDictionary",
+        "weakref.WeakValueDictionary",
+        "weakref.WeakSet",
+    ]
+)
+_KEEPERS = frozenset(
+    [
+        "functools.lru_cache",
+        "functools.cache",
+        "builtins.staticmethod",
+        "builtins.classmethod",
+        "copy.copy",
+        "copy.deepcopy",
+        "typing.cast",
+        "asyncio.create_task",
+        "asyncio.ensure_future",
+        "asyncio.shield",
+        "contextlib.contextmanager",
+        "contextlib.asynccontextmanager",
+        "functools.singledispatch",
+        "typing.final",
+        "typing.no_type_check",
+        "abc.abstractmethod",
+    ]
+)
+_WAITERS = frozenset(("asyncio.run", "asyncio.wait_for", "anyio.run"))
+_PICKERS = frozenset(("builtins.next", "builtins.min", "builtins.max", "random.choice"))
+_GIVERS = frozenset(("get", "pop", "setdefault", "popleft", "popitem", "__getitem__", "__next__"))
+_VIEWS = frozenset(("values", "copy", "__iter__", "fromkeys"))
+
+
+def foreign_result(ctx: Context, level: int, value: Value, site: Site) -> Values:
+    """What calling something that is no code of the project gives."""
+    if value[0] == METHOD:
+        return _method(ctx, level, value)
+    if value[0] != EXTERNAL:
+        return one(OPAQUE) if value[0] == OPAQUE else EMPTY
+    name = value[1]
+    if name in _BUILDERS:
+        return one(BUILT, *site)
+    known = _KNOWN.get(name)
+    if known is not None:
+        return known(ctx, level, site)
+    if name in _KEEPERS:
+        return join((_argument(ctx, level, site, 1 if name == "typing.cast" else 0), one(WRAPS)))
+    if name in _PICKERS:
+        held = _argument(ctx, level, site, 0)
+        return join([ctx.read(("each", level, v)) for v, _ in held])
+    if name in _WAITERS:
+        return awaited(ctx, level, _argument(ctx, level, site, 0))
+    return one(OPAQUE, name)
+
+
+def _method(ctx: Context, level: int, value: Value) -> Values:
+    _, container, name = value
+    if name in _GIVERS:
+        return ctx.read(("item", level, container, None))
+    if name in _VIEWS:
+        return one(*container)
+    if name == "items":
+        return one(PAIR, container)
+    return one(OPAQUE)
+
+
+def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
+    return ctx.read(("argument", level, *site, index))
+
+
+def _super(ctx: Context, _level: int, site: Site) -> Values:
+    file = ctx.file(site[0])
+    if file is None:
+        return EMPTY
+    scope = file.lowered.calls[site[1]].scope
+    method = file.method_around(scope)
+    if method is None:
+        return EMPTY
+    found = file.scopes[method]
+    of_type = "classmethod" in file.decorations(method) or found.name in {
+        "__new__",
+        "__init_subclass__",
+    }
+    return one(SUPER, site[0], found.parent, OWN_CLASS if of_type else INSTANCE)
+
+
+def _type(ctx: Context, level: int, site: Site) -> Values:
+    found: dict[Value, int] = {}
+    for value, tier in _argument(ctx, level, site, 0):
+        if value[0] in {INSTANCE, SELF}:
+            found[(CLASS if value[0] == INSTANCE else OWN_CLASS, *value[1:])] = tier
+    return tuple(found.items()) or one(OPAQUE)
+
+
+def _getattr(ctx: Context, level: int, site: Site) -> Values:
+    file = ctx.file(site[0])
+    args = file.lowered.calls[site[1]].args if file is not None else ()
+    if len(args) > 1 and isinstance(args[1], list | tuple) and args[1][0] == TEXT:
+        return member_values(ctx, level, _argument(ctx, level, site, 0), args[1][1])
+    return EMPTY
+
+
+def _partial(_ctx: Context, _level: int, site: Site) -> Values:
+    return one(PARTIAL, *site)
+
+
+def _property(_ctx: Context, _level: int, site: Site) -> Values:
+    return one(PROPERTY, *site)
+
+
+def _wraps(_ctx: Context, _level: int, _site: Site) -> Values:
+    return one(WRAPS)
+
+
+_KNOWN: dict[str, Callable[[Context, int, Site], Values]] = {
+    "builtins.super": _super,
+    "builtins.type": _type,
+    "builtins.getattr": _getattr,
+    "builtins.property": _property,
+    "functools.partial": _partial,
+    "functools.partialmethod": _partial,
+    "functools.wraps": _wraps,
+}

@@ -1,0 +1,48 @@
+"""All rules by the name of their question."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from remora.code.resolve import calls, classes, containers, members, terms
+from remora.code.resolve.context import Context, Place
+from remora.code.resolve.values import Values
+
+
+def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
+    """What a name means by itself, whoever calls what."""
+    return terms.name_values(ctx, Place(0, path, scope, at), name)
+
+
+def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
+    """What any term may be at a place."""
+    return terms.evaluate(ctx, Place(level, path, scope, at), term)
+
+
+RULES: Mapping[str, Callable[..., Values]] = {
+    "name": _name,
+    "term": _term,
+    "bind": terms.bind,
+    "export": terms.export,
+    "star": terms.star,
+    "param": calls.parameter,
+    "callee": calls.callee,
+    "call": calls.result_of_call,
+    "result": calls.result,
+    "returns": calls.returns,
+    "yields": calls.yields,
+    "argument": calls.argument,
+    "sites": calls.sites,
+    "member": members.member,
+    "item": containers.item,
+    "each": containers.each,
+    "entered": containers.entered,
+    "mro": classes.mro,
+    "bases": classes.bases_of,
+    "derived": classes.derived,
+    "class_attribute": classes.class_attribute,
+    "accessor": classes.accessor,
+    "stores": classes.attribute_stores,
+    "outer_stores": classes.outer_stores,
+    "function_stores": classes.function_stores,
+    "special": classes.special,
+}

@@ -1,0 +1,199 @@
+"""From a place in the code to the nodes it leads to."""
+
+from typing import Any
+
+from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call
+from remora.code.resolve.context import Context, Place
+from remora.code.resolve.unique import only_definition
+from remora.code.resolve.values import (
+    BOUND,
+    CLASS,
+    EXTERNAL,
+    FUNCTION,
+    INSTANCE,
+    OWN_CLASS,
+    PARTIAL,
+    SELF,
+    UNIQUE,
+    Value,
+    Values,
+)
+from remora.ids import node_key
+
+LEVEL = 2
+Targets = dict[str, int]
+_BY_BUILTIN = {
+    "builtins.len": "__len__",
+    "builtins.str": "__str__",
+    "builtins.repr": "__repr__",
+    "builtins.bool": "__bool__",
+    "builtins.iter": "__iter__",
+    "builtins.next": "__next__",
+    "builtins.hash": "__hash__",
+    "builtins.int": "__int__",
+    "builtins.float": "__float__",
+    "builtins.abs": "__abs__",
+    "builtins.reversed": "__reversed__",
+    "builtins.round": "__round__",
+    "builtins.format": "__format__",
+}
+"""Functions that do nothing but call a method of their argument."""
+_CALLING = {
+    "builtins.map": 0,
+    "builtins.filter": 0,
+    "functools.reduce": 0,
+}
+_BY_KEY = frozenset(("builtins.sorted", "builtins.min", "builtins.max"))
+
+
+def call_targets(ctx: Context, path: str, number: int) -> Targets:
+    """Keys of what a call leads to, each with its tier."""
+    file = ctx.file(path)
+    if file is None:
+        return {}
+    call = file.lowered.calls[number]
+    values = ctx.solve(("callee", LEVEL, path, number))
+    found: Targets = {}
+    for value, tier in values:
+        for target, weaker in _targets(ctx, value, call, (path, number), 0).items():
+            _add(found, target, max(tier, weaker))
+    if call.implicit:
+        found = {key: tier for key, tier in found.items() if not key.startswith("ext:")}
+    elif not call.implicit:
+        _add_getters(ctx, file.path, call.scope, call.at, call.callee, found)
+    if not found and not values and not call.implicit:
+        _add_only(ctx, path, call, found)
+    return found
+
+
+def _add(found: Targets, key: str, tier: int) -> None:
+    found[key] = min(tier, found.get(key, tier))
+
+
+def _targets(ctx: Context, value: Value, call: Call, site: tuple[str, int], depth: int) -> Targets:
+    kind = value[0]
+    if kind == BOUND:
+        value, kind = value[1], FUNCTION
+    if kind == FUNCTION:
+        return _function(ctx, value)
+    if kind in {CLASS, OWN_CLASS}:
+        return _constructor(ctx, value)
+    if kind in {INSTANCE, SELF}:
+        return _special(ctx, value, "__call__")
+    if kind == PARTIAL and depth < 4:
+        return _partial(ctx, value, call, site, depth)
+    if kind == EXTERNAL:
+        return {f"ext:{value[1]}": 0, **_by_builtin(ctx, value[1], call, site)}
+    return {}
+
+
+def _function(ctx: Context, value: Value) -> Targets:
+    file = ctx.file(value[1])
+    if file is None or file.scopes[value[2]].kind == LAMBDA_SCOPE:
+        return {}
+    return {node_key(value[1], file.scopes[value[2]].qualname): 0}
+
+
+def _constructor(ctx: Context, value: Value) -> Targets:
+    made = ctx.solve(("class_attribute", 0, value[1], value[2], "__init__"))
+    found: Targets = {}
+    for function, tier in made:
+        if function[0] == FUNCTION:
+            found.update(dict.fromkeys(_function(ctx, function), tier))
+    if found:
+        return found
+    file = ctx.file(value[1])
+    return {} if file is None else {node_key(value[1], file.scopes[value[2]].qualname): 0}
+
+
+def _special(ctx: Context, value: Value, name: str) -> Targets:
+    found: Targets = {}
+    for function, tier in ctx.solve(("class_attribute", 0, value[1], value[2], name)):
+        if function[0] == FUNCTION:
+            found.update(dict.fromkeys(_function(ctx, function), tier))
+    return found
+
+
+def _partial(ctx: Context, value: Value, call: Call, site: tuple[str, int], depth: int) -> Targets:
+    found: Targets = {}
+    for held, tier in ctx.solve(("argument", LEVEL, value[1], value[2], 0)):
+        for key, weaker in _targets(ctx, held, call, site, depth + 1).items():
+            _add(found, key, max(tier, weaker, 1))
+    return found
+
+
+def _by_builtin(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Targets:
+    """What a function from outside calls for certain."""
+    found: Targets = {}
+    method = _BY_BUILTIN.get(name)
+    if method is not None and call.args:
+        for value, tier in ctx.solve(("argument", LEVEL, *site, 0)):
+            if value[0] in {INSTANCE, SELF}:
+                for key in _special(ctx, value, method):
+                    _add(found, key, max(tier, 1))
+    called: Values = ()
+    if name in _CALLING:
+        called = ctx.solve(("argument", LEVEL, *site, _CALLING[name]))
+    elif name in _BY_KEY:
+        place = Place(LEVEL, site[0], call.scope, call.at)
+        terms = [term for keyword, term in call.keywords if keyword == "key"]
+        called = _solve_terms(ctx, place, terms)
+    for value, tier in called:
+        if value[0] != EXTERNAL:
+            for key in _targets(ctx, value, call, site, 1):
+                _add(found, key, max(tier, 1))
+    return found
+
+
+def _solve_terms(ctx: Context, place: Place, terms: list[Any]) -> Values:
+    for term in terms:
+        return ctx.solve(("term", *place, _frozen(term)))
+    return ()
+
+
+def _frozen(term: Any) -> Any:
+    return tuple(_frozen(part) for part in term) if isinstance(term, list | tuple) else term
+
+
+def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
+    """A property whose value is called is read first."""
+    if isinstance(term, list | tuple) and term[0] == ATTRIBUTE:
+        for key, tier in read_targets(ctx, path, scope, at, term).items():
+            _add(found, key, tier)
+
+
+def read_targets(ctx: Context, path: str, scope: int, at: int, term: Any) -> Targets:
+    """The properties that reading an attribute runs."""
+    return _accessors(ctx, (path, scope, at), term[1], term[2], setting=False)
+
+
+def store_targets(ctx: Context, path: str, number: int) -> Targets:
+    """The setters that storing an attribute runs."""
+    file = ctx.file(path)
+    if file is None:
+        return {}
+    store = file.lowered.stores[number]
+    return _accessors(ctx, (path, store.scope, store.at), store.base, store.name, setting=True)
+
+
+def _accessors(
+    ctx: Context, where: tuple[str, int, int], base: Any, name: str, *, setting: bool
+) -> Targets:
+    found: Targets = {}
+    if not ctx.program.mentioning(f"property {name}"):
+        return found
+    for value, tier in ctx.solve(("term", LEVEL, *where, _frozen(base))):
+        if value[0] in {INSTANCE, SELF}:
+            for function, _ in ctx.solve(("accessor", value[1], value[2], name, setting)):
+                for key in _function(ctx, function):
+                    _add(found, key, tier)
+    return found
+
+
+def _add_only(ctx: Context, path: str, call: Call, found: Targets) -> None:
+    term = call.callee
+    if isinstance(term, list | tuple) and term[0] == ATTRIBUTE:
+        known = ctx.solve(("term", LEVEL, path, call.scope, call.at, _frozen(term[1])))
+        key = None if known else only_definition(ctx, term[2])
+        if key is not None:
+            found[key] = UNIQUE
