@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.code.ground import Program, Seen, programs, run
+from remora.code.analysis import read_facts
+from remora.code.resolve import Linker
+from remora.hub.view import MemoryView
+from tests.code.ground import Pair, Program, Score, Seen, programs, run
 
 PROGRAMS = programs()
 
@@ -42,3 +45,32 @@ def test_the_suite_is_as_large_as_promised() -> None:
     assert len({program.feature for program in PROGRAMS}) >= 18
     names = [name(program) for program in PROGRAMS]
     assert len(set(names)) == len(names)
+
+
+def found(program: Program) -> dict[Pair, str]:
+    """Every edge that the linker finds in a program, with its tier."""
+    facts = {path: read_facts(path, text.encode()) for path, text in program.files.items()}
+    view = MemoryView(facts)
+    linker, keys = Linker(view), list(view.keys())
+    return {(key, edge.key): edge.tier for key in keys for edge in linker.callees(key)}
+
+
+def test_the_linker_finds_what_is_there() -> None:
+    score, faults = Score(), []
+    for program in PROGRAMS:
+        faults += score.add(program, found(program))
+    told = "\n".join([f"precision {score.precision:.3f}, recall {score.recall:.3f}", *faults])
+    assert score.precision >= 0.98, told
+    assert score.recall >= 0.88, told
+
+
+def test_a_score_counts_what_is_right_wrong_and_missed() -> None:
+    program = next(p for p in PROGRAMS if name(p) == "direct_calls/one_call")
+    ((caller, callee),) = program.expected
+    score = Score()
+    assert score.add(program, {(caller, callee): "exact"}) == []
+    assert (score.precision, score.recall) == (1, 1)
+    faults = score.add(program, {(callee, caller): "unique", (caller, "ext:x"): "exact"})
+    assert len(faults) == 2
+    assert (score.right, score.wrong, score.missed) == (1, 1, 1)
+    assert score.tiers == {("exact", True): 1, ("unique", False): 1}
