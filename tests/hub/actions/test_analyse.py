@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from remora.code.analysis import read_facts
+from remora.code.analysis import read_facts, read_whole
 from remora.code.facts import FileFacts
 from remora.errors import ScriptError
 from remora.hub.actions import workers
@@ -134,7 +134,8 @@ def f():
 
 def by_scripts(path: str, source: bytes) -> FileFacts:
     """The facts, where nothing that scripts find is known before."""
-    direct = read_facts(path, source)
+    read = read_whole(path, source)
+    direct = read.facts
     unknown = [
         msgspec.structs.replace(
             node,
@@ -151,7 +152,7 @@ def by_scripts(path: str, source: bytes) -> FileFacts:
     actions: list[UpdateAction] = [ExtractSignatures(direct.path, nodes), ScanImports(direct.path)]
     actions += [ComputeComplexity(direct.path, nodes[1:])] if nodes[1:] else []
     blank = msgspec.structs.replace(direct, nodes=tuple(unknown))
-    return carried_out(actions, path, source, blank)
+    return carried_out(actions, path, read._replace(facts=blank))
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -1,15 +1,13 @@
 """A changed file's facts, those that changed found by the scripts; the same as `read_facts` gives."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from remora.code.analysis import read_facts
-from remora.code.definitions import outline
+from remora.code.analysis import Reading, read_whole
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.imports import package_of
-from remora.code.source import Source, read_source
 from remora.errors import ScriptError
 from remora.hub.actions import workers
 from remora.hub.actions.plain_tree import (
@@ -55,7 +53,8 @@ class ScriptedAnalysis:
 
     def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
         """Raw path, bytes, and what is stored of the file. Never raises."""
-        facts = read_facts(path, source)
+        read = read_whole(path, source)
+        facts = read.facts
         actions = self._actions(facts, known)
         self._taken += actions
         if not known.nodes or facts.partial or len(source) > self._size_limit:
@@ -63,7 +62,7 @@ class ScriptedAnalysis:
         if _widest(actions) > self._most_nodes:
             return facts
         try:
-            return carried_out(actions, path, source, facts)
+            return carried_out(actions, path, read)
         except ScriptError as failed:
             _log.error("%s: %s", facts.path, failed.message)
             return facts
@@ -84,19 +83,17 @@ def _widest(actions: Iterable[UpdateAction]) -> int:
     return max((len(action.nodes) for action in actions if isinstance(action, own)), default=0)
 
 
-def carried_out(
-    actions: Sequence[UpdateAction], path: str, source: bytes, facts: FileFacts
-) -> FileFacts:
-    """`facts` with what the scripts found of the nodes that `actions` name. Raises ScriptError."""
-    own = [action for action in actions if isinstance(action, _OWN)]
-    read = read_source(path, source) if own else None
-    if not isinstance(read, Source):
-        return facts
-    hosts = _Hosts(read, facts.path)
-    nodes = {node.qualname: node for node in facts.nodes}
-    for action in own:
-        nodes.update(_found(action, path, hosts, nodes))
-    return msgspec.structs.replace(facts, nodes=tuple(nodes.values()))
+def carried_out(actions: Iterable[UpdateAction], path: str, read: Reading) -> FileFacts:
+    """The facts read, with what the scripts found of the nodes that `actions` name (raw path).
+
+    Raises ScriptError.
+    """
+    hosts = _Hosts(read)
+    nodes = {node.qualname: node for node in read.facts.nodes}
+    for action in actions:
+        if isinstance(action, _OWN):
+            nodes.update(_found(action, path, hosts, nodes))
+    return msgspec.structs.replace(read.facts, nodes=tuple(nodes.values()))
 
 
 _OWN = ExtractSignatures | ScanImports | ComputeComplexity
@@ -126,9 +123,9 @@ def _found(
 class _Hosts:
     """What scripts may ask about one file."""
 
-    def __init__(self, source: Source, spelled: str) -> None:
-        self._source = source
-        self._outline = outline(source.tree, spelled)
+    def __init__(self, read: Reading) -> None:
+        self._source = read.source
+        self._outline = read.outline
         self._by_name = {found.qualname: found.node for found in self._outline.definitions}
 
     def definitions(self, nodes: list[str]) -> list[Plain]:
