@@ -21,7 +21,7 @@ def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
             if other is None:
                 continue
             for written in (name, *sorted(other.aliases.get(name, ()))):
-                found.extend((path, n) for n in other.calls_by_name.get(written, ()))
+                found.extend((path, n) for n in other.flows.called.get(written, ()))
             if len(found) > _MOST_CALLS:
                 return []
     return list(dict.fromkeys(found))

@@ -24,6 +24,7 @@ from remora.code.lowered import (
     Store,
 )
 from remora.code.resolve.flow import Flow
+from remora.code.resolve.flows import Flows
 
 PARAMETER = -1  # in the place of a bind's index: the parameter itself
 
@@ -67,12 +68,9 @@ class File:
         return {self.last_name(calls[c].callee) for c in self.scopes[number].decorators}
 
     @cached_property
-    def calls_by_name(self) -> dict[str, list[int]]:
-        """Last name of what is called → numbers of the calls; "" where it has none."""
-        found: dict[str, list[int]] = {}
-        for number, call in enumerate(self.lowered.calls):
-            found.setdefault(self.last_name(call.callee), []).append(number)
-        return found
+    def flows(self) -> Flows:
+        """Which names carry the values of which others."""
+        return Flows(self.lowered)
 
     @cached_property
     def reads_by_name(self) -> dict[str, list[int]]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call
-from remora.code.resolve.context import Context, Place
+from remora.code.resolve.context import Context
 from remora.code.resolve.unique import only_definition
 from remora.code.resolve.values import (
     BOUND,
@@ -22,7 +22,7 @@ from remora.ids import node_key
 
 LEVEL = 2
 Targets = dict[str, int]
-_BY_BUILTIN = {
+_METHODS = {
     "builtins.len": "__len__",
     "builtins.str": "__str__",
     "builtins.repr": "__repr__",
@@ -38,12 +38,16 @@ _BY_BUILTIN = {
     "builtins.format": "__format__",
 }
 """Functions that do nothing but call a method of their argument."""
-_CALLING = {
+BY_BUILTIN = {method: (name.rpartition(".")[2],) for name, method in _METHODS.items()}
+CALLING: dict[str, int | str] = {
     "builtins.map": 0,
     "builtins.filter": 0,
     "functools.reduce": 0,
+    "builtins.sorted": "key",
+    "builtins.min": "key",
+    "builtins.max": "key",
 }
-_BY_KEY = frozenset(("builtins.sorted", "builtins.min", "builtins.max"))
+"""Functions that call what they are given: by which argument."""
 
 
 def call_targets(ctx: Context, path: str, number: int) -> Targets:
@@ -125,29 +129,27 @@ def _partial(ctx: Context, value: Value, call: Call, site: tuple[str, int], dept
 def _by_builtin(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Targets:
     """What a function from outside calls for certain."""
     found: Targets = {}
-    method = _BY_BUILTIN.get(name)
-    if method is not None and call.args:
+    method = _METHODS.get(name)
+    if method is not None:
         for value, tier in ctx.solve(("argument", LEVEL, *site, 0)):
             if value[0] in {INSTANCE, SELF}:
                 for key in _special(ctx, value, method):
                     _add(found, key, max(tier, 1))
-    called: Values = ()
-    if name in _CALLING:
-        called = ctx.solve(("argument", LEVEL, *site, _CALLING[name]))
-    elif name in _BY_KEY:
-        place = Place(LEVEL, site[0], call.scope, call.at)
-        terms = [term for keyword, term in call.keywords if keyword == "key"]
-        called = _solve_terms(ctx, place, terms)
-    for value, tier in called:
+    for value, tier in _taken(ctx, name, call, site):
         if value[0] != EXTERNAL:
             for key in _targets(ctx, value, call, site, 1):
                 _add(found, key, max(tier, 1))
     return found
 
 
-def _solve_terms(ctx: Context, place: Place, terms: list[Any]) -> Values:
-    for term in terms:
-        return ctx.solve(("term", *place, _frozen(term)))
+def _taken(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Values:
+    """The function that another one from outside is given to call."""
+    place = CALLING.get(name)
+    if isinstance(place, int):
+        return ctx.solve(("argument", LEVEL, *site, place))
+    for keyword, term in call.keywords:
+        if keyword is not None and keyword == place:
+            return ctx.solve(("term", LEVEL, site[0], call.scope, call.at, _frozen(term)))
     return ()
 
 
