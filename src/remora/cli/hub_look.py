@@ -91,14 +91,14 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
         return _links(options, hub, "tests", node, depth)
 
 
-@command("search", examples=("remora hub search total", "remora hub search 'cart total' --limit 5"))
-@click.argument("query")
+@command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
+@click.argument("query", nargs=-1, required=True)
 @click.option("--limit", type=_LIMIT, default=50, metavar="N", help="At most N nodes.  [50]")
 @place_options
-def search(options: Options, query: str, limit: int, **places: Any) -> int:
+def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
     """Find nodes: every word of QUERY stands in the path or the qualname."""
     with asking(options, **places) as hub:
-        found = hub.search(query, limit)
+        found = hub.search(" ".join(query), limit)
     emit(options, found, _found(found["nodes"], limit))
     return 0
 

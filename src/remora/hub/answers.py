@@ -87,7 +87,7 @@ class Answers:
     ) -> dict[str, Any]:
         if self.view.node(key) is None:
             raise self._unknown(key)
-        found = None if self.partial_links else [msgspec.to_builtins(link) for link in links()]
+        found = None if self.partial_links else [_plain(link) for link in links()]
         return {
             "node": key,
             name: found,
@@ -155,6 +155,13 @@ class Answers:
         callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()
         around = dict.fromkeys((key, *(edge.key for edge in callers)))
         return _surest(test for node in around for test in self._tests(node))
+
+
+def _plain(link: Edge | Related) -> dict[str, Any]:
+    """As JSON has it."""
+    if isinstance(link, Related):
+        return {"id": link.id, "tier": link.tier}
+    return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}
 
 
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
