@@ -17,7 +17,7 @@ class Rank(NamedTuple):
 
 def words_of(query: str) -> list[bytes]:
     """What is looked for: every word, in any order; letters A to Z in either case."""
-    return query.removeprefix("node:").encode("utf-8", "surrogateescape").lower().split()
+    return query.removeprefix("node:").encode("utf-8", "surrogatepass").lower().split()
 
 
 def best(keys: Iterable[str], query: str, limit: int) -> list[str]:

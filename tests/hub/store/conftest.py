@@ -1,6 +1,6 @@
 """A store of a small project."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,6 @@ from remora.hub.stamp import Stamp
 from remora.hub.store import Applied, Batch, FileUpdate, HubStore
 from tests.clock import ticking
 from tests.hub.sources import facts_of
-
-Put = Callable[..., Applied]
 
 
 @pytest.fixture
@@ -31,7 +29,7 @@ def update_of(path: str, source: str, stamp: Stamp | None = None) -> FileUpdate:
 
 def put(
     store: HubStore,
-    files: dict[str, str | None],
+    files: Mapping[str, str | None],
     *,
     source: UpdateSource = "file_change",
 ) -> Applied:
@@ -39,6 +37,12 @@ def put(
     updates = tuple(update_of(path, text) for path, text in files.items() if text is not None)
     gone = tuple(path for path, text in files.items() if text is None)
     return store.apply(Batch(updates=updates, gone=gone, source=source))
+
+
+def all_uids(store: HubStore) -> dict[str, str]:
+    """By key, of every node."""
+    keys = store.view().keys()
+    return {key: uid_of(store, key.removeprefix("node:")) for key in keys}
 
 
 def uid_of(store: HubStore, key: str) -> str:

@@ -14,6 +14,7 @@ from remora.hub.observe.records import Observation
 from remora.hub.stamp import Stamp
 from remora.hub.store import ownership
 from remora.hub.store.batch import Applied, Batch, FileUpdate
+from remora.hub.store.births import Births
 from remora.hub.store.database import open_writing, reset, told, transaction
 from remora.hub.store.differences import StoredFile, differences
 from remora.hub.store.observed import news_of, tidy
@@ -179,7 +180,9 @@ class HubStore:
         with told(self._db):
             self._place = _place(self._db)
             if self._root_of_rows() != self._root:
-                reset(self._connection, beginning)
+                self._shelf = Shelf()
+                self._generation = self.view().generation
+                reset(self._connection, self._next_beginning())
             try:
                 self._begin()
             except (HubDamaged, sqlite3.DatabaseError):
@@ -194,6 +197,7 @@ class HubStore:
             (self._root,),
         )
         self._shelf = Shelf()
+        self._births = Births()
         view = self.view()
         self._generation = view.generation
         self._rows = dict(view.files())
@@ -231,13 +235,14 @@ class HubStore:
         changed = differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
-            writing = Writing(self._connection, changed, batch.source, self._clock())
+            writing = Writing(self._connection, changed, batch.source, self._clock(), self._births)
             for each in changed:
                 self._unwritten.pop(unspell_path(each.path), None)
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
             self._generation += 1
+            writing.settle()
             for path in written:
                 self._unwritten.pop(path)
         self._remember(batch, {each.path for each in changed})

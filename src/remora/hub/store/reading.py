@@ -111,7 +111,7 @@ class StoreView:
         if not words:
             return []
         # SQLite's `lower` knows A to Z, as `words_of` does
-        longest = max(words, key=len).decode("utf-8", "surrogateescape")
+        longest = max(words, key=len).decode("utf-8", "surrogatepass")
         if not longest.isprintable():
             return []
         rows = self._all("SELECT key FROM node_state WHERE instr(lower(key), ?)", longest)

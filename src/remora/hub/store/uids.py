@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from remora.hub.store.births import Births
 from remora.hub.store.differences import FileDifference
 from remora.hub.store.identity import Fresh, Identity, follow
 
@@ -22,10 +23,17 @@ class Identities:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, changed: Sequence[FileDifference], now: int
+        self,
+        connection: sqlite3.Connection,
+        changed: Sequence[FileDifference],
+        births: Births,
+        now: int,
     ) -> None:
         self._connection = connection
+        self._births = births
         self._now = now
+        self._new: list[Fresh] = []
+        self._adopted: dict[str, Identity] = {}
         self._returned: list[str] = []
         old = [
             Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
@@ -38,13 +46,22 @@ class Identities:
         taken = {identity.key for identity in self._known.values()}
         self._vanished = [identity for identity in old if identity.key not in taken]
         self._look_back([node for node in new if node.key not in self._found])
+        self._touched = {identity.key for identity in old} | {node.key for node in new}
+        if self._vanished:
+            self._look_around()
 
     def __getitem__(self, key: str) -> str:
         return self._found[key]
 
+    @property
+    def adopted(self) -> Iterable[str]:
+        """Keys of nodes, in none of these files, that turn out to be nodes that vanished now."""
+        return self._adopted
+
     def renamed(self) -> Iterator[tuple[str, str]]:
         """Old and new key of each node that goes by another one now."""
-        return ((old.key, key) for key, old in self._known.items() if old.key != key)
+        known = {**self._known, **self._adopted}
+        return ((old.key, key) for key, old in known.items() if old.key != key)
 
     def write(self) -> None:
         """Remember who vanished, and forget who is back."""
@@ -53,12 +70,31 @@ class Identities:
         if self._vanished:
             forget_old(self._connection, self._now)
         self._connection.executemany(
+            "UPDATE node_state SET uid = ? WHERE key = ?",
+            [(old.uid, key) for key, old in self._adopted.items()],
+        )
+        self._connection.executemany(
             "INSERT OR REPLACE INTO uids VALUES (?, ?, ?, ?, ?)",
             [
                 (each.uid, each.key, each.node_type, each.body_hash, self._now)
                 for each in self._vanished
             ],
         )
+
+    def settle(self, *, cold: bool) -> None:
+        """All of it is written; what appeared in a cold start did not move there."""
+        self._births.forget((*self._touched, *self._adopted))
+        if not cold:
+            self._births.add(self._new, self._now)
+
+    def _look_around(self) -> None:
+        """Nodes that vanish now and appeared elsewhere a moment ago have moved."""
+        born = [b for b in self._births.recent(self._now) if b.key not in self._touched]
+        if born:
+            alive: list[Identity | Fresh] = [*self._vanished, *born]
+            self._adopted = follow(self._vanished, born, lambda bodies: self._others(bodies, alive))
+            moved = {old.key for old in self._adopted.values()}
+            self._vanished = [each for each in self._vanished if each.key not in moved]
 
     def _look_back(self, new: list[Fresh]) -> None:
         """Give the rest the uids of nodes that vanished earlier, else new ones."""
@@ -69,6 +105,7 @@ class Identities:
             self._found.update((key, identity.uid) for key, identity in back.items())
             self._returned = [identity.uid for identity in back.values()]
             new = [node for node in new if node.key not in back]
+        self._new = new
         random = os.urandom(_BYTES * len(new)).hex()
         size = 2 * _BYTES
         for number, node in enumerate(new):
@@ -87,7 +124,7 @@ class Identities:
         # of two that had one key only the newer one can be it
         return list({identity.key: identity for identity in found.values()}.values())
 
-    def _others(self, bodies: frozenset[str], old: Iterable[Identity]) -> Mapping[str, int]:
+    def _others(self, bodies: frozenset[str], old: Iterable[Identity | Fresh]) -> Mapping[str, int]:
         sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
         rows = _asked(self._connection, sql, bodies, " GROUP BY body_hash")
         counts: dict[str, int] = dict(rows)

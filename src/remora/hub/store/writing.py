@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.code.lowered import encode_lowered
 from remora.hub.node import UpdateSource
+from remora.hub.store.births import Births
 from remora.hub.store.differences import FileDifference
 from remora.hub.store.rows import NODE_COLUMNS, Kept, node_values, stamp_values
 from remora.hub.store.uids import Identities
@@ -32,16 +33,18 @@ class Writing:
         changed: Sequence[FileDifference],
         source: UpdateSource,
         now: datetime,
+        births: Births,
     ) -> None:
         self._connection = connection
         self._changed = changed
         self._source = source
         self._stamp = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
-        self._uids = Identities(connection, changed, int(now.timestamp()))
+        self._uids = Identities(connection, changed, births, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
         """All of it, as `generation`; the keys of all nodes of which a fact changed, sorted."""
-        keys = tuple(sorted({key for each in self._changed for key in each.changed()}))
+        own = (key for each in self._changed for key in each.changed())
+        keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute
         self._write_files(generation)
         self._connection.executemany(_PUT_NODE, self._node_rows())
@@ -54,6 +57,10 @@ class Writing:
         log_changes(self._connection, generation, keys)
         run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
         return keys
+
+    def settle(self) -> None:
+        """The transaction is written."""
+        self._uids.settle(cold=self._source == "cold_start")
 
     def _write_files(self, generation: int) -> None:
         """The files, in the order of their paths: so their rows lie beside each other."""

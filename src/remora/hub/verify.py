@@ -1,0 +1,123 @@
+"""Verify: the whole stored state compared with one made now from nothing but the files."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.code.analysis import read_facts
+from remora.code.facts import FileFacts
+from remora.code.lowered import encode_lowered
+from remora.code.related import related_tests
+from remora.code.resolve import Linker
+from remora.errors import DiskError
+from remora.hub.content import reading
+from remora.hub.members import Members
+from remora.hub.view import MemoryView, View
+
+_OWN = (
+    "node_name",
+    "node_type",
+    "signature",
+    "docstring",
+    "docstring_outdated",
+    "imports",
+    "decorators",
+    "bases",
+    "source_hash",
+    "body_hash",
+    "line_start",
+    "line_count",
+    "complexity",
+    "has_type_hints",
+)
+"""What is compared of a node itself; identity, times, extras and what was observed are not."""
+
+
+class Difference(NamedTuple):
+    """What is stored of a node is not what its file says. `field` is `key` for a node that only one
+    of both has, and `lowered` for what links are made from."""
+
+    key: str
+    field: str
+    stored: Any
+    cold: Any
+
+
+class Verified(NamedTuple):
+    """`checked` counts the nodes of both states."""
+
+    ok: bool
+    checked: int
+    differences: tuple[Difference, ...]
+
+
+def verify(root: Path, members: Members, view: View) -> Verified:
+    """Compare; nothing is written. Raises DiskError where the root or the database cannot be read.
+
+    A file that changes meanwhile may differ.
+    """
+    cold = MemoryView(read_all(root, members))
+    keys = sorted({*view.keys(), *cold.keys()})
+    found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
+    found += _links(keys, view, cold)
+    found.sort(key=lambda difference: (difference.key, difference.field))
+    return Verified(not found, len(keys), tuple(found))
+
+
+def read_all(root: Path, members: Members) -> dict[str, FileFacts]:
+    """The facts of every file of the project, by spelled path; without those that cannot be read."""
+    files: dict[str, FileFacts] = {}
+    try:
+        with reading(root) as reader:
+            for path in sorted(members.sweep()):
+                try:
+                    facts = read_facts(path, reader.read(path).data)
+                except OSError:  # an index leaves it out, too
+                    continue
+                files[facts.path] = facts
+    except OSError as error:
+        raise DiskError(f"{root}: {error.strerror or error}") from error
+    return files
+
+
+def _files(view: View, cold: View) -> Iterator[Difference]:
+    for path in sorted({*view.paths(), *cold.paths()}):
+        key = f"node:{path}:__module__"
+        stored, now = view.lowered(path), cold.lowered(path)
+        if (stored and encode_lowered(stored)) != (now and encode_lowered(now)):
+            yield Difference(key, "lowered", stored is not None, now is not None)
+
+
+def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
+    stored, now = view.node(key), cold.node(key)
+    if stored is None or now is None:
+        yield Difference(key, "key", stored and key, now and key)
+        return
+    for field in _OWN:
+        yield from _different(key, field, getattr(stored.facts, field), getattr(now.facts, field))
+    yield from _different(key, "file_hash", stored.file_hash, now.file_hash)
+    yield from _different(key, "partial", stored.partial, now.partial)
+
+
+def _links(keys: Iterable[str], view: View, cold: View) -> Iterator[Difference]:
+    stored, now = _asked(view), _asked(cold)
+    for key in keys:
+        for field in ("callers", "callees", "related_tests"):
+            yield from _different(key, field, stored(field, key), now(field, key))
+
+
+def _asked(view: View) -> Callable[[str, str], tuple[msgspec.Struct, ...]]:
+    linker = Linker(view)
+    kinds: dict[str, Callable[[str], tuple[msgspec.Struct, ...]]] = {
+        "callers": linker.callers,
+        "callees": linker.callees,
+        "related_tests": lambda key: related_tests(linker, view, key),
+    }
+    return lambda field, key: kinds[field](key)
+
+
+def _different(key: str, field: str, stored: Any, cold: Any) -> Iterator[Difference]:
+    if stored != cold:
+        yield Difference(key, field, msgspec.to_builtins(stored), msgspec.to_builtins(cold))

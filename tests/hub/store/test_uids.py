@@ -1,0 +1,205 @@
+"""Identity: a node's uid follows its body, whatever happens to its name, its file or its branch."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from remora.hub.store import HubStore
+from tests.hub.store.conftest import all_uids, put, uid_of
+
+TOTAL = "def total(rows):\n    return sum(row.price for row in rows)\n"
+TAX = "def tax(amount):\n    return amount * 19 // 100\n"
+TINY = "def on(self):\n    pass\n\n\ndef off(self):\n    pass\n"
+
+
+def renamed(source: str, old: str, new: str) -> str:
+    return source.replace(f"def {old}(", f"def {new}(")
+
+
+def test_every_node_has_a_uid_of_its_own(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL + TAX, "b.py": TINY})
+
+    uids = list(all_uids(store).values())
+    assert len(set(uids)) == len(uids) == 6
+
+
+def test_an_edit_in_place_keeps_the_uid(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL})
+    uid = uid_of(store, "a.py:total")
+
+    put(store, {"a.py": "import os\n" + TOTAL.replace("price", "cost")})
+
+    assert uid_of(store, "a.py:total") == uid
+
+
+def test_a_rename_in_a_file_keeps_the_uid(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL + TAX})
+    uid, other = uid_of(store, "a.py:total"), uid_of(store, "a.py:tax")
+
+    put(store, {"a.py": renamed(TOTAL, "total", "grand_total") + TAX})
+
+    assert uid_of(store, "a.py:grand_total") == uid
+    assert uid_of(store, "a.py:tax") == other
+
+
+def test_a_renamed_class_keeps_its_uid_and_those_of_its_methods(store: HubStore) -> None:
+    put(store, {"a.py": "class A:\n    def f(self):\n        return self.x + 1\n"})
+    uids = uid_of(store, "a.py:A"), uid_of(store, "a.py:A.f")
+
+    put(store, {"a.py": "class B:\n    def f(self):\n        return self.x + 1\n"})
+
+    assert (uid_of(store, "a.py:B"), uid_of(store, "a.py:B.f")) == uids
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"a.py": TAX, "b.py": TOTAL}],
+        [{"a.py": TAX}, {"b.py": TOTAL}],  # gone first
+        [{"b.py": TOTAL}, {"a.py": TAX}],  # there first
+    ],
+    ids=["at once", "gone first", "there first"],
+)
+def test_a_move_to_another_file_keeps_the_uid(
+    store: HubStore, steps: list[dict[str, str | None]]
+) -> None:
+    put(store, {"a.py": TOTAL + TAX})
+    uid, other = uid_of(store, "a.py:total"), uid_of(store, "a.py:tax")
+
+    for step in steps:
+        put(store, step)
+
+    assert uid_of(store, "b.py:total") == uid
+    assert uid_of(store, "a.py:tax") == other
+
+
+@pytest.mark.parametrize("order", ["at once", "gone first", "there first"])
+def test_a_renamed_folder_keeps_all_uids_also_of_bodies_that_are_alike(
+    store: HubStore, order: str
+) -> None:
+    files = {"__init__.py": "", "one.py": TINY + TOTAL, "two.py": TINY, "sub/__init__.py": ""}
+    put(store, {f"old/{name}": text for name, text in files.items()})
+    before = all_uids(store)
+
+    there: dict[str, str | None] = {f"new/{name}": text for name, text in files.items()}
+    gone: dict[str, str | None] = {f"old/{name}": None for name in files}
+    steps = {"at once": [there | gone], "gone first": [gone, there], "there first": [there, gone]}
+    for step in steps[order]:
+        put(store, step)
+
+    after = all_uids(store)
+    assert after == {key.replace("node:old/", "node:new/"): uid for key, uid in before.items()}
+
+
+def test_a_file_that_is_renamed_and_edited_keeps_the_uids_of_all_its_nodes(store: HubStore) -> None:
+    put(store, {"old.py": TOTAL + TAX})
+    before = [uid_of(store, f"old.py:{name}") for name in ("__module__", "total", "tax")]
+
+    put(store, {"old.py": None, "new.py": TOTAL + TAX.replace("19", "21")})
+
+    assert [uid_of(store, f"new.py:{name}") for name in ("__module__", "total", "tax")] == before
+
+
+def test_a_branch_switch_there_and_back_keeps_all_uids(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL, "b.py": TAX + TINY})
+    before = all_uids(store)
+
+    put(store, {"a.py": TOTAL.replace("price", "cost"), "b.py": None, "c.py": "x = 1\n"})
+    put(store, {"a.py": TOTAL, "b.py": TAX + TINY, "c.py": None})
+
+    assert all_uids(store) == before
+
+
+def test_bodies_that_several_nodes_have_identify_nobody_under_another_name(store: HubStore) -> None:
+    put(store, {"a.py": TINY})
+    uids = {uid_of(store, "a.py:on"), uid_of(store, "a.py:off")}
+
+    put(store, {"a.py": TINY.replace("on(", "start(").replace("off(", "stop(")})
+
+    assert {uid_of(store, "a.py:start"), uid_of(store, "a.py:stop")}.isdisjoint(uids)
+
+
+def test_a_body_that_lives_on_elsewhere_identifies_nobody_under_another_name(
+    store: HubStore,
+) -> None:
+    put(store, {"a.py": "def on():\n    pass\n", "b.py": "def other():\n    pass\n"})
+    uid = uid_of(store, "a.py:on")
+
+    put(store, {"a.py": "def new():\n    pass\n"})
+
+    assert uid_of(store, "a.py:new") != uid
+
+
+def test_a_copy_is_somebody_else(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL})
+    put(store, {"b.py": TOTAL})
+
+    assert uid_of(store, "a.py:total") != uid_of(store, "b.py:total")
+
+
+def test_a_node_that_leaves_a_wrapper_behind_is_where_its_body_is(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL})
+    uid = uid_of(store, "a.py:total")
+
+    put(store, {"a.py": "import b\ndef total(rows):\n    return b.total(rows)\n", "b.py": TOTAL})
+
+    assert uid_of(store, "b.py:total") == uid
+    assert uid_of(store, "a.py:total") != uid
+
+
+def test_nodes_whose_keys_stay_do_not_exchange_their_uids(store: HubStore) -> None:
+    first, second = "def f():\n    return 1\n", "def g():\n    return 2\n"
+    put(store, {"a.py": first + second})
+    before = [uid_of(store, "a.py:f"), uid_of(store, "a.py:g")]
+
+    put(store, {"a.py": first.replace("1", "2") + second.replace("2", "1")})
+
+    assert [uid_of(store, "a.py:f"), uid_of(store, "a.py:g")] == before
+
+
+@pytest.fixture
+def at() -> list[datetime]:
+    return [datetime(2026, 1, 1, tzinfo=UTC)]
+
+
+@pytest.fixture
+def clock(at: list[datetime]) -> Callable[[], datetime]:
+    return lambda: at[0]
+
+
+@pytest.mark.parametrize(("days", "same"), [(29, True), (31, False)])
+def test_a_vanished_node_is_remembered_for_thirty_days_over_gc_and_a_restart(
+    db: Path, at: list[datetime], clock: Callable[[], datetime], days: int, same: bool
+) -> None:
+    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+        put(store, {"a.py": TOTAL, "b.py": TAX})
+        uid = uid_of(store, "a.py:total")
+        assert store.gc(["a.py"]) == 2
+        at[0] += timedelta(days=days)
+        store.gc([])
+    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+        put(store, {"c.py": TOTAL})
+        assert (uid_of(store, "c.py:total") == uid) is same
+
+
+def test_a_birth_is_remembered_for_a_minute_only(
+    db: Path, at: list[datetime], clock: Callable[[], datetime]
+) -> None:
+    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+        put(store, {"a.py": TOTAL})
+        uid = uid_of(store, "a.py:total")
+        put(store, {"b.py": TOTAL})
+        at[0] += timedelta(minutes=2)
+        put(store, {"a.py": None})
+        assert uid_of(store, "b.py:total") != uid
+
+
+def test_what_was_there_at_a_cold_start_did_not_move_there(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL, "b.py": TOTAL}, source="cold_start")
+    uid = uid_of(store, "b.py:total")
+
+    put(store, {"a.py": None})
+
+    assert uid_of(store, "b.py:total") == uid
