@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from typing import NamedTuple
 
 from remora.code.complexity import complexities
 from remora.code.definitions import Definition, Outline, outline
@@ -9,8 +10,8 @@ from remora.code.facts import FileFacts, NodeFacts
 from remora.code.hints import has_type_hints
 from remora.code.imports import imported_names
 from remora.code.lower import Lowering, lower
-from remora.code.lowered import Lowered
 from remora.code.outdated import docstring_outdated
+from remora.code.salvage import salvage
 from remora.code.signature import (
     decorators,
     docstring,
@@ -19,34 +20,43 @@ from remora.code.signature import (
     segment,
     signature,
 )
-from remora.code.source import Source, Unreadable, read_source
+from remora.code.source import Source, Unreadable, read_broken, read_source
 from remora.code.spans import module_span, span_of
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 
+class Reading(NamedTuple):
+    """A file's facts, and what they were made from."""
+
+    facts: FileFacts
+    source: Source
+    outline: Outline
+
+
 def read_facts(path: str, source: bytes) -> FileFacts:
     """The facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns."""
+    return read_whole(path, source).facts
+
+
+def read_whole(path: str, source: bytes) -> Reading:
+    """The same, with the tree, for whoever looks at more of it."""
     read = read_source(path, source)
-    spelled = spell_path(path)
+    detail = ""
     if isinstance(read, Unreadable):
-        return FileFacts(
-            path=spelled,
-            file_hash=hashlib.sha256(source).hexdigest(),
-            partial=True,
-            detail=read.detail,
-            nodes=(),
-            lowered=Lowered(spelled, ()),
-        )
+        detail = read.detail
+        read = read_broken(source, salvage)
+    spelled = spell_path(path)
     found = outline(read.tree, spelled)
     lowering = lower(spelled, read.tree, {each.node: each.qualname for each in found.definitions})
-    return FileFacts(
+    facts = FileFacts(
         path=spelled,
         file_hash=hashlib.sha256(source).hexdigest(),
-        partial=False,
-        detail="",
+        partial=bool(detail),
+        detail=detail,
         nodes=_nodes(path, found, lowering, read),
         lowered=lowering.lowered,
     )
+    return Reading(facts, read, found)
 
 
 def _nodes(path: str, found: Outline, lowering: Lowering, source: Source) -> tuple[NodeFacts, ...]:

@@ -114,12 +114,11 @@ def _exception(raised: ast.expr | None) -> str | None:
 
 def _last(node: ast.expr | None) -> str:
     """`c` of `a.b.c` and of `c(…)`."""
-    match node:
-        case ast.Call(func=inner):
-            return _last(inner)
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-    return ""
+    while isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_none(value: ast.expr | None) -> bool:

@@ -11,6 +11,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 ImportNode = ast.Import | ast.ImportFrom
 
+UNKNOWN = "…"
+"""Called so is the one parameter of a function whose parameters cannot be read."""
+
 _BODY = ("body",)
 _TRY = ("body", "handlers", "orelse", "finalbody")
 BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {

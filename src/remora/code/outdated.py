@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from remora.code.conduct import Raising, gives, is_built_in, is_none, is_stub, may_be, raising
-from remora.code.definitions import DefinitionNode, FunctionNode
+from remora.code.definitions import UNKNOWN, DefinitionNode, FunctionNode
 from remora.code.docstyle import Documented, documented
 
 # an operator, an attribute or an index may raise them anywhere
@@ -42,9 +42,9 @@ def docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
 
 def _other_parameters(found: Documented, args: ast.arguments) -> bool:
     """One is documented that is not there, or one is there that alone is not documented."""
-    if found.parameters is None:
-        return False
     named = _named(args)
+    if found.parameters is None or UNKNOWN in named:
+        return False
     if _gone(found.parameters, args):
         return True
     if named and named[0] in ("self", "cls"):

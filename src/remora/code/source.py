@@ -5,7 +5,7 @@ import codecs
 import threading
 import tokenize
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -77,20 +77,52 @@ def read_source(path: str, source: bytes) -> Source | Unreadable:
 def _read(source: bytes) -> Source:
     encoding, text = _decode(source)
     utf8 = source if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
+    placed = _lines(source, utf8, encoding)
+    return Source(source, *placed, encoding, _parse(text))
+
+
+def read_broken(source: bytes, salvage: Callable[[bytes], ast.Module]) -> Source:
+    r"""What `read_source` refused, read as far as it goes.
+
+    A NUL byte and what cannot be decoded are read as the escapes `\x00` and `\xff`. If that is not
+    Python, `salvage` makes the tree, out of `Source.utf8`.
+    """
+    escaped = source.replace(b"\0", b"\\x00")
+    try:
+        encoding, text = _decode(escaped)
+        placed = _lines(source, text.encode(), encoding)
+    except (_RefusedError, UnicodeEncodeError):
+        encoding, text = "utf-8", escaped.decode("utf-8-sig", "backslashreplace")
+        placed = _lines(source, text.encode(), encoding)
+    tree = parse_text(text)
+    if not isinstance(tree, ast.Module):
+        tree = salvage(placed[1])
+    return Source(source, *placed, encoding, tree)
+
+
+def _lines(source: bytes, utf8: bytes, encoding: str) -> tuple[list[int], bytes, list[int]]:
+    """See Source: `raw_starts`, `utf8`, `starts`."""
     if b"\r" in utf8:
         utf8 = utf8.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    raw_starts = starts = line_starts(source)
+    raw_starts = starts = _starts(source)
     if utf8 is not source:
         # a byte order mark alone is a line of the file, and no line of text
-        starts = [0, 0] if source == codecs.BOM_UTF8 else line_starts(utf8)
+        starts = [0, 0] if source == codecs.BOM_UTF8 else _starts(utf8)
         if len(starts) != len(raw_starts):
             raise _RefusedError(f"the encoding {encoding} makes other lines than the file has")
-    return Source(source, raw_starts, utf8, starts, encoding, _parse(text))
+    return raw_starts, utf8, starts
 
 
-def line_starts(lines: bytes) -> list[int]:
-    """The offset of each line's first byte, and that of the end."""
+def _starts(lines: bytes) -> list[int]:
     return list(accumulate(map(len, lines.splitlines(keepends=True)), initial=0))
+
+
+def parse_text(text: str) -> ast.Module | str:
+    """The tree, or in one line why there is none."""
+    try:
+        return _parse(text)
+    except _RefusedError as refused:
+        return refused.detail
 
 
 def parses(source: bytes) -> str | None:
