@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from remora.code.lowered import (
+    ANNOTATED,
     ATTRIBUTE,
     AWAIT,
     CLASS_SCOPE,
@@ -15,9 +16,12 @@ from remora.code.lowered import (
     FUNCTION_SCOPE,
     INSTANCE,
     ITEM,
+    NARROWED,
     SLICE,
     STAR,
     TEXT,
+    VALUE,
+    Bind,
     Call,
     Lowered,
     Scope,
@@ -176,7 +180,7 @@ class Suite:
         for container in lowered.containers:
             note(container.scope, container.items)
         for number, scope in enumerate(lowered.scopes):
-            bound = (bind.term for binds in scope.binds.values() for bind in binds)
+            bound = (_value(bind) for binds in scope.binds.values() for bind in binds)
             note(number, (*bound, *(term for _, term in scope.results)))
             note(number, self._decorators(scope))
         return found
@@ -206,6 +210,13 @@ class Suite:
             return list(self._lowered.containers[what[1]].items)
         call = self._lowered.calls[what[1]]
         return [call.callee, *call.args, *(value for _, value in call.keywords)]
+
+
+def _value(bind: Bind) -> Any:
+    """The term of the value that a name gets; null where no term says it."""
+    if bind.kind == ANNOTATED:
+        return bind.extra
+    return bind.term if bind.kind in (VALUE, NARROWED) else None
 
 
 def last_name(term: Any) -> str:
