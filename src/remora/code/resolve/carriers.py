@@ -1,16 +1,28 @@
 """By which names a function may be called: its own, and those of all that carries it about."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
+from remora.code.resolve.classes import CLASS_METHODS
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
-from remora.code.resolve.flows import RESULT
-from remora.code.resolve.values import BOUND, CLASS, FUNCTION, OWN_CLASS, PARTIAL, Value
+from remora.code.resolve.flows import MOST_RESULTS, RESULT, places
+from remora.code.resolve.values import (
+    BOUND,
+    CLASS,
+    FUNCTION,
+    INSTANCE,
+    OWN_CLASS,
+    PARTIAL,
+    SELF,
+    Value,
+)
+from remora.code.resolve.wanted import Wanted
 from remora.code.resolve.sites import BY_BUILTIN, LEVEL, CALLING
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
+CONSTRUCTORS = frozenset(("__init__", "__new__"))
 _TAKING = frozenset(name.rpartition(".")[2] for name in CALLING)
 
 
@@ -24,8 +36,7 @@ class Carriers:
         """Calls, reads and stores written with one of the names that carry the node."""
         found: dict[Site, None] = {}
         for name in self.names(file, scope):
-            plain = name.partition(RESULT)[0]
-            for path in sorted(self._ctx.program.mentioning(plain)):
+            for path in sorted(places(self._ctx.program, name)):
                 other = self._ctx.file(path)
                 if other is not None:
                     found.update(dict.fromkeys(_written(other, name)))
@@ -33,15 +44,30 @@ class Carriers:
 
     def names(self, file: File, scope: int) -> list[str]:
         """All of them, the first ones first."""
+        wanted = self._wanted(file, scope)
         found: dict[str, None] = dict.fromkeys(self._first(file, scope))
         waiting = list(found)
         while waiting:
-            name = waiting.pop()
-            for further in sorted(set(self._carried(name))):
-                if further not in found and further.count(RESULT) <= 3:
+            for further in self._carried(waiting.pop(), wanted, found):
+                if further.count(RESULT) <= MOST_RESULTS:
                     found[further] = None
                     waiting.append(further)
         return list(found)
+
+    def _wanted(self, file: File, scope: int) -> Wanted:
+        """What a value must be to lead to the node."""
+        found = file.scopes[scope]
+        in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
+        if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):
+            owner = scope if found.kind == CLASS_SCOPE else found.parent
+            return Wanted(self._ctx, self._family(file, owner), (CLASS, OWN_CLASS))
+        if in_class and found.name == "__call__":
+            return Wanted(self._ctx, self._family(file, found.parent), (INSTANCE, SELF))
+        return Wanted(self._ctx, {(file.path, scope)}, (FUNCTION,))
+
+    def _family(self, file: File, scope: int) -> set[tuple[str, int]]:
+        below = self._ctx.solve(("derived", file.path, scope))
+        return {(file.path, scope), *((v[1], v[2]) for v, _ in below)}
 
     def _first(self, file: File, scope: int) -> Iterator[str]:
         found = file.scopes[scope]
@@ -50,7 +76,7 @@ class Carriers:
         if found.kind == CLASS_SCOPE:
             yield from self._of_class(file, scope, "")
         elif found.kind == FUNCTION_SCOPE and around and found.name.startswith("__"):
-            if found.name in {"__init__", "__new__"}:
+            if found.name in CONSTRUCTORS:
                 yield from self._of_class(file, found.parent, "")
             elif found.name == "__call__":
                 yield from self._of_class(file, found.parent, RESULT)
@@ -69,23 +95,25 @@ class Carriers:
         for value in (*above, *below):
             other = self._ctx.file(value[1])
             if other is not None:
-                yield from _first_parameters(other, value[2])
+                yield from _first_parameters(other, value[2], of_type=not suffix)
 
-    def _carried(self, name: str) -> Iterator[str]:
-        """What may have the value of `name`: also what calls give, if the called is carried."""
+    def _carried(self, name: str, wanted: Wanted, known: Container[str]) -> Iterator[str]:
+        """New names for the value of `name`; also for what calls give, if the called has one."""
         plain, *rest = name.split(RESULT)
-        for path in self._ctx.program.mentioning(plain):
+        for path in sorted(places(self._ctx.program, name)):
             file = self._ctx.file(path)
             if file is None:
                 continue
             for depth in range(len(rest) + 1):
                 head = plain + RESULT * (len(rest) - depth)
                 tail = RESULT * depth
-                for target in file.flows.targets.get(head, ()):
-                    yield target + tail
+                for flow in file.flows.targets.get(head, ()):
+                    if flow.target + tail not in known and wanted.proved(path, flow, depth):
+                        yield flow.target + tail
                 for number in file.flows.passed.get(head, ()):
-                    for target in self._parameters(file, number, head):
-                        yield target + tail
+                    new = {p + tail for p in self._parameters(file, number, head)}
+                    for target in sorted(name for name in new if name not in known):
+                        yield target
 
     def _parameters(self, file: File, number: int, name: str) -> Iterator[str]:
         """Parameters that the call hands the value to."""
@@ -122,10 +150,12 @@ def _receiving(
             yield param.name
 
 
-def _first_parameters(file: File, scope: int) -> Iterator[str]:
-    for method in file.scopes:
+def _first_parameters(file: File, scope: int, *, of_type: bool) -> Iterator[str]:
+    for number, method in enumerate(file.scopes):
         if method.kind == FUNCTION_SCOPE and method.parent == scope and method.params:
-            yield method.params[0].name
+            takes = "classmethod" in file.decorations(number) or method.name in CLASS_METHODS
+            if takes == of_type:
+                yield method.params[0].name
 
 
 def _written(file: File, name: str) -> Iterator[Site]:

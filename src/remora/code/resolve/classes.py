@@ -27,6 +27,7 @@ from remora.code.resolve.values import (
 )
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
+CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _MOST_DERIVED = 40
 _MOST_FILES = 120
 
@@ -260,7 +261,7 @@ def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
     if "staticmethod" in kinds:
         return False
     name = "" if file is None else file.scopes[value[2]].name
-    if "classmethod" in kinds or name in {"__new__", "__init_subclass__", "__class_getitem__"}:
+    if "classmethod" in kinds or name in CLASS_METHODS:
         return True
     return receiver[0] in {INSTANCE, SELF}
 
@@ -283,9 +284,5 @@ def own_value(ctx: Context, path: str, scope: int) -> Values:
     kinds = file.decorations(scope)
     if "staticmethod" in kinds:
         return EMPTY
-    of_type = "classmethod" in kinds or found.name in {
-        "__new__",
-        "__init_subclass__",
-        "__class_getitem__",
-    }
+    of_type = "classmethod" in kinds or found.name in CLASS_METHODS
     return one(OWN_CLASS if of_type else SELF, path, found.parent)

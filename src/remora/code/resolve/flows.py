@@ -4,8 +4,8 @@ A name stands for a variable, an attribute or a function, wherever it is; `f()` 
 call of it gives. This knows nothing of scopes or types: it only narrows down where to look.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from remora.code.lowered import (
     ANNOTATED,
@@ -30,10 +30,11 @@ from remora.code.lowered import (
     Bind,
     Lowered,
 )
+from remora.code.resolve.program import Program
 
 RESULT = "()"
 _DEEPEST = 12
-_MOST_RESULTS = 3
+MOST_RESULTS = 3
 HANDING_ON = frozenset(
     "partial partialmethod list tuple set frozenset dict sorted reversed iter next min max "
     "enumerate zip filter deque defaultdict OrderedDict ChainMap chain cycle islice choice copy "
@@ -49,13 +50,22 @@ _HELD = frozenset(
 _STRIPPED = frozenset((EACH, AWAIT, STAR, ENTERED, ITEM, SLICE))
 
 
+class Flow(NamedTuple):
+    """A term whose value gets another name; `term` is null where that needs no proof."""
+
+    target: str
+    scope: int
+    at: int
+    term: Any
+
+
 class Flows:
     """The flows of one file."""
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
-        self.targets: dict[str, set[str]] = {}
-        """Name → names that may have its value."""
+        self.targets: dict[str, list[Flow]] = {}
+        """Name → where its value gets another one."""
         self.passed: dict[str, list[int]] = {}
         """Name → calls that have its value among their arguments."""
         self.called: dict[str, list[int]] = {}
@@ -64,44 +74,50 @@ class Flows:
         self._attributes()
         self._calls()
 
-    def _flow(self, term: Any, target: str) -> None:
+    def _flow(self, target: str, scope: int, at: int, term: Any) -> None:
+        if term is None:
+            return
+        flow = Flow(target, scope, at, term)
         for name in self.names(term):
-            self.targets.setdefault(name, set()).add(target)
+            if name != target:
+                self.targets.setdefault(name, []).append(flow)
 
     def _promise(self, annotation: Any, target: str) -> None:
         for name in self.names(annotation):
-            self.targets.setdefault(name + RESULT, set()).add(target)
+            self.targets.setdefault(name + RESULT, []).append(Flow(target, 0, 0, None))
 
     def _scopes(self) -> None:
-        for scope in self._lowered.scopes:
+        for number, scope in enumerate(self._lowered.scopes):
+            own = scope.name or lambda_name(self._lowered.path, number)
             for name, binds in scope.binds.items():
                 for bind in binds:
                     self._bound(bind, name)
             for param in scope.params:
-                self._flow(param.default, param.name)
+                self._flow(param.name, scope.parent, scope.at, param.default)
                 self._promise(param.annotation, param.name)
-            for _, term in (*scope.results, *scope.yields):
-                self._flow(term, scope.name + RESULT)
-            self._promise(scope.annotation, scope.name + RESULT)
+            for at, term in (*scope.results, *scope.yields):
+                self._flow(own + RESULT, number, at, term)
+            self._promise(scope.annotation, own + RESULT)
 
     def _bound(self, bind: Bind, name: str) -> None:
         if bind.kind == IMPORT_FROM:
-            self.targets.setdefault(bind.extra, set()).add(name)
+            if bind.extra != name:
+                self.targets.setdefault(bind.extra, []).append(Flow(name, 0, 0, None))
         elif bind.kind == ANNOTATED:
             self._promise(bind.term, name)
-            self._flow(bind.extra, name)
+            self._flow(name, bind.scope, bind.at, bind.extra)
         elif bind.kind == DEFINITION:
-            self._flow(bind.extra, name)
+            self._flow(name, bind.scope, bind.at, bind.extra)
         elif bind.kind != IMPORT:
-            self._flow(bind.term, name)
+            self._flow(name, bind.scope, bind.at, bind.term)
 
     def _attributes(self) -> None:
         for store in self._lowered.stores:
-            self._flow(store.term, store.name)
+            self._flow(store.name, store.scope, store.at, store.term)
             self._promise(store.annotation, store.name)
         for fill in self._lowered.fills:
             for base in self.names(fill.base):
-                self._flow(fill.term, base)
+                self._flow(base, fill.scope, fill.at, fill.term)
 
     def _calls(self) -> None:
         for number, call in enumerate(self._lowered.calls):
@@ -143,12 +159,8 @@ class Flows:
                 yield name + RESULT
         elif term[0] == SCOPE:
             scope = self._lowered.scopes[term[1]]
-            if scope.kind != LAMBDA_SCOPE:
-                yield scope.name
-            else:
-                for _, result in scope.results:
-                    for name in self._names(result, depth):
-                        yield name
+            is_lambda = scope.kind == LAMBDA_SCOPE
+            yield lambda_name(self._lowered.path, term[1]) if is_lambda else scope.name
 
     def _of_call(self, number: int, depth: int) -> Iterator[str]:
         call = self._lowered.calls[number]
@@ -161,11 +173,24 @@ class Flows:
             for term in call.args:
                 yield from self._names(term, depth)
         for name in set(self._names(callee, depth)):
-            if name.count(RESULT) < _MOST_RESULTS:
+            if name.count(RESULT) < MOST_RESULTS:
                 yield name + RESULT
             if name.partition(RESULT)[0] in HANDING_ON:
                 for term in (*call.args, *(t for _, t in call.keywords)):
                     yield from self._names(term, depth)
+
+
+def lambda_name(path: str, scope: int) -> str:
+    """A name for what has none: no identifier, and it tells its file."""
+    return f"<{scope}>{path}"
+
+
+def places(program: Program, name: str) -> Collection[str]:
+    """Paths of the files that may mention a name of flows."""
+    plain = name.partition(RESULT)[0]
+    if plain.startswith("<"):
+        return (plain.partition(">")[2],)
+    return program.mentioning(plain)
 
 
 def _is_text(term: Any) -> bool:

@@ -149,12 +149,13 @@ def _taken(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Values
         return ctx.solve(("argument", LEVEL, *site, place))
     for keyword, term in call.keywords:
         if keyword is not None and keyword == place:
-            return ctx.solve(("term", LEVEL, site[0], call.scope, call.at, _frozen(term)))
+            return ctx.solve(("term", LEVEL, site[0], call.scope, call.at, frozen(term)))
     return ()
 
 
-def _frozen(term: Any) -> Any:
-    return tuple(_frozen(part) for part in term) if isinstance(term, list | tuple) else term
+def frozen(term: Any) -> Any:
+    """A term as part of a question."""
+    return tuple(frozen(part) for part in term) if isinstance(term, list | tuple) else term
 
 
 def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
@@ -184,7 +185,7 @@ def _accessors(
     found: Targets = {}
     if not ctx.program.mentioning(f"property {name}"):
         return found
-    for value, tier in ctx.solve(("term", LEVEL, *where, _frozen(base))):
+    for value, tier in ctx.solve(("term", LEVEL, *where, frozen(base))):
         if value[0] in {INSTANCE, SELF}:
             for function, _ in ctx.solve(("accessor", value[1], value[2], name, setting)):
                 for key in _function(ctx, function):
@@ -195,7 +196,7 @@ def _accessors(
 def _add_only(ctx: Context, path: str, call: Call, found: Targets) -> None:
     term = call.callee
     if isinstance(term, list | tuple) and term[0] == ATTRIBUTE:
-        known = ctx.solve(("term", LEVEL, path, call.scope, call.at, _frozen(term[1])))
+        known = ctx.solve(("term", LEVEL, path, call.scope, call.at, frozen(term[1])))
         key = None if known else only_definition(ctx, term[2])
         if key is not None:
             found[key] = UNIQUE

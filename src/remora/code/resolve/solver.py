@@ -15,6 +15,7 @@ Rule = Callable[..., Values]
 
 _DEEPEST = 24
 _REPLACED = frozenset(("mro",))  # answers whose order counts: the newest holds
+_WHOLE = frozenset(("bases", "derived", "sites"))  # answers that are lists: none is too long
 _MOST_ROUNDS = 40
 _MOST_ANSWERS = 150_000
 
@@ -68,7 +69,12 @@ class Solver:
             self._depth -= 1
             self._current = outer
         known = self._answers[question]
-        answer = found if question[0] in _REPLACED else join((known, found))
+        if question[0] in _REPLACED:
+            answer = found
+        elif question[0] in _WHOLE:
+            answer = tuple({**dict(known), **dict(found)}.items())
+        else:
+            answer = join((known, found))
         if _same(known, answer) or not self._may_grow(question):
             return known
         self._answers[question] = answer
