@@ -115,7 +115,7 @@ def test_links_are_answered_as_the_protocol_says(answers: Answers) -> None:
     told = answers.callees(ROUNDED)
     assert told == {
         "node": ROUNDED,
-        "callees": [{"key": "ext:math.floor", "tier": "exact", "lines": (5,)}],
+        "callees": [{"key": "ext:math.floor", "tier": "exact", "lines": [5]}],
         "fresh": True,
         "generation": 0,
     }
