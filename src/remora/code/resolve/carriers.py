@@ -2,11 +2,13 @@
 
 from collections.abc import Container, Iterable, Iterator
 
+from typing import Any
+
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
 from remora.code.resolve.classes import CLASS_METHODS
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
-from remora.code.resolve.flows import MOST_RESULTS, RESULT, places
+from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow, places
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
@@ -111,20 +113,24 @@ class Carriers:
                     if flow.target + tail not in known and wanted.proved(path, flow, depth):
                         yield flow.target + tail
                 for number in file.flows.passed.get(head, ()):
-                    new = {p + tail for p in self._parameters(file, number, head)}
-                    for target in sorted(name for name in new if name not in known):
-                        yield target
+                    for param, term in self._parameters(file, number, head):
+                        call = file.lowered.calls[number]
+                        flow = Flow(param + tail, call.scope, call.at, term)
+                        if flow.target not in known and wanted.proved(path, flow, depth):
+                            yield flow.target
 
-    def _parameters(self, file: File, number: int, name: str) -> Iterator[str]:
-        """Parameters that the call hands the value to."""
+    def _parameters(self, file: File, number: int, name: str) -> Iterator[tuple[str, Any]]:
+        """Parameters to which the call hands the value, and as what."""
         call = file.lowered.calls[number]
-        positions = [i for i, term in enumerate(call.args) if name in file.flows.names(term)]
-        keywords = {k for k, term in call.keywords if name in file.flows.names(term)}
+        given: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
+        places = [(key, term) for key, term in given if name in file.flows.names(term)]
         for value, _ in self._ctx.solve(("callee", LEVEL, file.path, number)):
             for function, offset in self._called(value):
                 other = self._ctx.file(function[1])
                 if other is not None:
-                    yield from _receiving(other, function[2], positions, keywords, offset)
+                    for key, term in places:
+                        for param in _receiving(other, function[2], key, offset):
+                            yield param, term
 
     def _called(self, value: Value) -> Iterable[tuple[Value, int]]:
         if value[0] == FUNCTION:
@@ -140,13 +146,10 @@ class Carriers:
         return []
 
 
-def _receiving(
-    file: File, scope: int, positions: list[int], keywords: set[str | None], offset: int
-) -> Iterator[str]:
-    params = file.scopes[scope].params
-    for index, param in enumerate(params):
-        loose = param.kind in {VARARGS, KWARGS} or offset < 0 or None in keywords
-        if loose or param.name in keywords or index - offset in positions:
+def _receiving(file: File, scope: int, key: int | str | None, offset: int) -> Iterator[str]:
+    for index, param in enumerate(file.scopes[scope].params):
+        loose = param.kind in {VARARGS, KWARGS} or offset < 0 or key is None
+        if loose or key == param.name or (isinstance(key, int) and key == index - offset):
             yield param.name
 
 

@@ -7,13 +7,18 @@ from remora.code.resolve.terms import instances
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
+    COROUTINE,
     EXTERNAL,
     FUNCTION,
     INSTANCE,
+    METHOD,
     MODULE,
     NAMESPACE,
     OPAQUE,
     OWN_CLASS,
+    PAIR,
+    PARTIAL,
+    PROPERTY,
     SELF,
     SUPER,
     TOP,
@@ -22,6 +27,7 @@ from remora.code.resolve.values import (
     join,
 )
 
+_DEEPEST = 3
 _PLAIN = frozenset(
     (FUNCTION, CLASS, OWN_CLASS, INSTANCE, SELF, MODULE, NAMESPACE, EXTERNAL, OPAQUE, SUPER)
 )
@@ -43,21 +49,37 @@ class Wanted:
         asked = ("term", LEVEL, path, flow.scope, flow.at, frozen(flow.term))
         return self._among(self._ctx.solve(asked), depth)
 
-    def _among(self, values: Values, depth: int) -> bool:
+    def _among(self, values: Values, depth: int, nested: int = 0) -> bool:
         if values is TOP:
             return False
-        if any(self._fits(value) for value, _ in values):
+        if any(self._fits(value, nested) for value, _ in values):
             return True
         if not depth:
             return False
         return self._among(join([self._called(value) for value, _ in values]), depth - 1)
 
-    def _fits(self, value: Value) -> bool:
+    def _fits(self, value: Value, nested: int) -> bool:
         if value[0] == BOUND:
-            return self._fits(value[1])
-        if value[0] not in _PLAIN:
+            return self._fits(value[1], nested)
+        if value[0] in _PLAIN:
+            return value[0] in self._kinds and (value[1], value[2]) in self._places
+        if nested > _DEEPEST:
             return True
-        return value[0] in self._kinds and (value[1], value[2]) in self._places
+        return self._among(self._held(value), 0, nested + 1)
+
+    def _held(self, value: Value) -> Values:
+        """What a value gives when it is iterated over, waited for, or called."""
+        kind = value[0]
+        if kind == METHOD:
+            return self._held(value[1])
+        if kind in {PARTIAL, PROPERTY}:
+            asked = [("argument", LEVEL, value[1], value[2], place) for place in (0, 1)]
+            return join([self._ctx.solve(question) for question in asked])
+        if kind == COROUTINE:
+            return self._ctx.solve(("returns", LEVEL, value[1], value[2]))
+        if kind == PAIR:
+            return join([self._ctx.solve(("item", LEVEL, value, place)) for place in range(4)])
+        return self._ctx.solve(("each", LEVEL, value))
 
     def _called(self, value: Value) -> Values:
         if value[0] == BOUND:
