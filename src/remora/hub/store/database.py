@@ -4,9 +4,11 @@ It is never replaced or deleted: a reader that has it open goes on with what it 
 new content after that. SQLite itself writes the blank content over all, as one transaction.
 """
 
+import errno
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -105,12 +107,18 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
 def reset(connection: sqlite3.Connection, generation: int) -> None:
     """Whatever it held, it holds the tables of this version now, and knows nothing.
 
-    Raises sqlite3.Error.
+    Raises sqlite3.Error, and TimeoutError where others keep it locked.
     """
+    until = time.monotonic() + _WAIT_S
+
+    def still_trying(status: int, _remaining: int, _total: int) -> None:
+        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} and time.monotonic() > until:
+            raise TimeoutError(errno.ETIMEDOUT, "another program keeps the database locked")
+
     # else a file that is shorter than it says, or whose tables make no sense, is not written
     connection.execute("PRAGMA writable_schema=ON")
     with closing(blank(generation)) as source:
-        source.backup(connection)
+        source.backup(connection, progress=still_trying, sleep=0.05)
     connection.execute("PRAGMA writable_schema=OFF")
 
 
@@ -196,6 +204,8 @@ def _opens(path: Path) -> bool:
         return not Path(f"{path}-wal").exists()
     with closing(_connect(path, "rw")) as connection:
         try:
+            connection.execute("PRAGMA writable_schema=ON")  # a shorter file is mended by `reset`
+            connection.execute("PRAGMA schema_version").fetchone()  # the first that reads the file
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         except sqlite3.Error as error:
             if isinstance(as_ours(error, path), HubDamaged):

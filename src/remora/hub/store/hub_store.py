@@ -153,7 +153,7 @@ class HubStore:
             try:
                 reset(self._connection, generation)
                 self._begin()
-            except sqlite3.DatabaseError:
+            except sqlite3.Error:  # what it has open makes no sense any more
                 self._connection.close()
                 self._connect()
 
@@ -179,34 +179,28 @@ class HubStore:
         self._connection, _ = open_writing(self._db, beginning)
         with told(self._db):
             self._place = _place(self._db)
-            if self._root_of_rows() != self._root:
-                self._shelf = Shelf()
-                self._generation = self.view().generation
-                reset(self._connection, self._next_beginning())
             try:
-                self._begin()
-            except (HubDamaged, sqlite3.DatabaseError):
-                reset(self._connection, beginning)
-                self._begin()
+                if self._begin():
+                    return
+                beginning = self._next_beginning()
+            except HubDamaged:
+                pass
+            reset(self._connection, beginning)
+            self._begin()
 
-    def _begin(self) -> None:
-        """Know what is stored."""
-        self._connection.execute(
-            "INSERT INTO meta SELECT 'root', ? WHERE NOT EXISTS "
-            "(SELECT 1 FROM meta WHERE name = 'root')",
-            (self._root,),
-        )
-        self._shelf = Shelf()
-        self._births = Births()
+    def _begin(self) -> bool:
+        """Know what is stored; whether it is of this root."""
+        self._shelf, self._births = Shelf(), Births()
         view = self.view()
         self._generation = view.generation
         self._rows = dict(view.files())
         self._unwritten.clear()
-
-    def _root_of_rows(self) -> str:
-        """Whose files are stored; this root's where none are."""
-        row = self._connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
-        return self._root if row is None else row[0]
+        with told(self._db):
+            run = self._connection.execute
+            row = run("SELECT value FROM meta WHERE name = 'root'").fetchone()
+            if row is None:
+                run("INSERT INTO meta VALUES ('root', ?)", (self._root,))
+        return row is None or row[0] == self._root
 
     def _next_beginning(self) -> int:
         return max(int(self._clock().timestamp() * 1000), self._generation + 1)
