@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from remora.errors import OutsideError
 from remora.hub.members.listing import look
 from remora.hub.members.survey import Before, Survey, Surveyor
 from remora.hub.members.verdicts import RulesMoved, Verdicts
 from remora.hub.stamp import Stamp
 
 _T = TypeVar("_T")
+_TRIES = 50
 
 
 class Members:
@@ -20,7 +22,8 @@ class Members:
     They are those of `files.project_files(root, exclude=exclude)` but for the few that git tracks
     in a virtual environment or in `node_modules`: these are nobody's own code. Every look compares
     what it rests on (ignore files, git's index and configuration) with what that was before, and
-    asks git only about what is new. Several threads may ask.
+    asks git only about what is new. Several threads may ask. Every question raises OutsideError if
+    ignore files do not stand still long enough to be asked about.
     """
 
     def __init__(self, root: Path, exclude: Sequence[str] = ()) -> None:
@@ -89,7 +92,7 @@ class Members:
 
     def _while_rules_hold(self, ask: Callable[[], _T]) -> _T:
         """An answer that rests on one state of the rules."""
-        while True:
+        for _ in range(_TRIES):
             try:
                 if self._verdicts.moved():
                     self.forget()
@@ -100,6 +103,10 @@ class Members:
                 return ask()
             except RulesMoved:
                 self.forget()
+        raise OutsideError(
+            f"the ignore files below {self._top} change faster than they can be read",
+            hint="ask again when what rewrites them has ended",
+        )
 
     def _survey(self, starts: list[str], before: Before | None) -> Survey:
         if starts == [""]:

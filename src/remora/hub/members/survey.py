@@ -77,9 +77,9 @@ class Surveyor:
             if is_folder(self._top, folder):  # not ours to read
                 found.folders.add(folder)
             return None
-        self._verdicts.note(folder, listing.marks)
         if self._verdicts.closed(folder, listing.marks):
             return None
+        self._verdicts.note(folder, listing.marks)
         found.folders.add(folder)
         found.listed.add(folder)
         return listing

@@ -5,6 +5,7 @@ import select
 import time
 from pathlib import Path
 
+from remora.errors import OutsideError
 from remora.hub.members import MARKS, Members
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.hub.watcher import kernel
@@ -68,6 +69,8 @@ class InotifyWatcher:
             self._catch_up()
         except WatchesExhausted as error:
             self._give_up(f"no more inotify watches ({error}): see fs.inotify.max_user_watches")
+        except OutsideError:  # ignore files are being rewritten all the time
+            self._lose_track()
         if self._note:
             return NOTHING_TOLD
         seen = Seen(frozenset(self._paths | self._restless()), self._complete)
