@@ -184,6 +184,16 @@ def test_a_vanished_node_is_remembered_for_thirty_days_over_gc_and_a_restart(
         assert (uid_of(store, "c.py:total") == uid) is same
 
 
+def test_a_birth_of_another_name_is_no_move(store: HubStore) -> None:
+    put(store, {"a.py": TOTAL})
+    put(store, {"b.py": renamed(TOTAL, "total", "other")})
+    uid = uid_of(store, "b.py:other")
+
+    put(store, {"a.py": renamed(TOTAL, "total", "third")})
+
+    assert uid_of(store, "b.py:other") == uid
+
+
 def test_a_birth_is_remembered_for_a_minute_only(
     db: Path, at: list[datetime], clock: Callable[[], datetime]
 ) -> None:

@@ -88,11 +88,10 @@ class Identities:
             self._births.add(self._new, self._now)
 
     def _look_around(self) -> None:
-        """Nodes that vanish now and appeared elsewhere a moment ago have moved."""
+        """Nodes that vanish now and appeared elsewhere, under the same name, a moment ago have moved."""
         born = [b for b in self._births.recent(self._now) if b.key not in self._touched]
         if born:
-            alive: list[Identity | Fresh] = [*self._vanished, *born]
-            self._adopted = follow(self._vanished, born, lambda bodies: self._others(bodies, alive))
+            self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
             moved = {old.key for old in self._adopted.values()}
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
@@ -124,7 +123,7 @@ class Identities:
         # of two that had one key only the newer one can be it
         return list({identity.key: identity for identity in found.values()}.values())
 
-    def _others(self, bodies: frozenset[str], old: Iterable[Identity | Fresh]) -> Mapping[str, int]:
+    def _others(self, bodies: frozenset[str], old: Iterable[Identity]) -> Mapping[str, int]:
         sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
         rows = _asked(self._connection, sql, bodies, " GROUP BY body_hash")
         counts: dict[str, int] = dict(rows)
