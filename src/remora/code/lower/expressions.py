@@ -54,6 +54,14 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.BitXor: "__xor__",
     ast.BitAnd: "__and__",
 }
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "__eq__",
+    ast.NotEq: "__ne__",
+    ast.Lt: "__lt__",
+    ast.LtE: "__le__",
+    ast.Gt: "__gt__",
+    ast.GtE: "__ge__",
+}
 _CONSTANTS: dict[type[object], Any] = {
     kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
@@ -147,7 +155,7 @@ class Expressions(Builder):
 
     def implicit(self, base: Any, name: str, line: int, args: Sequence[Any] = ()) -> Any:
         """Syntax calls the special method `name` of `base`; the term of the result."""
-        if base is None or (base.__class__ is tuple and base[0] in {CONSTANT, TEXT}):
+        if _is_plain(base):
             return None
         self.names.add(name)
         self.calls.append(
@@ -190,15 +198,22 @@ class Expressions(Builder):
         keywords = tuple([(k.arg, self.expression(k.value)) for k in node.keywords])
         if callee.__class__ is tuple and callee[0] == ATTRIBUTE:
             self._fills(callee, args)
-        elif callee == "getattr" and len(args) > 1 and args[1].__class__ is tuple:
-            callee = self._getattr(callee, args)
+        elif (callee == "getattr" or callee == "setattr") and len(args) > 1:
+            self._named_by_text(node, callee, args)
         self.calls.append(Call(self.scope.index, self.at, line, callee, args, keywords))
         return len(self.calls) - 1
 
-    def _getattr(self, callee: Any, args: Sequence[Any]) -> Any:
-        if args[1][0] == TEXT:
-            self.names.add(args[1][1])
-        return callee
+    def _named_by_text(self, node: ast.Call, callee: str, args: Sequence[Any]) -> None:
+        """`getattr` and `setattr` with a constant name are an attribute."""
+        if not _is_text(args[1]):
+            return
+        name = args[1][1]
+        self.names.add(name)
+        if callee == "setattr" and len(args) > 2:  # noqa: PLR2004 -- object, name, value
+            self.names.add(f"set {name}")
+            self.stores.append(
+                Store(self.scope.index, self.at, node.lineno, args[0], name, args[2])
+            )
 
     def _fills(self, callee: Any, args: Sequence[Any]) -> None:
         _, base, name = callee
@@ -360,8 +375,11 @@ class Expressions(Builder):
         left = self.expression(node.left)
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.expression(comparator)
+            name = _COMPARISONS.get(operator.__class__)
             if operator.__class__ in {ast.In, ast.NotIn}:
                 self.implicit(right, "__contains__", node.lineno, (left,))
+            elif name is not None and not _is_plain(right):
+                self.implicit(left, name, node.lineno, (right,))
             left = right
 
     def _await(self, node: ast.Await) -> Any:
@@ -421,6 +439,11 @@ def _key(node: ast.expr) -> Any:
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return -1 if node.operand.value == 1 else None
     return None
+
+
+def _is_plain(term: Any) -> bool:
+    """Whether nothing of the project is run by an operator on it."""
+    return term is None or (term.__class__ is tuple and term[0] in {CONSTANT, TEXT})
 
 
 def _is_text(term: Any) -> bool:

@@ -351,6 +351,9 @@ class _Statements(Expressions):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.bind(target.id, GONE, None)
+            elif isinstance(target, ast.Subscript):
+                self.implicit(self.expression(target.value), "__delitem__", target.lineno)
+                self.expression(target.slice)
             else:
                 self.expression(target)
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 from remora.code.lowered import (
+    ANNOTATED,
     ASYNC,
-    FUNCTION_SCOPE,
+    CLASS_SCOPE,
     KEYWORD,
     KWARGS,
-    LAMBDA_SCOPE,
+    ORDINARY,
     STAR,
     VARARGS,
     Call,
@@ -71,7 +72,7 @@ def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Va
     if kind == BOUND:
         inner = value[1]
         given = _passed(ctx, level, inner, site, 1)
-        return join((ctx.read(("result", level, *inner[1:])), given, _own(ctx, value)))
+        return join((_own(ctx, ctx.read(("result", level, *inner[1:])), value[2]), given))
     if kind in {CLASS, OWN_CLASS}:
         return instances(((value, 0),))
     if kind in {INSTANCE, SELF}:
@@ -84,17 +85,17 @@ def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Va
     return foreign_result(ctx, level, value, site)
 
 
-def _own(ctx: Context, value: Value) -> Values:
-    """A method that returns `self` gives back its receiver, of its own class."""
-    _, function, receiver = value
-    file = ctx.file(function[1])
-    if file is None or receiver[0] not in {INSTANCE, SELF}:
-        return EMPTY
-    scope = file.scopes[function[2]]
-    first = scope.params[0].name if scope.params else ""
-    if scope.flags or not any(term == first for _, term in scope.results):
-        return EMPTY
-    return one(*receiver[:3])
+def _own(ctx: Context, values: Values, receiver: Value) -> Values:
+    """What a method gives, where it gives an instance of its own class: one of the receiver's."""
+    if not any(value[0] == SELF for value, _ in values):
+        return values
+    kind = SELF if receiver[0] in {SELF, OWN_CLASS} else INSTANCE
+    above = {v[1:] for v, _ in ctx.read(("mro", receiver[1], receiver[2])) if v[0] == CLASS}
+    found: dict[Value, int] = {}
+    for value, tier in values:
+        same = value[0] == SELF and value[1:] in above
+        found[(kind, receiver[1], receiver[2]) if same else value] = tier
+    return tuple(found.items())
 
 
 def _passed(ctx: Context, level: int, value: Value, site: tuple[str, int], offset: int) -> Values:
@@ -190,6 +191,22 @@ def _arguments(ctx: Context, level: int, file: File, scope: int, index: int) -> 
     sites = ctx.read(("sites", level - 1, file.path, scope))
     params = file.scopes[scope].params
     return [weaken(_argument(ctx, level - 1, params, index, site[1:])) for site, _ in sites]
+
+
+def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
+    """Rule: what the field of a dataclass is given where instances are made."""
+    file = ctx.file(path)
+    if file is None or level <= 0:
+        return EMPTY
+    binds = file.scopes[scope].binds.items()
+    fields = [field for field, found in binds if found[0].kind == ANNOTATED]
+    if name not in fields:
+        return EMPTY
+    params = tuple([Parameter(field, ORDINARY, None, None) for field in fields])
+    found = []
+    for site, _ in ctx.read(("sites", level - 1, path, scope)):
+        found.append(_argument(ctx, level - 1, params, fields.index(name), site[1:]))
+    return weaken(join(found))
 
 
 def _argument(
@@ -290,9 +307,10 @@ def _surplus(
 def sites(ctx: Context, level: int, path: str, scope: int) -> Values:
     """Rule: the calls that prove to call the function; nothing where too many look like it."""
     file = ctx.file(path)
-    if file is None or file.scopes[scope].kind not in {FUNCTION_SCOPE, LAMBDA_SCOPE}:
+    if file is None:
         return EMPTY
-    target: Value = (FUNCTION, path, scope)
+    kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION
+    target: Value = (kind, path, scope)
     found: dict[Value, int] = {}
     for other, number in call_sites(ctx, file, scope):
         for value, tier in ctx.read(("callee", level, other, number)):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
+from remora.code.resolve.flows import MOST_RESULTS, RESULT, lambda_name, places
 
 _MOST_FILES = 40
 _MOST_CALLS = 60
@@ -13,7 +14,7 @@ def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
     """(path, call) of what may call the function; nothing where that is too much to follow."""
     found: list[tuple[str, int]] = []
     for name in _names(ctx, file, scope):
-        paths = ctx.program.mentioning(name)
+        paths = places(ctx.program, name)
         if len(paths) > _MOST_FILES:
             return []
         for path in sorted(paths):
@@ -38,3 +39,22 @@ def _names(ctx: Context, file: File, scope: int) -> Iterator[str]:
                 yield other.scopes[below[2]].name
     if found.name:
         yield found.name
+        yield from _given_back(file, scope)
+    else:
+        yield lambda_name(file.path, scope)
+        yield from sorted(
+            {f.target for f in file.flows.targets.get(lambda_name(file.path, scope), ())}
+        )
+
+
+def _given_back(file: File, scope: int) -> Iterator[str]:
+    """`outer()`, where `outer` returns the function that it defines; and so on outward."""
+    suffix = ""
+    for _ in range(MOST_RESULTS):
+        found = file.scopes[scope]
+        around = file.scopes[found.parent]
+        if not any(term == found.name for _, term in around.results):
+            return
+        suffix += RESULT
+        yield around.name + suffix
+        scope = found.parent

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
-from remora.code.resolve.classes import CLASS_METHODS
+from remora.code.resolve.classes import CLASS_METHODS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow, places
@@ -125,12 +125,24 @@ class Carriers:
         given: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in given if name in file.flows.names(term)]
         for value, _ in self._ctx.solve(("callee", LEVEL, file.path, number)):
+            if value[0] in {CLASS, OWN_CLASS}:
+                yield from self._fields(value, places)
             for function, offset in self._called(value):
                 other = self._ctx.file(function[1])
                 if other is not None:
                     for key, term in places:
                         for param in _receiving(other, function[2], key, offset):
                             yield param, term
+
+    def _fields(
+        self, value: Value, places: list[tuple[int | str | None, Any]]
+    ) -> Iterator[tuple[str, Any]]:
+        file = self._ctx.file(value[1])
+        if file is not None and is_dataclass(file, value[2]):
+            for field in file.scopes[value[2]].binds:
+                for key, term in places:
+                    if not isinstance(key, str) or key == field:
+                        yield field, term
 
     def _called(self, value: Value) -> Iterable[tuple[Value, int]]:
         if value[0] == FUNCTION:

@@ -1,8 +1,9 @@
 """Classes: their order of resolution, what their attributes are, and which classes derive."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE
+from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, ITEM
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File, Seen
 from remora.code.resolve.linear import linearize
@@ -53,8 +54,15 @@ def bases_of(ctx: Context, path: str, scope: int) -> Values:
         return EMPTY
     found = file.scopes[scope]
     place = Place(0, path, found.parent, found.at)
-    every = join([evaluate(ctx, place, base) for base in found.bases])
+    every = join([evaluate(ctx, place, _plain(base)) for base in found.bases])
     return tuple(pair for pair in every if pair[0][0] in {CLASS, EXTERNAL})
+
+
+def _plain(base: Any) -> Any:
+    """`Base` of `Base[int]`."""
+    while isinstance(base, list | tuple) and base[0] == ITEM:
+        base = base[1]
+    return base
 
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
@@ -64,11 +72,28 @@ def derived(ctx: Context, path: str, scope: int) -> Values:
         return EMPTY
     own: Value = (CLASS, path, scope)
     found: dict[Value, int] = {}
+    found.update(_conforming(ctx, file, scope))
     for below in _candidates(ctx, file.scopes[scope].name):
         if any(base == own for base, _ in ctx.read(("bases", *below[1:]))):
             found[below] = 0
             found.update(ctx.read(("derived", *below[1:])))
     return tuple(sorted(found.items())) if len(found) <= _MOST_DERIVED else EMPTY
+
+
+def _conforming(ctx: Context, file: File, scope: int) -> Iterator[tuple[Value, int]]:
+    """Classes that have all methods of a protocol."""
+    bases = [v[1] for v, _ in ctx.read(("bases", file.path, scope)) if v[0] == EXTERNAL]
+    methods = {name for name in file.scopes[scope].binds if not name.startswith("_")}
+    if not methods or not any(base.endswith(".Protocol") for base in bases):
+        return
+    paths = ctx.program.mentioning(f"def {min(methods)}")
+    for path in sorted(paths) if len(paths) <= _MOST_FILES else ():
+        other = ctx.file(path)
+        for number in other.classes if other is not None else ():
+            value: Value = (CLASS, path, number)
+            if other is not None and value != (CLASS, file.path, scope):
+                if methods <= other.scopes[number].binds.keys():
+                    yield value, 1
 
 
 def _candidates(ctx: Context, name: str) -> Iterator[Value]:
@@ -150,6 +175,8 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
     """Rule: what methods of the class and its bases store as `self.name`."""
     found: list[Values] = []
     for file, number in _orders(ctx, (CLASS, path, scope)):
+        if is_dataclass(file, number) and name in file.scopes[number].binds:
+            found.append(ctx.read(("field", level, file.path, number, name)))
         for store in file.own_stores.get((number, name), ()):
             place = Place(level, file.path, store.scope, store.at)
             if store.annotation is not None:
@@ -157,6 +184,13 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
             found.append(weaken(evaluate(ctx, place, store.term)))
     found.append(ctx.read(("outer_stores", level, path, scope, name)))
     return join(found)
+
+
+def is_dataclass(file: File, number: int) -> bool:
+    """Whether the class gets its constructor from its fields."""
+    scope = file.scopes[number]
+    made = file.decorations(number) & {"dataclass", "define", "frozen", "attrs", "s"}
+    return bool(made) or any(file.last_name(base) == "NamedTuple" for base in scope.bases)
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
@@ -195,6 +229,8 @@ _FEW_FILES = 12
 def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
     """An attribute of an instance: a bound method, what a property gives, or what was stored."""
     _, path, scope = value
+    if name == "__class__":
+        return one(CLASS if value[0] == INSTANCE else OWN_CLASS, path, scope)
     getters = ctx.read(("accessor", path, scope, name, False))
     if getters:
         given = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
@@ -212,8 +248,7 @@ def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
 def _overriding(ctx: Context, level: int, value: Value, name: str) -> Iterator[Values]:
     for below, _ in ctx.read(("derived", value[1], value[2])):
         own = ctx.read(("class_attribute", level, below[1], below[2], name))
-        methods = tuple(pair for pair in own if pair[0][0] == FUNCTION)
-        yield weaken(bind_to(ctx, methods, value))
+        yield weaken(bind_to(ctx, own, value))
 
 
 def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:

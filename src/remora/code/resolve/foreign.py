@@ -1,6 +1,7 @@
 """What is known of the outside: the few functions of the standard library that hand values on."""
 
 from collections.abc import Callable
+from typing import Any
 
 from remora.code.lowered import TEXT
 from remora.code.resolve.context import Context
@@ -83,7 +84,7 @@ _VIEWS = frozenset(("values", "copy", "__iter__", "fromkeys"))
 def foreign_result(ctx: Context, level: int, value: Value, site: Site) -> Values:
     """What calling something that is no code of the project gives."""
     if value[0] == METHOD:
-        return _method(ctx, level, value)
+        return _method(ctx, level, value, site)
     if value[0] != EXTERNAL:
         return one(OPAQUE) if value[0] == OPAQUE else EMPTY
     name = value[1]
@@ -102,15 +103,33 @@ def foreign_result(ctx: Context, level: int, value: Value, site: Site) -> Values
     return one(OPAQUE, name)
 
 
-def _method(ctx: Context, level: int, value: Value) -> Values:
+def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
     _, container, name = value
     if name in _GIVERS:
-        return ctx.read(("item", level, container, None))
+        default = _argument(ctx, level, site, 1)
+        return join((ctx.read(("item", level, container, _key(ctx, site))), default))
     if name in _VIEWS:
         return one(*container)
     if name == "items":
         return one(PAIR, container)
     return one(OPAQUE)
+
+
+def _key(ctx: Context, site: Site) -> str | None:
+    """The constant string by which a container is asked."""
+    file = ctx.file(site[0])
+    args = file.lowered.calls[site[1]].args if file is not None else ()
+    return args[0][1] if args and _is_text(args[0]) else None
+
+
+def _is_text(term: Any) -> bool:
+    return isinstance(term, list | tuple) and term[0] == TEXT
+
+
+def _import(ctx: Context, _level: int, site: Site) -> Values:
+    named = _key(ctx, site)
+    module = None if named is None else ctx.modules.absolute(site[0], named)
+    return one(OPAQUE) if module is None else ((module, 0),)
 
 
 def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
@@ -144,7 +163,7 @@ def _type(ctx: Context, level: int, site: Site) -> Values:
 def _getattr(ctx: Context, level: int, site: Site) -> Values:
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
-    if len(args) > 1 and isinstance(args[1], list | tuple) and args[1][0] == TEXT:
+    if len(args) > 1 and _is_text(args[1]):
         return member_values(ctx, level, _argument(ctx, level, site, 0), args[1][1])
     return EMPTY
 
@@ -166,6 +185,7 @@ _KNOWN: dict[str, Callable[[Context, int, Site], Values]] = {
     "builtins.type": _type,
     "builtins.getattr": _getattr,
     "builtins.property": _property,
+    "importlib.import_module": _import,
     "functools.partial": _partial,
     "functools.partialmethod": _partial,
     "functools.wraps": _wraps,

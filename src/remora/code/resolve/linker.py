@@ -131,7 +131,7 @@ class Linker:
 
 
 def _is(value: tuple[object, ...], file: File, qualname: str) -> bool:
-    if value[1] != file.path:
+    if len(value) < 2 or value[1] != file.path:
         return False
     if qualname == MODULE_NAME:
         return value[0] == MODULE

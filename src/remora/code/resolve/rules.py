@@ -31,6 +31,7 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "returns": calls.returns,
     "yields": calls.yields,
     "argument": calls.argument,
+    "field": calls.field,
     "sites": calls.sites,
     "member": members.member,
     "item": containers.item,

@@ -104,10 +104,14 @@ def _constructor(ctx: Context, value: Value) -> Targets:
     for function, tier in made:
         if function[0] == FUNCTION:
             found.update(dict.fromkeys(_function(ctx, function), tier))
-    if found:
-        return found
+    if value[0] == OWN_CLASS:
+        for below, _ in ctx.solve(("derived", value[1], value[2])):
+            for key in _constructor(ctx, below):
+                _add(found, key, 1)
     file = ctx.file(value[1])
-    return {} if file is None else {node_key(value[1], file.scopes[value[2]].qualname): 0}
+    if not made and file is not None:
+        found[node_key(value[1], file.scopes[value[2]].qualname)] = 0
+    return found
 
 
 def _special(ctx: Context, value: Value, name: str) -> Targets:

@@ -42,6 +42,7 @@ from remora.code.resolve.values import (
     NAMESPACE,
     OPAQUE,
     OWN_CLASS,
+    SELF,
     Values,
     join,
     one,
@@ -231,7 +232,7 @@ def awaited(ctx: Context, level: int, values: Values) -> Values:
     found = []
     for value, tier in values:
         if value[0] == COROUTINE:
-            found.append(ctx.read(("result", level, value[1], value[2])))
+            found.append(ctx.read(("returns", level, value[1], value[2])))
         elif value[0] == OBJECT:
             found.append(ctx.read(("special", level, value, "__await__")))
         elif value[0] in {EXTERNAL, OPAQUE}:
@@ -264,8 +265,10 @@ def instances(classes: Values) -> Values:
     """An instance of each class; of a class from outside something opaque."""
     found: dict[tuple[Any, ...], int] = {}
     for value, tier in classes:
-        if value[0] in {CLASS, OWN_CLASS}:
+        if value[0] == CLASS:
             found[(OBJECT, *value[1:])] = tier
+        elif value[0] == OWN_CLASS:
+            found[(SELF, *value[1:])] = tier
         elif value[0] == EXTERNAL:
             found[(OPAQUE, value[1])] = tier
     return tuple(found.items())
