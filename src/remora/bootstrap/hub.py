@@ -24,7 +24,7 @@ from remora.hub.actions.cascade import reached
 from remora.hub.actions.own import OwnScripts
 from remora.hub.daemon import Daemon, Parts, Settings
 from remora.hub.indexer import Indexer
-from remora.hub.launch import FOLDER, command, environment
+from remora.hub.launch import FOLDER, command, environment, left_alone
 from remora.hub.logfile import log_to
 from remora.hub.members import Members
 from remora.hub.ownership import Ownership
@@ -157,26 +157,18 @@ def _http_address(said: str) -> tuple[str, int]:
 
 def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
     """Start it, and wait until it says that it can be asked, or why not."""
-    child = subprocess.Popen(
-        command("remora.cli.main:main", *_words(caller, places, wish)),
+    words = command("remora.cli.main:main", *_words(caller, places, wish))
+    with subprocess.Popen(
+        left_alone(words),
         cwd=FOLDER,
         env=environment(caller.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert child.stdout is not None
-    with child.stdout:
-        said = _first_words(child.stdout.fileno())
-    if said == _READY:
-        return
-    if said is None:
-        child.terminate()
-        raise OutsideError(
-            f"the hub did not answer within {_START_S:.0f} s", hint=f"{places.log} says more"
-        )
-    if child.wait(timeout=_START_S) != 0:
+    ) as starter:
+        assert starter.stdout is not None
+        said = _first_words(starter.stdout.fileno())
+    if said not in (_READY, b""):  # nothing: another one was quicker
         raise _failed(said, places)
 
 
@@ -190,15 +182,13 @@ def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
     return words
 
 
-def _first_words(pipe: int) -> bytes | None:
-    """What comes until it is ready or ends; None if that takes too long."""
+def _first_words(pipe: int) -> bytes:
+    """What comes until it is ready or ends, or takes too long."""
     said = b""
     until = time.monotonic() + _START_S
     while said != _READY:
         readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
-        if not readable:
-            return None
-        part = os.read(pipe, 1 << 16)
+        part = os.read(pipe, 1 << 16) if readable else b""
         if not part:
             break
         said += part

@@ -12,6 +12,7 @@ from remora.errors import HubDamaged, NotFound, RemoraError
 from remora.hub.answers import Answers
 from remora.hub.node import AnsweredNode
 from remora.hub.protocol import (
+    MOST_FOUND,
     PROTOCOL,
     Callees,
     Callers,
@@ -136,11 +137,13 @@ class Answering:
         match request:
             case GetContext():
                 return answers.context(request.nodes)
-            case GetNode():
-                return answers.node(request.node)
             case Search():
-                return answers.search(request.query, request.limit)
+                return answers.search(request.query, min(request.limit, MOST_FOUND))
+            case GetNode():
+                _check_known(answers, request.node)
+                return answers.node(request.node)
             case Callers() | Callees() | Tests():
+                _check_known(answers, request.node)
                 return _links(answers, request)(request.node, request.depth)
         raise Refused("unknown_type", "nothing is known of that")
 
@@ -227,14 +230,20 @@ def _is_quick(request: Request) -> bool:
     return True
 
 
+def _check_known(answers: Answers, key: str) -> None:
+    """Which names are near takes long to find where nodes are many: who asks can search."""
+    if answers.view.node(key) is None:
+        name = key.removeprefix("node:")[:200]
+        raise Refused("unknown_node", f"there is no node {name}; `search` finds nodes by name")
+
+
 @contextmanager
 def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
     """What cannot be answered, as the protocol says it."""
     try:
         yield
     except NotFound as error:
-        message = f"{error.message}; {error.hint}" if error.hint else error.message
-        raise Refused("unknown_node", message) from None
+        raise Refused("unknown_node", error.message) from None
     except HubDamaged as error:
         damaged()
         raise Refused("busy", error.message) from error

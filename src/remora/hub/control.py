@@ -1,6 +1,7 @@
 """A daemon seen from outside: whether it runs, and how it is ended."""
 
 import os
+import select
 import signal
 import time
 from contextlib import suppress
@@ -56,45 +57,40 @@ def stop(places: HubPlaces) -> int | None:
     if pid is None:
         remove(places.addresses, places.token)
         return None
+    if pid <= 0:
+        raise OutsideError("which process the hub is cannot be told", hint=f"look at {places.lock}")
     for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
-        if _signalled(places, pid, number) and _gone_within(places, pid, seconds):
+        if _ended(places, pid, number, seconds):
             remove(places.addresses, places.token)
             return pid
     raise OutsideError(f"the hub (process {pid}) does not end", hint="end that process yourself")
 
 
-def _signalled(places: HubPlaces, pid: int, number: int) -> bool:
-    """Send it to the process that holds the lock, and to no other that has its number by now."""
-    if pid <= 0:
-        raise OutsideError("which process the hub is cannot be told", hint=f"look at {places.lock}")
+def _ended(places: HubPlaces, pid: int, number: int, seconds: float) -> bool:
+    """Signal the process that holds the lock, and no other that has its number by now; whether it
+    is gone within so many seconds."""
+    handle = None
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        if owner(places.lock) == pid:
+            os.kill(pid, number)  # who holds the lock lives: the number is its own
+        return _gone_within(places, pid, handle, seconds)
     except ProcessLookupError:
         return True
-    try:
-        if owner(places.lock) != pid:
-            return True
-        if handle is None:
-            os.kill(pid, number)
-        else:
-            signal.pidfd_send_signal(handle, number)
-    except ProcessLookupError:
-        pass
     except PermissionError as error:
         raise OutsideError(f"the hub (process {pid}) is another user's") from error
     finally:
         if handle is not None:
             os.close(handle)
-    return True
 
 
-def _gone_within(places: HubPlaces, pid: int, seconds: float) -> bool:
+def _gone_within(places: HubPlaces, pid: int, handle: int | None, seconds: float) -> bool:
+    if handle is not None:
+        return bool(select.select([handle], [], [], seconds)[0])
     until = time.monotonic() + seconds
-    while owner(places.lock) == pid:
-        if time.monotonic() > until:
-            return False
+    while owner(places.lock) == pid and time.monotonic() < until:
         time.sleep(_LOOK_S)
-    return True
+    return owner(places.lock) != pid
 
 
 def _address(places: HubPlaces) -> Path:

@@ -33,3 +33,10 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if (name in _PASSED or name.startswith(_PASSED_BEGINNINGS)) and name not in _KEPT_BACK
     }
+
+
+def left_alone(words: list[str]) -> list[str]:
+    """A command line that starts `words` as nobody's child: it ends at once, and the process that
+    it leaves outlives whoever asked for it."""
+    leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-I", "-S", "-c", leave, *words]

@@ -1,0 +1,444 @@
+"""The daemon as a process: never stale, one for each root, and nothing ends it but what should."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hub.daemon.conftest import Client
+from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
+
+SOURCE = "def f(x):\n    return g(x)\n\n\ndef g(x):\n    return x\n"
+STATUS = {
+    "running",
+    "pid",
+    "root",
+    "db",
+    "socket",
+    "files",
+    "nodes",
+    "generation",
+    "watcher",
+    "last_sweep",
+    "http",
+    "token_file",
+    "protocol",
+}
+
+
+@pytest.fixture
+def hub(short: Path) -> Iterator[Hub]:
+    hub = Hub(short, short / "project")
+    hub.write("a.py", SOURCE)
+    yield hub
+    hub.end()
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Hub]:
+    """A hub that no test ends."""
+    home = Path(tempfile.mkdtemp(prefix="rh-"))
+    hub = Hub(home, home / "project")
+    hub.write("a.py", SOURCE)
+    hub.start()
+    yield hub
+    hub.end()
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def shared(running: Hub) -> Hub:
+    """With one file, as at the start."""
+    for path in running.root.iterdir():
+        path.unlink()
+    running.write("a.py", SOURCE)
+    return running
+
+
+@pytest.fixture
+def client(shared: Hub) -> Iterator[Client]:
+    with Client(shared.socket) as client:
+        yield client
+
+
+def context(client: Client, *keys: str) -> Any:
+    return client.ask("get_context", nodes=list(keys))["result"]
+
+
+def test_it_starts_joins_tells_and_stops(hub: Hub) -> None:
+    assert hub.status()["running"] is False
+    started = hub.start()
+    assert set(started) == STATUS
+    assert started["protocol"] == 1
+    assert hub.begun()["pid"] == started["pid"]
+    status = hub.status()
+    assert (status["running"], status["files"], status["nodes"]) == (True, 1, 3)
+    assert status["root"] == str(hub.root)
+    assert hub.stop() == started["pid"]
+    assert is_gone(started["pid"])
+    assert hub.stop() is None
+    left = {path.name for path in hub.cache.iterdir()}
+    assert not left & {"hub.db.addresses", "hub.db.token"}
+    assert not list((hub.home / "run" / "remora" / "hub").iterdir())
+    at_rest = hub.status()
+    assert (at_rest["files"], at_rest["nodes"], at_rest["watcher"]) == (1, 3, "off")
+
+
+def test_what_lies_in_the_cache_is_for_one_user(hub: Hub) -> None:
+    hub.start()
+    for path in (hub.home / "cache").rglob("*"):
+        wanted = 0o700 if path.is_dir() else 0o600
+        assert path.stat().st_mode & 0o777 == wanted, path
+    assert sorted(path.name for path in hub.root.iterdir()) == ["a.py"]
+
+
+def test_no_answer_is_stale(shared: Hub, client: Client) -> None:
+    key = "node:a.py:f"
+    for number in range(60):
+        shared.write("a.py", f"def f(x):\n    return {number}\n")
+        state = context(client, key)[key]
+        assert state["fresh"] is True
+        assert state["line_count"] == 2
+        shared.write("b.py", f"def h{number}(): return a.f\n")
+        assert list(context(client, "node:b.py:h0", f"node:b.py:h{number}")) == [
+            f"node:b.py:h{number}"
+        ]
+        (shared.root / "b.py").rename(shared.root / "c.py")
+        found = context(client, f"node:b.py:h{number}", f"node:c.py:h{number}")
+        assert list(found) == [f"node:c.py:h{number}"]
+        (shared.root / "c.py").unlink()
+        assert not context(client, f"node:c.py:h{number}")
+
+
+def test_a_rewrite_of_the_same_size_and_time_is_seen(shared: Hub, client: Client) -> None:
+    path = shared.root / "a.py"
+    for letter in "xyzw":
+        before = path.stat()
+        shared.write("a.py", SOURCE.replace("x", letter))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert context(client, "node:a.py:g")["node:a.py:g"]["signature"] == f"def g({letter})"
+
+
+def test_who_calls_a_node_is_known_at_any_depth(shared: Hub, client: Client) -> None:
+    shared.write("b.py", "from a import f\n\n\ndef top():\n    return f(1)\n")
+    direct = client.ask("callers", node="node:a.py:g")["result"]
+    assert [caller["key"] for caller in direct["callers"]] == ["node:a.py:f"]
+    assert direct["fresh"] is True
+    deep = client.ask("callers", node="node:a.py:g", depth=9)["result"]
+    assert [caller["key"] for caller in deep["callers"]] == ["node:a.py:f", "node:b.py:top"]
+    down = client.ask("callees", node="node:b.py:top", depth=9)["result"]
+    assert [callee["key"] for callee in down["callees"]] == ["node:a.py:f", "node:a.py:g"]
+
+
+def test_what_is_unknown_is_told_or_left_out(client: Client) -> None:
+    assert context(client, "node:a.py:nothing") == {}
+    for kind in ("get_node", "callers", "callees", "tests"):
+        said = client.ask(kind, id=3, node="node:a.py:nothing")
+        assert (said["id"], said["error"]["code"]) == (3, "unknown_node")
+
+
+def test_a_generation_tells_what_changed(shared: Hub, client: Client) -> None:
+    before = client.ask("health")["generation"]
+    shared.write("b.py", "def new(): pass\n")
+    said = client.ask("changed_since", generation=before)
+    assert said["generation"] > before
+    assert "node:b.py:new" in said["result"]["changed"]
+    assert said["result"]["complete"] is True
+    unknown = client.ask("changed_since", generation=5)["result"]
+    assert (unknown["changed"], unknown["complete"]) == ([], False)
+
+
+def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: Client) -> None:
+    before = context(client, "node:a.py:f")
+    generation = client.ask("health")["generation"]
+    shared.write("a.py", SOURCE)
+    assert context(client, "node:a.py:f") == before
+    assert client.ask("health")["generation"] == generation
+
+
+def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
+    shared: Hub, client: Client
+) -> None:
+    with Client(shared.socket) as other:
+        said = other.ask("subscribe", id=1)
+        assert said == {"id": 1, "ok": True, "generation": said["generation"], "result": None}
+        shared.write("a.py", SOURCE.replace("def g(x)", "def g(x, y=1)"))
+        event = other.read()
+        assert event["event"] == "changed"
+        assert event["generation"] > said["generation"]
+        assert {"node:a.py:g", "node:a.py:f"} <= set(event["changed"])
+
+
+def test_a_file_is_read_again_when_somebody_says_so(shared: Hub, client: Client) -> None:
+    for path in ("a.py", str(shared.root / "a.py"), ".", "not/there.py"):
+        assert client.ask("invalidate", path=path)["ok"] is True
+    for path in ("../a.py", "/etc/passwd"):
+        assert client.ask("invalidate", path=path)["error"]["code"] == "bad_request"
+    assert context(client, "node:a.py:f")
+
+
+def test_a_broken_file_keeps_its_nodes_marked(shared: Hub, client: Client) -> None:
+    shared.write("a.py", SOURCE + "\ndef broken(:\n")
+    state = context(client, "node:a.py:f")["node:a.py:f"]
+    assert (state["partial"], state["fresh"]) == (True, True)
+
+
+def test_names_of_any_bytes_are_known(shared: Hub, client: Client) -> None:
+    for name in (b"na\xffme.py", b"per%cent.py", b"co:lon.py", b"new\nline.py"):
+        (Path(os.fsdecode(os.fsencode(shared.root) + b"/" + name))).write_text("def f(): pass\n")
+    keys = [
+        "node:na%FFme.py:f",
+        "node:per%25cent.py:f",
+        "node:co:lon.py:f",
+        "node:new\nline.py:f",
+    ]
+    assert set(context(client, *keys)) == set(keys)
+
+
+def test_killed_it_leaves_nothing_that_stops_the_next(hub: Hub) -> None:
+    first = hub.start()
+    os.kill(first["pid"], signal.SIGKILL)
+    wait_until(lambda: is_gone(first["pid"]))
+    assert hub.status()["running"] is False
+    second = hub.start()
+    assert second["pid"] != first["pid"]
+    assert second["socket"] == first["socket"]
+    with Client(hub.socket) as client:
+        assert context(client, "node:a.py:f")
+
+
+@pytest.mark.slow
+def test_of_two_that_start_at_once_one_wins_and_the_other_joins(hub: Hub) -> None:
+    racing = [hub.begin("start", "--json") for _ in range(4)]
+    pids = set()
+    for child in racing:
+        out, err = child.communicate(timeout=50)
+        assert child.returncode == 0, err.decode()
+        pids.add(json.loads(out)["pid"])
+    assert len(pids) == 1
+
+
+@pytest.mark.slow
+def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None:
+    child = hub.begin("start", "--foreground", "--json")
+    assert child.stdout is not None
+    wait_until(lambda: hub.status()["running"])
+    assert hub.begun()["pid"] == child.pid
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=50)
+    assert child.returncode == 0
+    assert json.loads(out)["pid"] == child.pid
+    assert b"every file has been read" in err
+    assert b"Traceback" not in err
+
+
+@pytest.mark.slow
+def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> None:
+    status = hub.start()
+    with Client(hub.socket) as client:
+        hub.write("large.py", "x = [" + "[1, 2], " * 200_000 + "]\n")
+        client.send({"id": 1, "type": "get_context", "nodes": ["node:a.py:f"]})
+        time.sleep(0.1)
+        os.kill(status["pid"], signal.SIGTERM)
+        said = client.read()
+        assert said is None or said["ok"] is True
+    wait_until(lambda: is_gone(status["pid"]))
+
+
+@pytest.mark.slow
+def test_others_are_answered_while_a_large_file_is_read(shared: Hub, client: Client) -> None:
+    lines = "".join(
+        f"def f{n}(a, b):\n    return f{n // 2}(a) + [b, {n}]\n" for n in range(110_000)
+    )
+    large = shared.write("large.py", lines)
+    assert large.stat().st_size > 5_000_000
+    asked = threading.Thread(target=context, args=(client, "node:large.py:f7"))
+    asked.start()
+    slowest, fresh = 0.0, []
+    with Client(shared.socket) as other:
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            began = time.monotonic()
+            fresh.append(context(other, "node:a.py:f")["node:a.py:f"]["fresh"])
+            slowest = max(slowest, time.monotonic() - began)
+        assert slowest < 2
+        assert False in fresh
+        for _ in range(200):
+            if context(other, "node:large.py:f7").get("node:large.py:f7", {}).get("fresh"):
+                break
+            time.sleep(0.2)
+        else:
+            pytest.fail("the large file was never read")
+    asked.join()
+
+
+@pytest.mark.slow
+def test_a_socket_that_was_cleaned_up_is_made_again(shared: Hub, client: Client) -> None:
+    shared.socket.unlink()
+    wait_until(lambda: list((shared.home / "run" / "remora" / "hub").glob("*.sock")))
+    with Client(shared.socket) as other:
+        assert other.ask("health")["ok"] is True
+    assert client.ask("health")["ok"] is True
+
+
+@pytest.mark.slow
+def test_where_the_cache_was_removed_it_begins_anew(hub: Hub) -> None:
+    status = hub.start()
+    for path in hub.cache.iterdir():
+        if path.is_file():
+            path.unlink()
+    wait_until((hub.cache / "hub.db.daemon").exists)
+    wait_until(lambda: hub.status()["running"])
+    assert hub.status()["pid"] == status["pid"]
+    wait_until(Path(status["socket"]).exists)
+    hub.wait_ready(hub.socket)
+    with Client(hub.socket) as client:
+        assert context(client, "node:a.py:f")["node:a.py:f"]["fresh"] is True
+
+
+def test_a_damaged_database_is_made_anew(hub: Hub) -> None:
+    hub.start()
+    hub.stop()
+    (hub.cache / "hub.db").write_bytes(b"nonsense" * 1000)
+    hub.start()
+    with Client(hub.socket) as client:
+        assert context(client, "node:a.py:f")["node:a.py:f"]["fresh"] is True
+
+
+@pytest.mark.slow
+def test_a_root_that_comes_back_is_followed_again(shared: Hub, client: Client) -> None:
+    shared.root.rename(shared.home / "away")
+    said = client.ask("get_context", nodes=["node:a.py:f"])
+    assert said["ok"] is True
+    assert not any(state["fresh"] for state in said["result"].values())
+    (shared.home / "away").rename(shared.root)
+
+    def fresh() -> bool:
+        state = context(client, "node:a.py:f").get("node:a.py:f", {})
+        return bool(state.get("fresh"))
+
+    wait_until(fresh)
+    shared.write("a.py", "def f(now): pass\n")
+    assert context(client, "node:a.py:f")["node:a.py:f"]["signature"] == "def f(now)"
+
+
+@pytest.mark.slow
+def test_where_memory_is_short_it_replaces_itself_once_and_says_so(short: Path) -> None:
+    hub = Hub(short, short / "project", REMORA_HUB__MEMORY_MB="16")
+    hub.write("a.py", SOURCE)
+    try:
+        pid = hub.begun()["pid"]
+        wait_until(lambda: "MiB of memory are used" in hub.log)
+        wait_until(lambda: hub.status()["pid"] == pid)
+        wait_until(
+            lambda: (
+                b"memory_mb" in (hub.cache / "hub.db.addresses").read_bytes()
+                if (hub.cache / "hub.db.addresses").exists()
+                else False
+            )
+        )
+        assert not is_gone(pid)
+    finally:
+        hub.end()
+
+
+def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:
+    import httpx
+
+    status = hub.start(http="0")
+    assert status["http"].startswith("http://127.0.0.1:")
+    token = Path(status["token_file"])
+    assert token.stat().st_mode & 0o777 == 0o600
+    with httpx.Client(base_url=status["http"], trust_env=False, timeout=20) as http:
+        assert http.post("/v1/health").status_code == 401
+        http.headers["Authorization"] = f"Bearer {token.read_text().strip()}"
+        said = http.post("/v1/get_context", json={"nodes": ["node:a.py:f"]}).json()
+        assert said["result"]["node:a.py:f"]["fresh"] is True
+        assert http.post("/v1/status").json()["result"] == hub.status()
+    hub.stop()
+    assert not token.exists()
+
+
+@pytest.mark.parametrize("said", ["0.0.0.0:0", "192.168.0.1:80", "example.com:1", "x", "70000", ""])
+def test_http_is_refused_elsewhere(hub: Hub, said: str) -> None:
+    error = hub.refused(http=said)
+    assert error.exit_code == 2
+    assert "--http" in error.message
+
+
+def test_a_port_that_is_taken_is_told(hub: Hub) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        error = hub.refused(http=str(port))
+    assert error.exit_code == 3
+    assert f"127.0.0.1:{port}" in error.message
+
+
+def test_nothing_of_a_hostile_tree_is_run_or_imported_or_written(hub: Hub) -> None:
+    mark = hub.home / "ran"
+    hostile = f"open({str(mark)!r}, 'w').close()\n"
+    for name in ("remora.py", "json.py", "sitecustomize.py", "asyncio/__init__.py", "msgspec.py"):
+        hub.write(name, hostile)
+    hub.write(".venv/bin/python", f"#!/bin/sh\ntouch {mark}\n").chmod(0o755)
+    hub.write(".remora/hub.db", "SQLite format 3")
+    hub.write(".agentfs/hub.db.addresses", json.dumps({"pid": 1, "root": "/", "socket": "/x"}))
+    before = {path: path.read_bytes() for path in hub.root.rglob("*") if path.is_file()}
+    entry = Path(sys.executable).with_name("remora")
+    done = subprocess.run(
+        [entry, "hub", "start", "--json"],
+        cwd=hub.root,
+        env=hub.environ | {"PYTHONPATH": ""},
+        capture_output=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    hub.wait_ready(hub.socket)
+    with Client(hub.socket) as client:
+        assert context(client, "node:json.py:__module__")
+    assert not mark.exists()
+    after = {path: path.read_bytes() for path in hub.root.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_what_is_wrong_in_the_configuration_is_told_before_anything_starts(hub: Hub) -> None:
+    hub.write("remora.yaml", "hub:\n  sweep_second: 3\n")
+    error = hub.refused()
+    assert error.exit_code == 2
+    assert "sweep_second" in error.message
+
+
+def test_a_socket_path_that_another_program_has_is_left_to_it(hub: Hub) -> None:
+    path = hub.home / "other.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        error = hub.refused(socket=path)
+        assert error.exit_code == 3
+        assert str(path) in error.message
+        assert path.exists()
+
+
+def test_another_database_is_another_hub(hub: Hub) -> None:
+    first = hub.start()
+    second = hub.begun(db=hub.home / "own" / "my.db")
+    try:
+        assert second["pid"] != first["pid"]
+        assert hub.status(db=hub.home / "own" / "my.db")["pid"] == second["pid"]
+    finally:
+        hub.stop(db=hub.home / "own" / "my.db")
+    assert is_gone(second["pid"])
+    assert not is_gone(first["pid"])
