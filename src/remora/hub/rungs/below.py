@@ -11,6 +11,9 @@ from remora.hub.rungs.file import FileRung
 from remora.hub.rungs.stored import StoredRung
 from remora.hub.rungs.told import Budget, Told
 
+_OF_STORED = 0.6
+"""The database's share of the time: what is left must do for the asked file."""
+
 
 class Below:
     """The database with a look at the files, else the asked file. Used by one thread at a time."""
@@ -25,9 +28,10 @@ class Below:
 
         Never raises: whatever breaks here, it costs nobody more than the facts.
         """
-        for rung in (self._stored, self._file):
+        share = Budget(budget.left * _OF_STORED)
+        for rung, time in ((self._stored, share), (self._file, budget)):
             try:
-                told = rung.ask(request, budget)
+                told = rung.ask(request, time)
             except NotFound as unknown:
                 return unknown
             except Exception:  # noqa: BLE001, S112 - see above

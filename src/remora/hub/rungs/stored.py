@@ -3,24 +3,32 @@
 import hashlib
 import time
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts
-from remora.errors import DiskError, HostError, NotFound
+from remora.errors import DiskError, NotFound
 from remora.hub.answers import Answers
+from remora.hub.content import Reader, reading
 from remora.hub.members import Members
 from remora.hub.protocol import Request
-from remora.hub.rungs.file import READ_LIMIT, SECONDS_PER_BYTE
+from remora.hub.rungs.file import SECONDS_PER_BYTE
 from remora.hub.rungs.told import Budget, Told, answered
 from remora.hub.stamp import racy
 from remora.hub.store import FileRow, StoreView, open_view
 from remora.hub.view import OverlaidView
 from remora.ids import spell_path
-from remora.workspaces import Beneath
 
 SECONDS_PER_FILE = 10e-6
 """What a look at one file takes at most, of a sweep over all."""
+
+
+class _Instead(Enum):
+    """What there is to say of a file instead of its facts."""
+
+    AS_STORED = "as stored"
+    TOO_LONG = "too long"
 
 
 class StoredRung:
@@ -32,7 +40,7 @@ class StoredRung:
     def __init__(self, root: Path, db: Path | None, members: Members) -> None:
         self._db = db
         self._members = members
-        self._files = Beneath(root)
+        self._root = root
         self._view: StoreView | None = None
         self._analysed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
@@ -99,36 +107,38 @@ class StoredRung:
         found: dict[str, FileFacts | None] = {
             spell_path(path): None for path in rows.keys() - now.keys()
         }
-        for path, stamp in now.items():
-            row = rows.get(path)
-            if row is not None and row.stamp == stamp and not racy(stamp, began):
-                continue
-            if not budget.affords(0):
-                return None
-            content = self._read(path)
-            if content is None:
-                found[spell_path(path)] = None
-            elif row is None or hashlib.sha256(content).hexdigest() != row.file_hash:
-                facts = self._facts(path, content, budget)
-                if facts is None:
+        with reading(self._root) as reader:
+            for path, stamp in now.items():
+                row = rows.get(path)
+                if row is not None and row.stamp == stamp and not racy(stamp, began):
+                    continue
+                facts = self._facts(reader, path, row, budget)
+                if facts is _Instead.TOO_LONG:
                     return None
-                found[facts.path] = facts
+                if isinstance(facts, FileFacts):
+                    self._analysed[facts.path] = facts  # also where there is no time for the rest
+                if facts is not _Instead.AS_STORED:
+                    found[spell_path(path)] = facts
         self._analysed = {path: facts for path, facts in found.items() if facts is not None}
         return found
 
-    def _read(self, path: str) -> bytes | None:
+    def _facts(
+        self, reader: Reader, path: str, row: FileRow | None, budget: Budget
+    ) -> FileFacts | _Instead | None:
+        """A file's facts, if they are not as stored; None for one that cannot be read any more."""
         try:
-            return self._files.read_bytes(path, limit=READ_LIMIT)
-        except HostError:
+            data = reader.read(path).data
+        except OSError:
             return None
-
-    def _facts(self, path: str, content: bytes, budget: Budget) -> FileFacts | None:
+        digest = hashlib.sha256(data).hexdigest()
+        if row is not None and row.file_hash == digest:
+            return _Instead.AS_STORED
         known = self._analysed.get(spell_path(path))
-        if known is not None and known.file_hash == hashlib.sha256(content).hexdigest():
+        if known is not None and known.file_hash == digest:
             return known
-        if not budget.affords(len(content) * SECONDS_PER_BYTE):
-            return None
-        return read_facts(path, content)
+        if not budget.affords(len(data) * SECONDS_PER_BYTE):
+            return _Instead.TOO_LONG
+        return read_facts(path, data)
 
     def _answers(
         self, view: StoreView, generation: int, changed: Mapping[str, FileFacts | None]

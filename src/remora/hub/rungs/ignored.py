@@ -1,0 +1,46 @@
+"""Whether a question about one file must ask anew what is ignored: no watcher tells of it here."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from remora.hub.stamp import Stamp, racy, stamp_of
+
+
+class IgnoreFiles:
+    """The `.gitignore` files on the way to the paths that were asked about, as they were then."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: dict[str, Stamp | None] = {}
+        self._since = time.time_ns()
+
+    def moved(self, paths: Iterable[str]) -> bool:
+        """Whether one that bears on `paths` (raw) came, went or changed since the last question,
+        or perhaps since this was made, where none was about its folder yet."""
+        asked = time.time_ns()
+        moved = False
+        for folder in {place for path in paths for place in _above(path)}:
+            now = _stamp(self._root / folder / ".gitignore")
+            if folder in self._known:
+                moved |= self._known[folder] != now
+            else:
+                around = (now, _stamp(self._root / folder))
+                moved |= any(stamp is not None and racy(stamp, self._since) for stamp in around)
+            self._known[folder] = now
+        if moved:
+            self._since = asked
+        return moved
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(len(parts) + 1)]
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(os.lstat(path))
+    except OSError:
+        return None
