@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from remora.errors import OutsideError
 from remora.files import (
@@ -17,6 +17,17 @@ from remora.files import (
 )
 from remora.hub.members.witness import Witness, dot_git, is_repository, repository_at
 
+_OF_OTHERS = frozenset({".git", "pyvenv.cfg"})
+
+
+class Reindexed(NamedTuple):
+    """What another index tracks."""
+
+    added: set[str]
+    removed: set[str]
+    submodules: bool
+    """Whether there are others."""
+
 
 class Rules(Protocol):
     """What the folder's own view of itself says; asked for what is not yet known only."""
@@ -29,8 +40,8 @@ class Rules(Protocol):
     def moved(self) -> bool:
         """Whether anything outside the tree changed, so that these rules hold no more."""
 
-    def indexed(self) -> set[str] | None:
-        """Paths that are tracked now and were not, or were; None if the index is as it was.
+    def indexed(self) -> Reindexed | None:
+        """How the index differs from what it was at the last call; None if it was not written.
 
         Raises OutsideError: git's view is not to be had any more.
         """
@@ -90,13 +101,16 @@ class GitRules:
         sources = any(witness.moved() for witness in self._sources)
         return levels or sources or dot_git(self._top) != self._own
 
-    def indexed(self) -> set[str] | None:
+    def indexed(self) -> Reindexed | None:
         if not self._index.moved():
             return None
-        before = set().union(*self.tracked.values()), self._submodules, self.around
+        before, submodules = self._all_tracked(), self._submodules
         self._take_index()
-        after = set().union(*self.tracked.values()), self._submodules, self.around
-        return None if before == after else before[0] ^ after[0]
+        after = self._all_tracked()
+        return Reindexed(after - before, before - after, submodules != self._submodules)
+
+    def _all_tracked(self) -> set[str]:
+        return set().union(*self.tracked.values())
 
     def read(self, folder: str) -> None:
         """Git reads it itself."""
@@ -126,10 +140,10 @@ class GitRules:
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         if folder == "":
             return None
-        own = folder not in self.around and ".git" in marks
-        if not own and "pyvenv.cfg" not in marks:
+        if not _OF_OTHERS.intersection(marks):
             return True if folder in self._submodules else None
         made = "pyvenv.cfg" in marks and is_made_by_tools(self._root, folder)
+        own = folder not in self.around and ".git" in marks
         return made or (own and is_repository(self._root / folder))
 
 
@@ -152,7 +166,7 @@ class WalkRules:
         levels = any(repository_at(place) != then for place, then in self._levels.items())
         return levels or any(witness.moved() for witness in self._sources)
 
-    def indexed(self) -> set[str] | None:
+    def indexed(self) -> Reindexed | None:
         return None
 
     def read(self, folder: str) -> None:

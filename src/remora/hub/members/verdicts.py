@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.errors import OutsideError
 from remora.files import IgnoreRules, is_private
-from remora.hub.members.listing import MARKS, look
+from remora.hub.members.listing import MARKS, look, those_above
 from remora.hub.members.rules import Rules, open_rules
 from remora.hub.members.witness import Witness
 
@@ -50,15 +50,28 @@ class Verdicts:
         return True
 
     def indexed(self) -> bool:
-        """Whether git tracks other paths than before; what that changes is forgotten here."""
+        """Whether git tracks other paths than before, and that changes what belongs to where no
+        event tells of it. Raises RulesMoved if git is gone."""
         try:
-            paths = self.rules.indexed()
+            index = self.rules.indexed()
         except OutsideError:
             self._rules = None
             raise RulesMoved from None
-        for path in paths or ():
+        if index is None:
+            return False
+        # one that was tracked was never asked about
+        matters = index.submodules
+        for path in index.added:
+            matters = self._known.pop(path, False) or self._is_in_what_is_out(path) or matters
+        for path in index.removed:
             self._known.pop(path, None)
-        return paths is not None
+            there = look(self._top, path) is not None
+            matters = there or self._is_in_what_is_out(path) or matters
+        return matters
+
+    def _is_in_what_is_out(self, path: str) -> bool:
+        above = those_above(path.rpartition("/")[0])
+        return any(self._known.get(folder + "/", False) for folder in above)
 
     def forget(self) -> None:
         """No verdict holds any more."""

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from remora.hub.members import Members
-from remora.hub.watcher.inotify import InotifyWatcher
+from remora.hub.watcher.foreign import WatchfilesWatcher
+from remora.hub.watcher.inotify import InotifyWatcher, NotAllTold
 from remora.hub.watcher.kernel import has_inotify
 from remora.hub.watcher.seen import Watcher
 from remora.hub.watcher.sweeping import SweepingWatcher
@@ -19,12 +20,14 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")
-    if not has_inotify():
-        return SweepingWatcher(note="this system has no inotify")
+    if kind == "watchfiles" or not has_inotify():
+        return WatchfilesWatcher(root)
     try:
         return InotifyWatcher(root, members, marker)
     except WatchesExhausted as error:
         note = f"no more inotify watches ({error}): see fs.inotify.max_user_watches"
+    except NotAllTold as error:
+        note = str(error)
     except OSError as error:
         note = f"inotify could not be used: {error.strerror}"
     return SweepingWatcher(note=note)

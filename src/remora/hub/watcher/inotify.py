@@ -11,6 +11,7 @@ from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.hub.watcher import kernel
 from remora.hub.watcher.kernel import Event, Inotify
 from remora.hub.watcher.marker import Marker
+from remora.hub.watcher.mounts import Mounts
 from remora.hub.watcher.seen import NOTHING_TOLD, Kind, Seen
 from remora.hub.watcher.watched import WatchedFolders, WatchesExhausted
 
@@ -18,10 +19,15 @@ _APPEARED = kernel.CREATE | kernel.MOVED_TO | kernel.ATTRIB
 _SELF = kernel.DELETE_SELF | kernel.MOVE_SELF | kernel.UNMOUNT
 
 
+class NotAllTold(Exception):
+    """Some changes beneath the root are not told to this kernel; the message says why."""
+
+
 class InotifyWatcher:
     """Follows folders as they come, go and move, and says when it lost track.
 
-    Raises OSError where there can be no queue, WatchesExhausted where it would hold too few.
+    Raises OSError where there can be no queue, WatchesExhausted where it would hold too few,
+    NotAllTold where not every change would come into it.
     """
 
     def __init__(self, root: Path, members: Members, marker: Path) -> None:
@@ -34,14 +40,16 @@ class InotifyWatcher:
         self._stamps: dict[str, Stamp | None] = {}
         self._version = -1
         self._marked = False
+        self._mounts: Mounts | None = None
         self._kernel = Inotify()
         try:
+            self._mounts = _table_of_mounts()
             self._identity = self._look_at_root()
             self._folders = WatchedFolders(self._kernel, self._root)
             self._marker = Marker(marker, self._kernel)
             self._watch_all()
         except BaseException:
-            self._kernel.close()
+            self.close()
             raise
 
     @property
@@ -62,6 +70,9 @@ class InotifyWatcher:
     def close(self) -> None:
         self._note = self._note or "closed"
         self._kernel.close()
+        if self._mounts is not None:
+            self._mounts.close()
+            self._mounts = None
 
     def drain(self) -> Seen:
         self._pump()
@@ -69,6 +80,8 @@ class InotifyWatcher:
             self._catch_up()
         except WatchesExhausted as error:
             self._give_up(f"no more inotify watches ({error}): see fs.inotify.max_user_watches")
+        except NotAllTold as error:
+            self._give_up(str(error))
         except OutsideError:  # ignore files are being rewritten all the time
             self._lose_track()
         if self._note:
@@ -172,6 +185,8 @@ class InotifyWatcher:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
             self._complete = False  # under which other names it changed, a sweep tells
+        if self._mounts is not None and self._mounts.changed():
+            self._lose_track()
         self._members.moved()
         while self._new or self._version != self._members.version:
             if self._version != self._members.version:
@@ -187,6 +202,9 @@ class InotifyWatcher:
         survey = self._members.survey(before=self._folders.add)
         for path in self._folders.paths() - survey.folders:
             self._folders.leave(path)
+        objection = self._mounts.objection(self._root, survey.folders) if self._mounts else ""
+        if objection:
+            raise NotAllTold(objection)
         self._version = version
 
     def _restless(self) -> set[str]:
@@ -227,3 +245,10 @@ class InotifyWatcher:
             self._folders.leave(path)
         self._paths.clear()
         self._new.clear()
+
+
+def _table_of_mounts() -> Mounts | None:
+    try:
+        return Mounts()
+    except OSError:  # no /proc: then nobody can tell
+        return None

@@ -1,0 +1,65 @@
+"""Whether the file system under a root tells this kernel of all its changes."""
+
+import os
+import re
+import select
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+_TABLE = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_LOCAL = frozenset(
+    {
+        *("bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay"),
+        *("ramfs", "reiserfs", "squashfs", "tmpfs", "xfs", "zfs"),
+    }
+)
+"""Those on which nobody writes but through this kernel; what is not named here may be shared."""
+
+
+class Mount(NamedTuple):
+    """A place where a file system begins."""
+
+    place: str
+    kind: str
+
+
+class Mounts:
+    """The table of mounts, and whether it changed. Raises OSError where there is none."""
+
+    def __init__(self) -> None:
+        self._file = _TABLE.open("rb", buffering=0)
+        self._poll = select.poll()
+        self._poll.register(self._file, select.POLLPRI | select.POLLERR)
+
+    def changed(self) -> bool:
+        """Whether something was mounted or unmounted since `objection` was last asked."""
+        return bool(self._poll.poll(0))
+
+    def objection(self, root: str, folders: Iterable[str]) -> str:
+        """Why inotify cannot tell of every change in `folders` beneath `root`; empty if it can."""
+        self._poll.poll(0)
+        self._file.seek(0)
+        mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]
+        above = [mount for mount in mounts if _is_below(root, mount.place)]
+        kind = max(reversed(above), key=lambda mount: len(mount.place)).kind if above else ""
+        if above and kind not in _LOCAL:
+            return f"{root} is on {kind}, which others may write"
+        places = {f"{root}/{folder}" for folder in folders if folder}
+        inner = next((mount for mount in mounts if mount.place in places), None)
+        return "" if inner is None else f"something else is mounted at {inner.place}"
+
+    def close(self) -> None:
+        """Give back the descriptor."""
+        self._file.close()
+
+
+def _mount(line: str) -> Mount:
+    head, _, tail = line.partition(" - ")
+    place = _ESCAPE.sub(lambda match: chr(int(match[1], 8)), head.split(" ")[4])
+    return Mount(place, tail.split(" ")[0])
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path == place or place == "/" or path.startswith(f"{place}/")
