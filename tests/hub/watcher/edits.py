@@ -56,7 +56,10 @@ class Edits:
 
     def _file(self) -> Path:
         files = [path for path in self._folder().iterdir() if path.suffix == ".py"]
-        return self.chance.choice(files) if files else self._new_file()
+        if not files:
+            return self._new_file()
+        path: Path = self.chance.choice(files)
+        return path
 
     def _new_file(self) -> Path:
         name = self.chance.choice(NAMES) + self.chance.choice(["", "_x"]) + ".py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.members import Members
-from remora.hub.watcher import Watcher, open_watcher
+from remora.hub.watcher import Seen, Watcher, open_watcher
 
 
 def git(root: Path, *words: str) -> None:
@@ -48,6 +48,11 @@ def watcher(root: Path, members: Members, tmp_path: Path) -> Iterator[Watcher]:
     opened.close()
 
 
+def only(*paths: str) -> Seen:
+    """These, and nothing else."""
+    return Seen(frozenset(paths), complete=True)
+
+
 def held(watcher: Watcher) -> int:
     """Watches that the kernel holds for it."""
     text = Path(f"/proc/self/fdinfo/{watcher.fileno()}").read_text()
@@ -55,9 +60,9 @@ def held(watcher: Watcher) -> int:
 
 
 def test_nothing_happened(watcher: Watcher) -> None:
-    assert watcher.drain() == (frozenset(), True)
+    assert watcher.drain() == only()
     assert watcher.settled(20)
-    assert watcher.drain() == (frozenset(), True)
+    assert watcher.drain() == only()
 
 
 def test_one_watch_for_each_folder_that_is_not_ignored_and_the_marker(watcher: Watcher) -> None:
@@ -137,7 +142,7 @@ class TestFolders:
     def test_what_is_in_a_new_folder_already_is_told(self, watcher: Watcher, root: Path) -> None:
         put(root, "new/deep/a.py", "new/deep/er/b.py", "new/c.txt")
         seen = watcher.drain()
-        assert (set(seen.paths), seen.complete) == ({"new/deep/a.py", "new/deep/er/b.py"}, True)
+        assert seen == only("new/deep/a.py", "new/deep/er/b.py")
         put(root, "new/deep/er/b.py")
         assert watcher.drain().paths == {"new/deep/er/b.py"}
         assert held(watcher) == 9
@@ -148,7 +153,7 @@ class TestFolders:
         assert "docs/deep/er/c.py" in seen.paths
         assert not seen.complete  # what was in the old place, a sweep tells
         put(root, "docs/deep/er/c.py", "docs/deep/er/d.py")
-        assert watcher.drain() == ({"docs/deep/er/c.py", "docs/deep/er/d.py"}, True)
+        assert watcher.drain() == only("docs/deep/er/c.py", "docs/deep/er/d.py")
         put(root, "src/deep/er/c.py")
         assert watcher.drain().paths == {"src/deep/er/c.py"}
 
@@ -159,10 +164,10 @@ class TestFolders:
         (root / "src").rename(root.parent / "src")
         assert not watcher.drain().complete
         put(root.parent, "src/b.py")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
         assert held(watcher) == before - 3
         (root.parent / "src").rename(root / "again")
-        assert watcher.drain() == ({"again/b.py", "again/deep/er/c.py"}, True)
+        assert watcher.drain() == only("again/b.py", "again/deep/er/c.py")
         assert held(watcher) == before
 
     def test_one_that_moved_between_two_looks_at_its_new_place(
@@ -173,7 +178,7 @@ class TestFolders:
         put(root, "src/other.py")
         watcher.drain()
         put(root, "x/src/b.py", "src/other.py", "x/a.py")
-        assert watcher.drain() == ({"x/src/b.py", "src/other.py", "x/a.py"}, True)
+        assert watcher.drain() == only("x/src/b.py", "src/other.py", "x/a.py")
         assert held(watcher) == 8
 
     def test_a_folder_that_is_removed_and_made_anew(self, watcher: Watcher, root: Path) -> None:
@@ -182,25 +187,25 @@ class TestFolders:
             put(root, "src/deep/er/c.py")
         assert "src/deep/er/c.py" in watcher.drain().paths
         put(root, "src/deep/er/c.py")
-        assert watcher.drain() == ({"src/deep/er/c.py"}, True)
+        assert watcher.drain() == only("src/deep/er/c.py")
 
     def test_ignored_folders_are_not_watched(self, watcher: Watcher, root: Path) -> None:
         before = held(watcher)
         put(root, "out/more/x.py", "node_modules/p/x.py", "sub/out/x.py")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
         assert held(watcher) == before + 1
 
     def test_links_are_not_followed(self, watcher: Watcher, root: Path) -> None:
         before = held(watcher)
         (root / "loop").symlink_to(root)
         (root / "src/up").symlink_to("..")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
         assert held(watcher) == before
 
     def test_odd_names(self, watcher: Watcher, root: Path) -> None:
         names = [os.fsdecode(b"caf\xe9"), "n\nl", "p%20:q", " ", "ø"]
         put(root, *(f"{name}/{name}.py" for name in names))
-        assert watcher.drain() == ({f"{name}/{name}.py" for name in names}, True)
+        assert watcher.drain() == only(*(f"{name}/{name}.py" for name in names))
 
 
 class TestRules:
@@ -210,17 +215,17 @@ class TestRules:
         assert not watcher.drain().complete
         assert held(watcher) == before - 1 + 1
         put(root, "out/o.py", "out/p.py")
-        assert watcher.drain() == ({"out/o.py", "out/p.py"}, True)
+        assert watcher.drain() == only("out/o.py", "out/p.py")
 
     def test_what_git_tracks_in_an_ignored_folder(self, watcher: Watcher, root: Path) -> None:
         git(root, "add", "-f", "out/o.py")
         assert not watcher.drain().complete
         put(root, "out/o.py")
-        assert watcher.drain() == ({"out/o.py"}, True)
+        assert watcher.drain() == only("out/o.py")
         git(root, "rm", "-q", "--cached", "out/o.py")
         assert not watcher.drain().complete
         put(root, "out/o.py")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
 
     def test_patterns_outside_the_tree(self, watcher: Watcher, root: Path) -> None:
         (root / ".git/info/exclude").write_text("docs/\n")
@@ -230,7 +235,7 @@ class TestRules:
 
     def test_a_commit_changes_nothing(self, watcher: Watcher, root: Path) -> None:
         git(root, "commit", "-q", "--allow-empty", "-m", "two")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
 
     def test_an_environment_comes_and_goes(self, watcher: Watcher, root: Path) -> None:
         before = held(watcher)
@@ -238,7 +243,7 @@ class TestRules:
         assert not watcher.drain().complete
         assert held(watcher) == before - 2
         put(root, "src/deep/x.py")
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
         (root / "src/deep/pyvenv.cfg").unlink()
         assert not watcher.drain().complete
         assert held(watcher) == before
@@ -325,7 +330,7 @@ class TestLosses:
         for _ in range(3):
             shutil.rmtree(tmp_path / "marker")
             assert watcher.settled(20)
-        assert watcher.drain() == (frozenset(), True)
+        assert watcher.drain() == only()
         assert held(watcher) == before
 
     def test_no_marker_no_proof(self, watcher: Watcher, tmp_path: Path) -> None:
@@ -342,7 +347,7 @@ class TestLosses:
         put(root, "late/x/y.py")
         assert not watcher.drain().complete
         put(root, "late/x/y.py")
-        assert watcher.drain() == ({"late/x/y.py"}, True)
+        assert watcher.drain() == only("late/x/y.py")
 
     def test_after_close(self, root: Path, tmp_path: Path) -> None:
         watcher = open_watcher(root, Members(root), marker=tmp_path / "marker")
