@@ -7,8 +7,17 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-NAMES = [*"abcde", "node_modules", "build", "gen", "ø", "p%20", "n\nl", os.fsdecode(b"b\xe9")]
-IGNORED = [
+NAMES: list[str] = [
+    *"abcde",
+    "node_modules",
+    "build",
+    "gen",
+    "ø",
+    "p%20",
+    "n\nl",
+    os.fsdecode(b"b\xe9"),
+]
+IGNORED: list[str] = [
     "gen/\n",
     "*_x.py\n",
     "a/\n",
@@ -63,7 +72,8 @@ class Edits:
 
     def _new_file(self) -> Path:
         name = self.chance.choice(NAMES) + self.chance.choice(["", "_x"]) + ".py"
-        return self._folder() / name
+        path: Path = self._folder() / name
+        return path
 
     def _text(self) -> str:
         return f"x = {self.count:06}\n"

@@ -187,11 +187,11 @@ class WalkRules:
         }
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        if "pyvenv.cfg" in marks:
-            return is_made_by_tools(self._root, folder)
-        if folder.rpartition("/")[2] in OUTPUT:
-            return is_output(self._root, folder)
-        return None
+        output = folder.rpartition("/")[2] in OUTPUT
+        if not output and "pyvenv.cfg" not in marks:
+            return None
+        made = "pyvenv.cfg" in marks and is_made_by_tools(self._root, folder)
+        return made or (output and is_output(self._root, folder))
 
 
 def _with_those_above(folders: Iterable[str]) -> set[str]:
