@@ -20,12 +20,10 @@ from remora.hub.stamp import racy
 from remora.hub.store import Batch, FileRow, FileUpdate, HubStore
 from remora.ids import spell_path
 
+_MANY = 16
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
 """Read before they are stored together: so a move is seen whole, and memory has a bound."""
-
-
-_NOTHING = Known()
 
 
 class Extras(Protocol):
@@ -130,7 +128,7 @@ class Indexer:
         wanted = set(paths)
         there = self._members.belonging(wanted)
         work = self._work(source)
-        with self._open() as reader, _collecting_nothing():
+        with self._open() as reader, _collecting_nothing(len(there)):
             work.remove(wanted - there)
             for path in sorted(there):
                 content = work.read(reader, path)
@@ -139,7 +137,9 @@ class Indexer:
                 if defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
-                    work.take(path, content, self._analyse(path, content.data, work.known(path)))
+                    work.take(
+                        path, content, self._analyse(path, content.data, self._store.known(path))
+                    )
             return work.finish()
 
     def supply(
@@ -218,16 +218,6 @@ class _Work:
         self._store.seen(path, content.stamp)
         return None
 
-    def known(self, path: str) -> Known:
-        """What is stored of a file."""
-        row = self._store.files().get(path)
-        if row is None:
-            return _NOTHING
-        nodes = self._store.view().nodes(spell_path(path))
-        partial = any(node.partial for node in nodes)
-        facts = tuple(node.facts for node in nodes)
-        return Known(file_hash=row.file_hash, partial=partial, nodes=facts)
-
     def take(self, path: str, content: Content, facts: FileFacts) -> None:
         """Store these facts, soon."""
         if facts.detail:
@@ -263,12 +253,13 @@ class _Work:
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[None]:
-    """Facts hold no cycles: looking for garbage among them costs a tenth of the time."""
-    was_enabled = gc.isenabled()
+def _collecting_nothing(files: int) -> Iterator[None]:
+    """Facts hold no cycles: to look for garbage among those of many files is a tenth of the time."""
+    if files < _MANY or not gc.isenabled():
+        yield
+        return
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()

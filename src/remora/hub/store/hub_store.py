@@ -11,12 +11,14 @@ from typing import NamedTuple, Self
 
 from remora.errors import HubDamaged
 from remora.hub.observe.records import Observation
+from remora.hub.rules import Known
 from remora.hub.stamp import Stamp
 from remora.hub.store import ownership
 from remora.hub.store.batch import Applied, Batch, FileUpdate
+from remora.hub.store.before import Before
 from remora.hub.store.births import Births
 from remora.hub.store.database import open_writing, reset, told, transaction
-from remora.hub.store.differences import StoredFile, differences
+from remora.hub.store.differences import differences
 from remora.hub.store.observed import news_of, tidy
 from remora.hub.store.reading import Shelf, StoreView
 from remora.hub.store.rows import FileRow, stamp_values
@@ -94,6 +96,35 @@ class HubStore:
             with told(self._db):
                 return self._applied(batch, rebuilt=True)
 
+    def known(self, path: str) -> Known:
+        """What is stored of a file (raw path), to compare with."""
+        row = self._rows.get(path)
+        if row is None:
+            return Known()
+        try:
+            with told(self._db):
+                before = self._before.of(spell_path(path))
+        except HubDamaged:  # made good by the `apply` that follows
+            return Known()
+        nodes = tuple(node.facts for node in before.nodes.values())
+        return Known(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
+
+    def check(self) -> bool:
+        """Read everything; if that cannot be, the database is made anew, and all must be stored
+        again."""
+        view = self.view()
+        try:
+            for path in view.paths():
+                view.lowered(path)
+                view.nodes(path)
+            with told(self._db):
+                (said,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        except HubDamaged:
+            said = "damaged"
+        if said != "ok":
+            self.rebuild()
+        return bool(said == "ok")
+
     def seen(self, path: str, stamp: Stamp | None) -> None:
         """A stored file (raw path) has the same bytes and this stamp now: kept in memory only."""
         row = self._rows[path]
@@ -125,7 +156,7 @@ class HubStore:
     def gc(self, gone: Iterable[str]) -> int:
         """Remove files (raw paths) that do not belong any more, and what is remembered for too long;
         how many nodes were removed."""
-        paths = [path for path in map(spell_path, gone) if unspell_path(path) in self._rows]
+        paths = [path for path in map(spell_path, gone) if self._knows(path)]
         nodes = sum(len(self.view().nodes(path)) for path in paths)
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with told(self._db), transaction(self._connection):
@@ -192,6 +223,7 @@ class HubStore:
         """Know what is stored; whether it is of this root."""
         self._shelf, self._births = Shelf(), Births()
         view = self.view()
+        self._before = Before(self._connection, view)
         self._generation = view.generation
         self._rows = dict(view.files())
         self._unwritten.clear()
@@ -225,13 +257,14 @@ class HubStore:
 
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
-        before = {path: stored for path in paths if (stored := self._stored(path)) is not None}
+        before = {path: self._before.of(path) for path in paths if self._knows(path)}
         changed = differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
             writing = Writing(self._connection, changed, batch.source, self._clock(), self._births)
             for each in changed:
                 self._unwritten.pop(unspell_path(each.path), None)
+            self._before.forget()
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
@@ -242,19 +275,8 @@ class HubStore:
         self._remember(batch, {each.path for each in changed})
         return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
 
-    def _stored(self, path: str) -> StoredFile | None:
-        if unspell_path(path) not in self._rows:
-            return None
-        row = self._connection.execute(
-            "SELECT id, file_hash, partial, detail, extras FROM file_index WHERE path = ?", (path,)
-        ).fetchone()
-        view = self.view()
-        lowered = view.lowered(path)
-        if row is None or lowered is None:
-            raise HubDamaged(f"{self._db} has lost what it knew of {path}")
-        nodes = {str(node.facts.key): node for node in view.nodes(path)}
-        partial, names = bool(row[2]), frozenset(lowered.names)
-        return StoredFile(row[0], row[1], partial, row[3], row[4], nodes, names)
+    def _knows(self, path: str) -> bool:
+        return unspell_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
         """What is known of stamps, along with something that must be written anyway."""

@@ -28,15 +28,14 @@ class LoweredCache:
     def decode(self, name: Hashable, stored: bytes) -> Lowered:
         """Decode and keep it; what was used longest ago makes room. Raises DecodeError."""
         lowered = decode_lowered(stored)
-        self.forget(name)
-        self._kept[name] = lowered, len(stored)
-        self._size += len(stored)
-        while self._size > self._limit and len(self._kept) > 1:
-            _, (_, size) = self._kept.popitem(last=False)
-            self._size -= size
+        self.keep(name, lowered, len(stored))
         return lowered
 
-    def forget(self, name: Hashable) -> None:
-        """Keep nothing under `name`."""
-        _, size = self._kept.pop(name, (None, 0))
-        self._size -= size
+    def keep(self, name: Hashable, lowered: Lowered, size: int) -> None:
+        """Keep it under `name`; `size` is that of its encoded form."""
+        _, before = self._kept.pop(name, (None, 0))
+        self._kept[name] = lowered, size
+        self._size += size - before
+        while self._size > self._limit and len(self._kept) > 1:
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._size -= oldest

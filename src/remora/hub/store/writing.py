@@ -15,7 +15,8 @@ from remora.hub.store.uids import Identities
 LOGGED_AT_ONCE = 10_000
 """Keys of one transaction that are logged; of a larger one nobody asks which they were."""
 LOGGED = 50_000
-"""Keys in the log; older ones go."""
+"""Keys in the log, about; older ones go."""
+_BETWEEN_COUNTS = 16
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (
     f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
@@ -119,13 +120,14 @@ def log_changes(connection: sqlite3.Connection, generation: int, keys: Sequence[
         _forget_until(connection, generation)
         return
     connection.executemany("INSERT INTO changes VALUES (?, ?)", [(generation, key) for key in keys])
-    (count,) = connection.execute("SELECT count(*) FROM changes").fetchone()
-    if count > LOGGED:
-        (until,) = connection.execute(
-            "SELECT generation FROM changes ORDER BY generation LIMIT 1 OFFSET ?",
-            (count - LOGGED // 2,),
-        ).fetchone()
-        _forget_until(connection, until)
+    if generation % _BETWEEN_COUNTS == 0:
+        (count,) = connection.execute("SELECT count(*) FROM changes").fetchone()
+        if count > LOGGED:
+            (until,) = connection.execute(
+                "SELECT generation FROM changes ORDER BY generation LIMIT 1 OFFSET ?",
+                (count - LOGGED // 2,),
+            ).fetchone()
+            _forget_until(connection, until)
 
 
 def _forget_until(connection: sqlite3.Connection, generation: int) -> None:
