@@ -87,7 +87,7 @@ def run_hub(
         return False
     log_to(places.log if log_file else None)
     _allow_many_descriptors()
-    daemon = Daemon(places, settings, ownership, clock=_now)
+    daemon = Daemon(places, settings, ownership)
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
     ownership.close()
     if outcome == "restart":

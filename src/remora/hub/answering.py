@@ -5,12 +5,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from remora.errors import HubDamaged, NotFound, RemoraError
 from remora.hub.answers import Answers
+from remora.hub.lanes import Lanes
 from remora.hub.node import AnsweredNode
+from remora.hub.places import HubPlaces
 from remora.hub.protocol import (
     MOST_FOUND,
     PROTOCOL,
@@ -66,13 +67,14 @@ class Answering:
     """A `Desk`. `damaged` is called when the database turns out to make no sense."""
 
     def __init__(
-        self, root: Path, known: Known, upkeep: Upkeep, *, damaged: Callable[[], None]
+        self, places: HubPlaces, known: Known, upkeep: Upkeep, *, damaged: Callable[[], None]
     ) -> None:
-        self._root = root
+        self._root = places.root
         self._known = known
         self._upkeep = upkeep
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
+        self._lanes = Lanes(places.db)
         self.last_asked = time.monotonic()
 
     @property
@@ -84,6 +86,10 @@ class Answering:
         """From now on `tell` gets a line for each generation."""
         self._subscribers[tell] = None
         return lambda: self._subscribers.pop(tell, None)
+
+    def close(self) -> None:
+        """Nothing more is answered."""
+        self._lanes.close()
 
     def publish(self, generation: int, changed: Iterable[str]) -> None:
         """Tell all subscribers."""
@@ -111,7 +117,7 @@ class Answering:
             raise Refused("busy", "the files are being read for the first time")
         self._upkeep.see()
         ticket = self._upkeep.pending.ticket()
-        if self._upkeep.pending.reached(ticket) and _is_quick(request):
+        if self._upkeep.pending.reached(ticket) and self._is_quick(request):
             with _refusals(self._damaged):
                 return self._line(request, self._result(request, fresh=True))
         return self._later(request, ticket)
@@ -119,6 +125,8 @@ class Answering:
     async def _later(self, request: Request, ticket: int) -> bytes:
         fresh = await self._upkeep.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
+            if self._upkeep.has_large and not isinstance(request, ChangedSince):
+                return await self._lanes.ask(lambda answers: self._line_of(request, answers, fresh))
             if isinstance(request, GetContext):
                 generation = self._known.generation
                 nodes = await self._context(request.nodes, fresh=fresh)
@@ -127,14 +135,31 @@ class Answering:
                 await self._walk(request)
             return self._line(request, self._result(request, fresh=fresh))
 
+    def _is_quick(self, request: Request) -> bool:
+        """Whether it takes no longer to answer it now than to let others go first."""
+        if self._upkeep.has_large:
+            return isinstance(request, ChangedSince)
+        match request:
+            case GetContext():
+                return len(request.nodes) <= _AT_ONCE
+            case Callers() | Callees() | Tests():
+                return request.depth == 1
+        return True
+
+    def _line_of(self, request: Request, answers: Answers, fresh: bool) -> bytes:
+        result = self._result_of(request, answers.told(fresh=fresh))
+        return answer_line(request, answers.view.generation, result)
+
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._known.generation, result)
 
     def _result(self, request: Request, *, fresh: bool) -> Any:
-        if isinstance(request, ChangedSince):
-            return self._changed_since(request.generation)
-        answers = self._known.answers().told(fresh=fresh)
+        return self._result_of(request, self._known.answers().told(fresh=fresh))
+
+    def _result_of(self, request: Request, answers: Answers) -> Any:
         match request:
+            case ChangedSince():
+                return self._changed_since(request.generation)
             case GetContext():
                 return answers.context(request.nodes)
             case Search():
@@ -219,15 +244,6 @@ def _links(answers: Answers, request: Links) -> Callable[[str, int], dict[str, A
             return answers.callees
         case Tests():
             return answers.tests
-
-
-def _is_quick(request: Request) -> bool:
-    match request:
-        case GetContext():
-            return len(request.nodes) <= _AT_ONCE
-        case Callers() | Callees() | Tests():
-            return request.depth == 1
-    return True
 
 
 def _check_known(answers: Answers, key: str) -> None:

@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from typing import Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
@@ -68,13 +67,10 @@ class Daemon:
         places: HubPlaces,
         settings: Settings,
         ownership: Ownership,
-        *,
-        clock: Callable[[], datetime],
     ) -> None:
         self._places = places
         self._settings = settings
         self._ownership = ownership
-        self._clock = clock
         self._outcome: asyncio.Future[Outcome]
         self._written: Addresses | None = None
         self._reader: int | None = None
@@ -110,12 +106,12 @@ class Daemon:
             parts.indexer,
             parts.open_watcher(),
             Laboratory(self._settings.environment),
+            stored=parts.store.files,
             tell=self._changed,
-            clock=self._clock,
         )
         self._known.upkeep = self._upkeep
         self._desk = Answering(
-            places.root, self._known, self._upkeep, damaged=lambda: self._end("restart")
+            places, self._known, self._upkeep, damaged=lambda: self._end("restart")
         )
         self._connections = Connections(self._desk)
         self._vitals = Vitals(
@@ -134,6 +130,8 @@ class Daemon:
             done = self._parts.store.record_observed(observation)
             self._changed(done.generation, done.changed)
 
+        if self._upkeep.storing.locked():
+            return
         try:
             collect(spool_folder(self._places.db), record)
         except (RemoraError, OSError) as error:
@@ -281,3 +279,5 @@ class Daemon:
         if self._reader is not None:
             asyncio.get_running_loop().remove_reader(self._reader)
         await self._upkeep.close()
+        self._desk.close()
+        self._known.close()

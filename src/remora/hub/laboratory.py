@@ -10,13 +10,15 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.analysis import read_facts
-from remora.code.facts import FileFacts
+from remora.code.facts import FileFacts, NodeFacts
 from remora.hub.analyst import framed
 from remora.hub.launch import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
 _IDLE_S = 30.0
+_facts = msgspec.msgpack.Decoder(FileFacts)
+_nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
 _log = logging.getLogger("remora.hub")
 
 
@@ -64,9 +66,12 @@ class Laboratory:
         assert child.stdout is not None
         child.stdin.write(framed(msgspec.msgpack.encode((os.fsencode(path), source))))
         await child.stdin.drain()
-        length = int.from_bytes(await child.stdout.readexactly(4), "big")
-        answer = await child.stdout.readexactly(length)
-        return msgspec.msgpack.decode(answer, type=FileFacts)
+        facts = _facts.decode(await _part(child.stdout))
+        nodes: list[NodeFacts] = []
+        while portion := _nodes.decode(await _part(child.stdout)):
+            nodes += portion
+            await asyncio.sleep(0)
+        return msgspec.structs.replace(facts, nodes=tuple(nodes))
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
@@ -93,6 +98,10 @@ class Laboratory:
             with suppress(ProcessLookupError):
                 child.kill()
             await child.wait()
+
+
+async def _part(stream: asyncio.StreamReader) -> bytes:
+    return await stream.readexactly(int.from_bytes(await stream.readexactly(4), "big"))
 
 
 def _without_nodes(path: str, source: bytes) -> FileFacts:

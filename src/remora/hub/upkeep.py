@@ -3,17 +3,18 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from os.path import lexists
 from pathlib import Path
 
+from remora.code.facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.indexer import Indexer, Refreshed
 from remora.hub.laboratory import Laboratory
 from remora.hub.node import UpdateSource
 from remora.hub.pending import Pending
+from remora.hub.store import FileRow
 from remora.hub.watcher import Watcher
 
 DEFER_OVER = 128 * 1024
@@ -21,13 +22,16 @@ DEFER_OVER = 128 * 1024
 _SLICE_S = 0.04
 _MOST_AT_ONCE = 512
 _SETTLE_S = 0.02
+LARGE = 512 * 1024
+"""Bytes of a file of which an answer may take seconds."""
 _RETRY_S = 1.0
 _TROUBLED_PATIENCE_S = 0.05
 _log = logging.getLogger("remora.hub")
 
 
 class Upkeep:
-    """`tell` hears of each new generation and of the keys whose facts changed."""
+    """`stored` gives what is stored of the files; `tell` hears of each new generation and of the
+    keys whose facts changed."""
 
     def __init__(
         self,
@@ -36,19 +40,24 @@ class Upkeep:
         watcher: Watcher,
         laboratory: Laboratory,
         *,
+        stored: Callable[[], Mapping[str, FileRow]],
         tell: Callable[[int, tuple[str, ...]], None],
-        clock: Callable[[], datetime],
     ) -> None:
         self.pending = Pending()
         self.watcher = watcher
         self.ready = False
         """Whether all files have been read once."""
-        self.last_sweep: datetime | None = None
+        self.storing = asyncio.Lock()
+        """Held by whoever writes the store; what a large file says is stored by another thread."""
+        self.has_large = False
+        """Whether a file is so large that an answer may take seconds."""
+        self.last_sweep: float | None = None
+        """Seconds since 1970."""
         self._root = root
         self._indexer = indexer
         self._laboratory = laboratory
+        self._stored = stored
         self._tell = tell
-        self._clock = clock
         self._source: UpdateSource = "cold_start"
         self._count = 8
         self._wake, self._moved = asyncio.Event(), asyncio.Event()
@@ -107,7 +116,8 @@ class Upkeep:
                 self._wake.clear()
                 await self._wake.wait()
             try:
-                self._step()
+                async with self.storing:
+                    self._step()
                 self._recovered()
             except Exception as error:  # noqa: BLE001 (whatever it is, others are to be answered)
                 self._troubled(_told(error))
@@ -140,9 +150,11 @@ class Upkeep:
     def _step(self) -> None:
         """One slice of what is to be done."""
         if self.pending.sweep_wanted:
-            self.last_sweep = self._clock()
+            self.last_sweep = time.time()
             look = self._indexer.look()
             self.pending.swept((*look.gone, *look.changed))
+            sizes = (row.stamp.size for row in self._stored().values() if row.stamp)
+            self.has_large = max(sizes, default=0) > LARGE
             return
         taken = self.pending.first(self._count)
         began = time.perf_counter()
@@ -175,6 +187,7 @@ class Upkeep:
             return
         if before is not None:
             before.cancel()
+        self.has_large |= len(source) > LARGE
         errand = self.pending.send_away(path, number, time.monotonic())
         task = asyncio.get_running_loop().create_task(self._errand(path, source, number, errand))
         self._away[path] = file_hash, task
@@ -183,13 +196,18 @@ class Upkeep:
         facts = await self._laboratory.analyse(path, source)
         del self._away[path]
         try:
-            self._done(self._indexer.supply(path, facts.file_hash, facts, source=self._source))
+            async with self.storing:
+                # a hundred thousand nodes are stored in seconds: not by the thread that answers
+                self._done(await asyncio.to_thread(self._supply, path, facts))
         except (RemoraError, OSError) as error:
             self._troubled(str(error))
             self.pending.put_back({path: number})
             self._wake.set()
         self.pending.came_back(path, errand)
         self._has_moved()
+
+    def _supply(self, path: str, facts: FileFacts) -> Refreshed:
+        return self._indexer.supply(path, facts.file_hash, facts, source=self._source)
 
     def _done(self, done: Refreshed) -> None:
         for error in done.errors:
