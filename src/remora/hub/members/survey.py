@@ -61,8 +61,8 @@ class Surveyor:
         return {
             path
             for path in candidates
-            if verdicts.is_kept(path)
-            or not (verdicts.file_is_out(path) or out.intersection(those_above(_folder_of(path))))
+            if not (verdicts.file_is_out(path) or out.intersection(those_above(_folder_of(path))))
+            or verdicts.is_kept(path)
         }
 
     def _open(self, starts: list[str]) -> list[str]:
