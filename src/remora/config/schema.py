@@ -134,16 +134,16 @@ class EscalationConfig(Section):
 
 
 class HubConfig(Section):
-    """Facts about the code that surrounds a node (not in this version)."""
+    """Facts about the code that surrounds a node, and the daemon that keeps them."""
 
     enabled: Literal["auto"] | bool = "auto"
     """auto uses facts where there are some; true is not in this version, false never asks."""
     sweep_seconds: Positive = 30
-    """Seconds between two looks at all files (not in this version)."""
+    """Seconds between two looks at all files, beside what the system tells of changes."""
     idle_stop_minutes: Count = 0
-    """Minutes without a question after which the daemon stops; 0: never (not in this version)."""
+    """Minutes without a question after which the daemon stops; 0: never."""
     memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
-    """The most memory of the daemon, in MiB (not in this version)."""
+    """The most memory of the daemon, in MiB; beyond it, it begins anew."""
 
 
 class WorkspaceConfig(Section):
@@ -202,7 +202,7 @@ class Config(Section):
     escalation: EscalationConfig = EscalationConfig()
     """A larger model that is asked when the first one cannot decide (not in this version)."""
     hub: HubConfig = HubConfig()
-    """Facts about the code that surrounds a node (not in this version)."""
+    """Facts about the code that surrounds a node, and the daemon that keeps them."""
     redaction: RedactionConfig = RedactionConfig()
     """What never enters a stream, beside the credentials and environment variables known anyway."""
     workspace: WorkspaceConfig = WorkspaceConfig()

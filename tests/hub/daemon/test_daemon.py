@@ -256,12 +256,12 @@ def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_others_are_answered_while_a_large_file_is_read(shared: Hub, client: Client) -> None:
-    lines = "".join(
-        f"def f{n}(a, b):\n    return f{n // 2}(a) + [b, {n}]\n" for n in range(60_000)
-    )
-    large = shared.write("large.py", lines)
-    assert large.stat().st_size > 2_500_000
+    functions = "".join(f"def f{n}(a):\n    return f{n // 2}(a) + {n}\n" for n in range(12_000))
+    rows = "".join(f"    'key{n}': ['some text {n}', {n}, {n}.5, None],\n" for n in range(110_000))
+    large = shared.write("large.py", f"{functions}x = {{\n{rows}}}\n")
+    assert large.stat().st_size > 5_000_000
     asked = threading.Thread(target=context, args=(client, "node:large.py:f7"))
     asked.start()
     slowest, fresh = 0.0, []
@@ -273,7 +273,7 @@ def test_others_are_answered_while_a_large_file_is_read(shared: Hub, client: Cli
             slowest = max(slowest, time.monotonic() - began)
         assert slowest < 2
         assert False in fresh
-        for _ in range(400):
+        for _ in range(1000):
             if context(other, "node:large.py:f7").get("node:large.py:f7", {}).get("fresh"):
                 break
             time.sleep(0.2)
