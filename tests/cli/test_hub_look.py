@@ -1,0 +1,314 @@
+"""The Hub's questions on the command line, without a daemon: each looks at the files itself."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.conftest import Remora, git, write
+from tests.cli.test_terminal import on_terminal
+
+CART = '''"""What will be bought."""
+from shop.price import rounded
+
+
+class Cart:
+    """A cart."""
+
+    def total(self, items: list[int], *, currency: str = "EUR") -> int:
+        """Sum of the prices of what is in the cart."""
+        if not items:
+            return 0
+        return rounded(sum(items))
+
+
+def total(cart):
+    return cart.total([])
+'''
+PRICE = """import math
+
+
+def rounded(value: float) -> int:
+    return math.floor(value)
+"""
+TEST = """from shop.cart import Cart
+
+
+def test_total():
+    assert Cart().total([1]) == 1
+"""
+ORDER = """from shop.cart import Cart
+
+
+def checkout():
+    cart = Cart()
+    return cart.total([1, 2])
+"""
+NODE_STATE = [
+    "key",
+    "uid",
+    "file_path",
+    "node_name",
+    "node_type",
+    "source_hash",
+    "body_hash",
+    "file_hash",
+    "signature",
+    "docstring",
+    "docstring_outdated",
+    "imports",
+    "decorators",
+    "bases",
+    "callers",
+    "callees",
+    "related_tests",
+    "line_start",
+    "line_count",
+    "complexity",
+    "has_type_hints",
+    "partial",
+    "last_updated",
+    "update_source",
+    "extra",
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    files = {
+        "shop/__init__.py": "",
+        "shop/cart.py": CART,
+        "shop/price.py": PRICE,
+        "shop/order.py": ORDER,
+        "tests/test_cart.py": TEST,
+    }
+    (tmp_path / "shop").mkdir()
+    root = write(tmp_path / "shop", files)
+    git(root, "init", "-q")
+    return root
+
+
+def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path) -> None:
+    asked = poor("hub", "get", "Cart.total", cwd=shop)
+    assert asked.code == 0
+    assert "there is no index yet: making it" in asked.err
+    again = poor("hub", "get", "Cart.total", cwd=shop)
+    assert again.err == ""
+    assert not (shop / ".agentfs").exists()
+    assert not (shop / ".remora").exists()
+
+
+def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
+    node = poor("hub", "get", "shop/cart.py:Cart.total", "--json", "--quiet", cwd=shop).document
+    assert list(node) == NODE_STATE
+    assert node["key"] == "node:shop/cart.py:Cart.total"
+    assert (node["line_start"], node["line_count"], node["complexity"]) == (8, 5, 2)
+    assert node["update_source"] == "cold_start"
+    assert {edge["key"] for edge in node["callers"]} >= {
+        "node:shop/order.py:checkout",
+        "node:tests/test_cart.py:test_total",
+    }
+    assert node["related_tests"][0]["id"] == "tests/test_cart.py::test_total"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("node:shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("Cart.total", "node:shop/cart.py:Cart.total"),
+        ("total", "node:shop/cart.py:total"),
+        ("shop/cart.py", "node:shop/cart.py:__module__"),
+        ("shop/cart.py:__module__", "node:shop/cart.py:__module__"),
+        ("odd%.py:f", "node:odd%25.py:f"),
+        ("odd%25.py:f", "node:odd%25.py:f"),
+        ("a:b.py:f", "node:a:b.py:f"),
+    ],
+)
+def test_a_node_may_be_named_in_several_ways(poor: Remora, shop: Path, name: str, key: str) -> None:
+    write(shop, {"odd%.py": "def f(): ...\n", "a:b.py": "def f(): ...\n"})
+    assert poor("hub", "get", name, "--json", cwd=shop).document["key"] == key
+
+
+def test_an_unknown_node_is_told_with_the_nearest(poor: Remora, shop: Path) -> None:
+    for words in (("get",), ("callers",), ("callees",), ("tests",)):
+        asked = poor("hub", *words, "Cart.totel", "--json", cwd=shop)
+        assert asked.code == 1
+        assert asked.error["code"] == "not_found"
+        assert asked.error["message"] == "there is no node Cart.totel"
+        assert "shop/cart.py:Cart.total" in asked.error["hint"]
+
+
+def test_a_name_that_several_have_is_not_guessed(poor: Remora, shop: Path) -> None:
+    write(shop, {"other.py": "def checkout(): ...\n"})
+    asked = poor("hub", "get", "checkout", "--json", cwd=shop)
+    assert asked.code == 2
+    assert asked.error["message"] == "several nodes are called checkout"
+    assert "shop/order.py:checkout" in asked.error["hint"]
+    assert "other.py:checkout" in asked.error["hint"]
+
+
+def test_links_as_json_are_what_the_protocol_says(poor: Remora, shop: Path) -> None:
+    told = poor("hub", "callees", "rounded", "--json", cwd=shop).document
+    assert set(told) == {"node", "callees", "fresh", "generation"}
+    assert told["callees"] == [{"key": "ext:math.floor", "tier": "exact", "lines": [5]}]
+    assert told["fresh"] is True
+    tests = poor("hub", "tests", "Cart.total", "--json", cwd=shop).document
+    assert {"id": "tests/test_cart.py::test_total", "tier": "exact"} in tests["tests"]
+
+
+def test_depth_follows_links_of_links(poor: Remora, shop: Path) -> None:
+    direct = poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"]
+    deeper = poor("hub", "callers", "rounded", "--depth", "3", "--json", cwd=shop).document[
+        "callers"
+    ]
+    assert [edge["key"] for edge in direct] == ["node:shop/cart.py:Cart.total"]
+    assert "node:shop/order.py:checkout" in [edge["key"] for edge in deeper]
+    shown = poor("hub", "callers", "rounded", "--depth", "3", cwd=shop).out
+    assert "1 step\n" in shown
+    assert "2 steps\n" in shown
+    assert poor("hub", "callers", "rounded", "--depth", "0", cwd=shop).code == 2
+
+
+def test_an_edit_is_in_the_next_answer_without_a_daemon(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    write(shop, {"shop/price.py": PRICE.replace("value: float", "value: float, digits=0")})
+    node = poor("hub", "get", "rounded", "--json", cwd=shop).document
+    assert node["signature"] == "def rounded(value: float, digits=0) -> int"
+
+
+def test_a_search_finds_words_in_any_order(poor: Remora, shop: Path) -> None:
+    found = poor("hub", "search", "total", "cart", "--json", cwd=shop).document
+    assert found["query"] == "total cart"
+    assert {
+        "key": "node:shop/cart.py:Cart.total",
+        "node_type": "function",
+        "signature": "def total(self, items: list[int], *, currency: str='EUR') -> int",
+    } in found["nodes"]
+    shown = poor("hub", "search", "total", "--limit", "1", cwd=shop)
+    assert "the best 1 node; --limit shows more" in shown.out
+    assert poor("hub", "search", "nosuchword", cwd=shop).out == "nothing fits\n"
+
+
+def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    page = click.unstyle(on_terminal(poor, shop, "hub", "get", "Cart.total", columns=60))
+    lines = [line.rstrip() for line in page.splitlines()]
+    assert lines[:7] == [
+        "def total(",
+        "    self,",
+        "    items: list[int],",
+        "    *,",
+        "    currency: str='EUR'",
+        ") -> int",
+        "",
+    ]
+    assert lines[7] == "    Sum of the prices of what is in the cart."
+    titles = [line.split("  ")[0] for line in lines if line[:4].isupper()]
+    assert titles == ["CALLED BY", "CALLS", "TESTS"]
+    assert any(line.startswith("where") and "shop/cart.py:8, 5 lines" in line for line in lines)
+    assert any("complexity 2, fully annotated" in line for line in lines)
+    assert any(line.startswith("fresh · changed ") for line in lines)
+    assert all(len(line) <= 60 for line in lines)
+
+
+def test_a_foreign_name_cannot_command_the_terminal(poor: Remora, shop: Path) -> None:
+    write(shop, {"bad\x1b[31m.py": 'def f(): "\x1b[2Jdoc"\n'})
+    for words in (("get", "f"), ("search", "bad"), ("callers", "f"), ("index",)):
+        assert "\x1b" not in poor("hub", *words, cwd=shop).out
+
+
+def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, shop: Path) -> None:
+    write(shop, {"broken.py": "def good(): ...\ndef bad(:\n"})
+    made = poor("hub", "index", "--json", cwd=shop)
+    assert made.code == 0
+    document = made.document
+    assert set(document) == {"files", "nodes", "changed", "errors", "seconds"}
+    assert document["files"] == 6
+    assert document["changed"] == document["nodes"]
+    assert [error["path"] for error in document["errors"]] == ["broken.py"]
+    assert poor("hub", "index", "--json", cwd=shop).document["changed"] == 0
+    node = poor("hub", "get", "good", "--json", cwd=shop).document
+    assert node["partial"] is True
+
+
+def test_a_verify_agrees_with_the_files_and_finds_what_somebody_changed(
+    poor: Remora, shop: Path
+) -> None:
+    first = poor("hub", "verify", "--json", cwd=shop)
+    assert first.code == 0
+    assert first.document == {"ok": True, "checked": 11, "differences": []}
+    database = next((poor.home / "cache").rglob("hub.db"))
+    with sqlite3.connect(database) as rows:
+        rows.execute(
+            "UPDATE node_state SET complexity = 99 WHERE key = 'node:shop/price.py:rounded'"
+        )
+    rows.close()
+    second = poor("hub", "verify", "--json", cwd=shop)
+    assert second.code == 1
+    assert second.document["differences"] == [
+        {"key": "node:shop/price.py:rounded", "field": "complexity", "stored": 99, "cold": 1}
+    ]
+    assert "1 difference" in poor("hub", "verify", cwd=shop).out
+
+
+def test_gc_forgets_files_that_are_gone(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (shop / "shop/order.py").unlink()
+    assert poor("hub", "gc", "--json", cwd=shop).document == {"removed": 2}
+    assert poor("hub", "gc", cwd=shop).out == "0 nodes removed\n"
+
+
+def test_own_scripts_fill_extra_and_a_changed_script_fills_it_anew(
+    poor: Remora, shop: Path
+) -> None:
+    script = 'from remora.pym import Input\nnode: dict = Input("node")\nnode["complexity"]\n'
+    write(shop, {".remora/hub/risk.pym": script})
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {"risk": 1}
+    write(shop, {".remora/hub/risk.pym": script + '[node["node_name"], 1 / 0]\n'})
+    poor("hub", "index", cwd=shop)
+    extra = poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"]
+    assert "division by zero" in extra["risk"]["error"]
+    (shop / ".remora/hub/risk.pym").unlink()
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {}
+
+
+def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "my.db"
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    assert elsewhere.exists()
+    node = poor("hub", "get", "rounded", "--db", elsewhere, "--json", cwd=shop)
+    assert node.document["uid"]
+    assert not list((poor.home / "cache").rglob("hub.db"))
+
+
+def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    made = poor("hub", "index", "--json", cwd=tmp_path / "empty")
+    assert made.code == 0
+    assert (made.document["files"], made.document["nodes"]) == (0, 0)
+    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "nothing fits\n"
+
+
+@pytest.mark.slow
+def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> None:
+    started = poor.afresh("hub", "start", "--json", cwd=shop)
+    try:
+        assert started.code == 0, started.err
+        write(shop, {"new.py": "def fresh(): ...\n"})
+        made = poor("hub", "index", cwd=shop)
+        assert f"by the daemon (process {started.document['pid']})" in made.out
+        node = poor("hub", "get", "fresh", "--json", cwd=shop).document
+        assert node["key"] == "node:new.py:fresh"
+        assert node["uid"]
+        assert poor("hub", "verify", cwd=shop).code == 0
+        assert "keeps nothing that is gone" in poor("hub", "gc", cwd=shop).out
+        unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
+        assert unknown.code == 1
+        assert json.loads(unknown.out)["error"]["code"] == "not_found"
+    finally:
+        poor.afresh("hub", "stop", cwd=shop)
