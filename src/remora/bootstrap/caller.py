@@ -110,7 +110,6 @@ def _refuse_missing(config: Config) -> None:
     """A setting that this version cannot keep is an error, never silently something else."""
     missing = {
         "escalation.enabled": config.escalation.enabled,
-        "hub.enabled: true": config.hub.enabled is True,
         "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
         "workspace.driver: overlay": config.workspace.driver == "overlay",
         "workspace.require_isolation": config.workspace.require_isolation > 0,

@@ -12,6 +12,7 @@ from pathlib import Path
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named
 from remora.bootstrap.caller import Caller, open_project
+from remora.bootstrap.facts import FactSource, fact_source
 from remora.errors import NotFound, UsageError
 from remora.files import IgnoreRules, project_files
 from remora.runs.changed import changed_nodes
@@ -50,6 +51,7 @@ class Prepared:
     base: Base
     agents: tuple[Agent, ...]
     events_file: Path
+    facts: FactSource
 
     def close(self) -> None:
         """Remove the frozen copy."""
@@ -91,6 +93,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
         base=base,
         agents=agents,
         events_file=caller.folders.cache / "events.jsonl",
+        facts=fact_source(caller, project),
     )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents import Agent
-from remora.agents.pull import NoHub
 from remora.bootstrap.caller import Caller, model_key
+from remora.bootstrap.facts import FactSource, fact_source
 from remora.bootstrap.planning import Wish, agents_for
 from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
@@ -41,6 +41,7 @@ class Resumable:
     wish: Wish
     models: tuple[str, ...]
     events_file: Path
+    facts: FactSource
     only: frozenset[str] | None = None
 
     @property
@@ -89,6 +90,7 @@ def resumable(
         wish=wish,
         models=tuple(dict.fromkeys(name for name in names if name)),
         events_file=caller.folders.cache / "events.jsonl",
+        facts=fact_source(caller, project),
         only=only,
     )
 
@@ -119,7 +121,8 @@ async def carry_on(
     watcher: Watcher,
     clock: Callable[[], datetime],
 ) -> None:
-    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish` does."""
+    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish` does, and
+    OutsideError where a hub is asked for that does not run."""
     project, wish = wanted.project, wanted.wish
     of_run = str(wanted.attempts.start.config.get("model_name"))
 
@@ -129,23 +132,24 @@ async def carry_on(
     def asking(agent: Agent) -> Any:
         return asking_for(project.config, agent, model(agent, None), wish)
 
-    run = Run(
-        run_id=wanted.run_id,
-        project=project,
-        plan=_plan(wanted.attempts),
-        agents=wanted.agents,
-        model=model,
-        engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
-        facts=NoHub(),
-        clock=clock,
-        asking=asking,
-        max_turns=lambda agent: max_turns_for(project.config, agent, wish),
-        options={"unsafe_fixes": wish.unsafe_fixes},
-        settings=wanted.attempts.start.config,
-        watcher=watcher,
-        listeners=listeners_for(project.config, wanted.events_file),
-    )
-    await finish(run, only=wanted.only)
+    async with wanted.facts.opened() as facts:
+        run = Run(
+            run_id=wanted.run_id,
+            project=project,
+            plan=_plan(wanted.attempts),
+            agents=wanted.agents,
+            model=model,
+            engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
+            facts=facts,
+            clock=clock,
+            asking=asking,
+            max_turns=lambda agent: max_turns_for(project.config, agent, wish),
+            options={"unsafe_fixes": wish.unsafe_fixes},
+            settings=wanted.attempts.start.config,
+            watcher=watcher,
+            listeners=listeners_for(project.config, wanted.events_file),
+        )
+        await finish(run, only=wanted.only)
 
 
 def _model_of(

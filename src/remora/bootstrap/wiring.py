@@ -7,7 +7,6 @@ from typing import Any
 
 from remora.agents import Agent
 from remora.agents.asking import ANSWER_TOKENS, Asking, strategy_for
-from remora.agents.pull import NoHub
 from remora.bootstrap.caller import Caller, model_key
 from remora.bootstrap.planning import Prepared, Wish
 from remora.config import Config
@@ -50,7 +49,8 @@ async def carry_out(
 ) -> None:
     """Run the plan to its end; agents of the operations in `own` ask that model instead.
 
-    Raises ModelError if a model cannot answer as configured.
+    Raises ModelError if a model cannot answer as configured, OutsideError where a hub is asked for
+    that does not run.
     """
     project = prepared.project
     models = {agent.definition.operation: model for agent in prepared.agents} | dict(own or {})
@@ -60,24 +60,25 @@ async def carry_out(
         )
         for agent in prepared.agents
     }
-    run = Run(
-        run_id=prepared.run_id,
-        project=project,
-        plan=prepared.plan,
-        agents={agent.definition.operation: agent for agent in prepared.agents},
-        model=lambda agent, _: models[agent.definition.operation],
-        engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
-        facts=NoHub(),
-        clock=clock,
-        asking=lambda agent: asking[agent.definition.operation],
-        max_turns=lambda agent: max_turns_for(project.config, agent, wish),
-        options={"unsafe_fixes": wish.unsafe_fixes},
-        settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
-        watcher=watcher,
-        listeners=listeners_for(project.config, prepared.events_file),
-    )
-    slots = SlotDriver(prepared.base, project.cache / "slots")
-    await execute(run, Ground(base=prepared.base, slots=slots))
+    async with prepared.facts.opened() as facts:
+        run = Run(
+            run_id=prepared.run_id,
+            project=project,
+            plan=prepared.plan,
+            agents={agent.definition.operation: agent for agent in prepared.agents},
+            model=lambda agent, _: models[agent.definition.operation],
+            engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
+            facts=facts,
+            clock=clock,
+            asking=lambda agent: asking[agent.definition.operation],
+            max_turns=lambda agent: max_turns_for(project.config, agent, wish),
+            options={"unsafe_fixes": wish.unsafe_fixes},
+            settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
+            watcher=watcher,
+            listeners=listeners_for(project.config, prepared.events_file),
+        )
+        slots = SlotDriver(prepared.base, project.cache / "slots")
+        await execute(run, Ground(base=prepared.base, slots=slots))
 
 
 def listeners_for(config: Config, events_file: Path) -> tuple[GlobalLog, ...]:
