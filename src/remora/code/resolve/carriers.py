@@ -1,7 +1,6 @@
 """By which names a function may be called: its own, and those of all that carries it about."""
 
 from collections.abc import Container, Iterable, Iterator
-
 from typing import Any
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
@@ -9,6 +8,7 @@ from remora.code.resolve.classes import CLASS_METHODS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow, places
+from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
@@ -20,7 +20,6 @@ from remora.code.resolve.values import (
     Value,
 )
 from remora.code.resolve.wanted import Wanted
-from remora.code.resolve.sites import BY_BUILTIN, LEVEL, CALLING
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]

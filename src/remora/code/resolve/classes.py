@@ -7,7 +7,7 @@ from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, ITEM
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File, Seen
 from remora.code.resolve.linear import linearize
-from remora.code.resolve.terms import evaluate
+from remora.code.resolve.terms import bind_values, evaluate
 from remora.code.resolve.types import declared
 from remora.code.resolve.values import (
     BOUND,
@@ -142,7 +142,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
     for file, number in _orders(ctx, (CLASS, path, scope)):
         seen = file.exported(number, name)
         if seen:
-            return join([ctx.read(("bind", level, file.path, *one_seen)) for one_seen in seen])
+            return join([bind_values(ctx, level, file, one_seen) for one_seen in seen])
     return EMPTY
 
 
@@ -163,7 +163,7 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
 
 
 def _made_property(ctx: Context, file: File, number: int, name: str, setting: bool) -> Values:
-    values = [ctx.read(("bind", 0, file.path, *seen)) for seen in file.exported(number, name)]
+    values = [bind_values(ctx, 0, file, seen) for seen in file.exported(number, name)]
     found = []
     for value, _ in join(values):
         if value[0] == PROPERTY:
@@ -274,7 +274,7 @@ def of_super(ctx: Context, level: int, value: Value, name: str) -> Values:
         file = ctx.file(found[1]) if found[0] == CLASS else None
         seen = file.exported(found[2], name) if file is not None else ()
         if file is not None and seen:
-            own = join([ctx.read(("bind", level, file.path, *each)) for each in seen])
+            own = join([bind_values(ctx, level, file, each) for each in seen])
             return bind_to(ctx, own, (receiver, path, scope))
     return one(OPAQUE)
 

@@ -1,14 +1,13 @@
 """What every rule works with: the files, the modules, and the answers of other rules."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from remora.code.resolve.files import File
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
 from remora.code.resolve.solver import Solver
-from remora.code.resolve.values import Values
+from remora.code.resolve.values import MODULE, Value, Values
 
 _MOST_WEIGHT = 150_000  # records of files that are kept decoded
 
@@ -29,19 +28,57 @@ class Context(Solver):
         super().__init__(rules)
         self.program = program
         self.modules = Modules(program.paths())
-        self._files: OrderedDict[str, File | None] = OrderedDict()
+        self._files: dict[str, File | None] = {}
         self._weight = 0
+        self._imported: dict[tuple[str, int, str], Value | None] = {}
+        self._starred: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def file(self, path: str) -> File | None:
         """A file with its indexes; None where there is none."""
         if path in self._files:
-            self._files.move_to_end(path)
             return self._files[path]
         lowered = self.program.lowered(path)
         file = None if lowered is None or not lowered.scopes else File(lowered)
-        self._files[path] = file
         self._weight += 0 if file is None else file.weight
-        while self._weight > _MOST_WEIGHT and len(self._files) > 1:
-            _, dropped = self._files.popitem(last=False)
-            self._weight -= 0 if dropped is None else dropped.weight
+        if self._weight > _MOST_WEIGHT:
+            self._files.clear()
+            self._weight = 0 if file is None else file.weight
+        self._files[path] = file
         return file
+
+    def imported(self, path: str, level: int, dotted: str) -> Value | None:
+        """The module that an import in `path` names; None where it is not of the project."""
+        asked = (path, level, dotted)
+        if asked not in self._imported:
+            find = self.modules
+            found = find.relative(*asked) if level else find.absolute(path, dotted)
+            self._imported[asked] = found
+        return self._imported[asked]
+
+    def starred(self, path: str) -> Mapping[str, tuple[str, ...]]:
+        """Names that the star imports of a file give it, and from which modules."""
+        known = self._starred.get(path)
+        if known is None:
+            self._starred[path] = {}  # two files may star each other
+            sources: dict[str, dict[str, None]] = {}
+            for module in self._star_modules(path):
+                for name in self._public(module):
+                    sources.setdefault(name, {})[module] = None
+            known = {name: tuple(found) for name, found in sources.items()}
+            self._starred[path] = known
+        return known
+
+    def _star_modules(self, path: str) -> list[str]:
+        file = self.file(path)
+        found = [self.imported(path, *star) for star in (file.lowered.stars if file else ())]
+        return [value[1] for value in found if value is not None and value[0] == MODULE]
+
+    def _public(self, path: str) -> Iterable[str]:
+        """What `from path import *` gives."""
+        file = self.file(path)
+        if file is None:
+            return ()
+        if file.lowered.exports is not None:
+            return file.lowered.exports
+        own = (*file.scopes[0].binds, *self.starred(path))
+        return [name for name in own if not name.startswith("_")]

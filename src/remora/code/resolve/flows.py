@@ -36,16 +36,11 @@ RESULT = "()"
 _DEEPEST = 12
 MOST_RESULTS = 3
 HANDING_ON = frozenset(
-    "partial partialmethod list tuple set frozenset dict sorted reversed iter next min max "
-    "enumerate zip filter deque defaultdict OrderedDict ChainMap chain cycle islice choice copy "
-    "deepcopy cast lru_cache cache staticmethod classmethod property contextmanager "
-    "asynccontextmanager singledispatch wraps run wait_for create_task ensure_future shield "
-    "map WeakKeyDictionary WeakValueDictionary WeakSet final no_type_check abstractmethod".split()
+    ["partial", "partialmethod", "list", "tuple", "set", "frozenset", "dict", "sorted", "reversed", "iter", "next", "min", "max", "enumerate", "zip", "filter", "deque", "defaultdict", "OrderedDict", "ChainMap", "chain", "cycle", "islice", "choice", "copy", "deepcopy", "cast", "lru_cache", "cache", "staticmethod", "classmethod", "property", "contextmanager", "asynccontextmanager", "singledispatch", "wraps", "run", "wait_for", "create_task", "ensure_future", "shield", "map", "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "final", "no_type_check", "abstractmethod"]
 )
 """Functions of the outside whose result may be, or hold, what they are given."""
 _HELD = frozenset(
-    "get pop setdefault popleft popitem values items copy fromkeys __getitem__ __next__ "
-    "__iter__".split()
+    ["get", "pop", "setdefault", "popleft", "popitem", "values", "items", "copy", "fromkeys", "__getitem__", "__next__", "__iter__"]
 )
 _STRIPPED = frozenset((EACH, AWAIT, STAR, ENTERED, ITEM, SLICE))
 

@@ -23,7 +23,6 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "term": _term,
     "bind": terms.bind,
     "export": terms.export,
-    "star": terms.star,
     "param": calls.parameter,
     "callee": calls.callee,
     "call": calls.result_of_call,

@@ -74,45 +74,39 @@ def name_values(ctx: Context, place: Place, name: str) -> Values:
         return EMPTY
     seen = file.lookup(place.scope, name, place.at)
     if seen:
-        return join([_seen(ctx, place, one_seen) for one_seen in seen])
+        return join([_seen(ctx, place, file, one_seen) for one_seen in seen])
     starred = star_values(ctx, place.level, file, name)
     if starred:
         return starred
     return one(EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY
 
 
-def _seen(ctx: Context, place: Place, seen: Seen) -> Values:
+def _seen(ctx: Context, place: Place, file: File, seen: Seen) -> Values:
     if seen.bind == PARAMETER:
         return ctx.read(("param", place.level, place.path, seen.scope, seen.name))
-    return ctx.read(("bind", place.level, place.path, *seen))
+    return bind_values(ctx, place.level, file, seen)
+
+
+def bind_values(ctx: Context, level: int, file: File, seen: Seen) -> Values:
+    """What one bind gives its name: at once where that depends on nothing else."""
+    found = file.scopes[seen.scope].binds[seen.name][seen.bind]
+    if found.kind == DEFINITION and found.extra is None:
+        is_class = file.scopes[found.term].kind == CLASS_SCOPE
+        return one(CLASS if is_class else FUNCTION, file.path, found.term)
+    if found.kind == IMPORT:
+        return _import(ctx, file.path, found.term)
+    if found.scope == 0 or found.kind == IMPORT_FROM:
+        # who passes what to whom matters less for what a module makes when it is imported
+        level = min(level, 1)
+    return ctx.read(("bind", level, file.path, *seen))
 
 
 def star_values(ctx: Context, level: int, file: File, name: str) -> Values:
     """What the star imports of `file` give for `name`."""
-    found: list[Values] = []
-    for depth, dotted in file.lowered.stars:
-        module = imported(ctx, file.path, depth, dotted)
-        if module is not None and module[0] == MODULE and module[1] != file.path:
-            found.append(ctx.read(("star", level, module[1], name)))
-    return join(found)
-
-
-def imported(ctx: Context, path: str, level: int, dotted: str) -> tuple[Any, ...] | None:
-    """The module that an import in `path` names; None where it is not of the project."""
-    if level:
-        return ctx.modules.relative(path, level, dotted)
-    return ctx.modules.absolute(path, dotted)
-
-
-def star(ctx: Context, level: int, path: str, name: str) -> Values:
-    """Rule: what `from path import *` gives for `name`."""
-    file = ctx.file(path)
-    if file is None:
+    if not file.lowered.stars:
         return EMPTY
-    public = file.lowered.exports
-    if (name not in public) if public is not None else name.startswith("_"):
-        return EMPTY
-    return ctx.read(("export", level, path, name))
+    sources = ctx.starred(file.path).get(name, ())
+    return join([ctx.read(("export", level, path, name)) for path in sources])
 
 
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
@@ -120,7 +114,7 @@ def export(ctx: Context, level: int, path: str, name: str) -> Values:
     file = ctx.file(path)
     if file is None:
         return EMPTY
-    found = [ctx.read(("bind", level, path, *seen)) for seen in file.exported(0, name)]
+    found = [bind_values(ctx, level, file, seen) for seen in file.exported(0, name)]
     if not found:
         inside = ctx.modules.inside((MODULE, path), name)
         if inside is not None:
@@ -140,8 +134,6 @@ def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int)
         return weaken(evaluate(ctx, place, found.term))
     if found.kind == DEFINITION:
         return _definition(ctx, place, file, found.term, found.extra)
-    if found.kind == IMPORT:
-        return _import(ctx, path, found.term)
     if found.kind == IMPORT_FROM:
         return _import_from(ctx, place, found.term, found.extra)
     if found.kind == ANNOTATED:
@@ -167,14 +159,14 @@ def _import(ctx: Context, path: str, dotted: str) -> Values:
 
 def _import_from(ctx: Context, place: Place, source: tuple[int, str], name: str) -> Values:
     level, dotted = source
-    module = imported(ctx, place.path, level, dotted)
+    module = ctx.imported(place.path, level, dotted)
     if module is None:
         ours = level or ctx.modules.is_ours(dotted)
         return one(OPAQUE) if ours else one(EXTERNAL, f"{dotted}.{name}")
     if module[0] == NAMESPACE or module[1] == place.path:
         inside = ctx.modules.inside(module, name)
         return EMPTY if inside is None else ((inside, 0),)
-    found = ctx.read(("export", place.level, module[1], name))
+    found = ctx.read(("export", min(place.level, 1), module[1], name))
     if not found and not ctx.file(module[1]):
         return EMPTY
     inside = ctx.modules.inside(module, name)
