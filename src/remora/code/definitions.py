@@ -1,9 +1,7 @@
 """Where a file's functions and classes stand, and what each of them is called."""
 
 import ast
-from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from remora.ids import MODULE, NodeKey, node_key
 
@@ -33,7 +31,10 @@ BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.match_case: _BODY,
 }
 """Everything that holds statements: the names of its blocks, in the order of the source."""
-_SOUGHT = frozenset((*BLOCKS, ast.Import, ast.ImportFrom))
+_LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCKS.items()}
+_IMPORTS: dict[type[ast.AST], tuple[str, ...]] = {ast.Import: (), ast.ImportFrom: ()}
+_SOUGHT = {**_LAST_FIRST, **_IMPORTS}
+_DEFINES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
 
 
 class Definition(NamedTuple):
@@ -57,41 +58,38 @@ class _Scope(NamedTuple):
 
     prefix: str
     key: NodeKey
-    seen: Counter[str]
+    seen: dict[str, int]
 
 
 def outline(tree: ast.Module, spelled: str) -> Outline:
     """One pass over the statements of a file whose path in keys is `spelled`.
 
-    It does not recurse, because `elif` chains nest deeply. A repeated name gets `#2`, `#3` in
-    source order.
+    It does not recurse, because `elif` chains nest deeply, and it looks into nothing that cannot
+    hold a definition. A repeated name gets `#2`, `#3` in source order.
     """
-    found = Outline([], [])
+    definitions: list[Definition] = []
+    imports: list[ImportNode] = []
     # a definition may be called __module__ too: the module's own key comes first
-    root = _Scope("", node_key(spelled), Counter({MODULE: 1}))
-    waiting: list[tuple[ast.AST, _Scope]] = []
-    _push(waiting, tree.body, root)
+    scope = _Scope("", node_key(spelled), {MODULE: 1})
+    waiting: list[tuple[Any, _Scope]] = [(tree, scope)]
     while waiting:
         statement, scope = waiting.pop()
-        if isinstance(statement, ImportNode):
-            found.imports.append(statement)
-            continue
-        if isinstance(statement, DefinitionNode):
+        kind = statement.__class__
+        if kind in _DEFINES:
             definition = _named(statement, scope, spelled)
-            found.definitions.append(definition)
-            scope = _Scope(f"{definition.qualname}.", definition.key, Counter())
-        for block in reversed(BLOCKS[statement.__class__]):
-            _push(waiting, getattr(statement, block), scope)
-    return found
+            definitions.append(definition)
+            scope = _Scope(f"{definition.qualname}.", definition.key, {})
+        elif kind in _IMPORTS:
+            imports.append(statement)
+        for name in _SOUGHT.get(kind, _BODY):
+            block = getattr(statement, name)
+            # what comes first in the source has to come off first
+            waiting += [(each, scope) for each in block[::-1] if each.__class__ in _SOUGHT]
+    return Outline(definitions, imports)
 
 
 def _named(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition:
-    scope.seen[node.name] += 1
-    repeat = scope.seen[node.name]
-    qualname = f"{scope.prefix}{node.name}" + (f"#{repeat}" if repeat > 1 else "")
+    name = node.name
+    repeat = scope.seen[name] = scope.seen.get(name, 0) + 1
+    qualname = scope.prefix + name if repeat == 1 else f"{scope.prefix}{name}#{repeat}"
     return Definition(node, qualname, node_key(spelled, qualname), scope.key)
-
-
-def _push(waiting: list[tuple[ast.AST, _Scope]], block: Sequence[ast.AST], scope: _Scope) -> None:
-    """What may hold definitions or import something, so that it comes off in source order."""
-    waiting.extend((inner, scope) for inner in reversed(block) if inner.__class__ in _SOUGHT)

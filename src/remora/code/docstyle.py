@@ -58,7 +58,7 @@ class _Entry(NamedTuple):
 
 def documented(docstring: str) -> Documented | None:
     """Null where it documents none of these."""
-    if _MARKS.search(docstring) is None:
+    if not _may_document(docstring) or _MARKS.search(docstring) is None:
         return None
     entries = tuple(_entries(docstring.expandtabs().splitlines()))
     return Documented(
@@ -66,6 +66,21 @@ def documented(docstring: str) -> Documented | None:
         raises=_names(entries, "raises"),
         returns=_says(entries, "returns"),
         yields=_says(entries, "yields"),
+    )
+
+
+def _may_document(text: str) -> bool:
+    """A look that costs nothing beside that of a regular expression."""
+    return (
+        "Arg" in text
+        or "Return" in text
+        or "Param" in text
+        or "Raises" in text
+        or "Yield" in text
+        or "Keyword A" in text
+        or "\n:" in text
+        or " :" in text
+        or text[:1] == ":"
     )
 
 
@@ -82,10 +97,15 @@ def _says(entries: Sequence[_Entry], kind: _Kind) -> bool:
 
 def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
     for number, line in enumerate(lines):
-        if ":" in line:
+        text = line.strip()
+        if text[:1] == ":":
             yield from _rest(line)
-            yield from _google(lines, number)
-        elif number + 1 < len(lines) and _UNDERLINE.fullmatch(lines[number + 1]):
+        elif ":" in text:
+            if text.partition(":")[0].lower() in _SECTIONS:
+                yield from _google(lines, number)
+        elif text.lower() in _SECTIONS and _UNDERLINE.fullmatch(
+            "".join(lines[number + 1 : number + 2])
+        ):
             yield from _numpy(lines, number)
 
 

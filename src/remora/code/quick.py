@@ -35,27 +35,31 @@ def quick_text(node: ast.expr) -> str | None:
 
 
 def _parameters(args: ast.arguments) -> str:
-    before, after, defaults = args.posonlyargs, args.args, args.defaults
-    parts = [_parameter(arg) for arg in (before + after if before else after)]
-    if defaults:
-        first = len(parts) - len(defaults)
-        for place, default in enumerate(defaults, first):
-            parts[place] += f"={_text(default)}"
-    if before:
-        parts.insert(len(before), "/")
+    parts = [_parameter(arg) for arg in args.posonlyargs + args.args]
+    if args.defaults:
+        first = len(parts) - len(args.defaults)
+        for place, default in enumerate(args.defaults, first):
+            parts[place] = f"{parts[place]}={_text(default)}"
+    if args.posonlyargs:
+        parts.insert(len(args.posonlyargs), "/")
     if args.vararg is not None:
         parts.append(f"*{_parameter(args.vararg)}")
     elif args.kwonlyargs:
         parts.append("*")
     for arg, given in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        parts.append(_parameter(arg) + ("" if given is None else f"={_text(given)}"))
+        parts.append(_parameter(arg) if given is None else f"{_parameter(arg)}={_text(given)}")
     if args.kwarg is not None:
         parts.append(f"**{_parameter(args.kwarg)}")
     return ", ".join(parts)
 
 
 def _parameter(arg: ast.arg) -> str:
-    return arg.arg if arg.annotation is None else f"{arg.arg}: {_text(arg.annotation)}"
+    annotation = arg.annotation
+    if annotation is None:
+        return arg.arg
+    if isinstance(annotation, ast.Name):
+        return f"{arg.arg}: {annotation.id}"
+    return f"{arg.arg}: {_text(annotation)}"
 
 
 def _call_arguments(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> str:

@@ -47,10 +47,11 @@ def first_line_of(text: str) -> str:
 
 def docstring_text(body: Sequence[ast.stmt]) -> str | None:
     """The docstring's value as Python sees it."""
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        text = first.value.value
-        return text if isinstance(text, str) else None
+    if body:
+        first = body[0]
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            text = first.value.value
+            return text if isinstance(text, str) else None
     return None
 
 
@@ -68,7 +69,7 @@ def segment(node: ast.expr, source: Source) -> str:
 
 def first_line(node: ast.stmt, source: Source) -> int:
     """The line (from 1) where `node` begins, which is the line of its first decorator's `@`."""
-    found: list[ast.expr] = getattr(node, "decorator_list", [])
+    found: list[ast.expr] | None = getattr(node, "decorator_list", None)
     if not found:
         return node.lineno
     line = found[0].lineno

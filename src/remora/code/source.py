@@ -13,6 +13,7 @@ import msgspec
 
 # catch_warnings swaps process-wide state: two threads inside it at once could leave it swapped
 _QUIET = threading.Lock()
+_NEWLINE, _RETURN = b"\n\r"
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +45,13 @@ class Source(NamedTuple):
 
     def raw_lines(self, first: int, last: int) -> bytes:
         """The file's own bytes from line `first` to `last` (from 1), without the last newline."""
-        lines = self.raw[self.raw_starts[first - 1] : self.raw_starts[last]]
-        return lines.removesuffix(b"\n").removesuffix(b"\r")
+        raw, end = self.raw, self.raw_starts[last]
+        start = self.raw_starts[first - 1]
+        if end > start and raw[end - 1] == _NEWLINE:
+            end -= 1
+        if end > start and raw[end - 1] == _RETURN:
+            end -= 1
+        return raw[start:end]
 
     def line(self, number: int) -> bytes:
         """One line (from 1) with its ending."""
@@ -133,6 +139,8 @@ def parses(source: bytes) -> str | None:
 
 def printable(text: str) -> str:
     r"""`text` as one line that any UTF-8 consumer takes: lone surrogates become `\udXXX`."""
+    if text.isprintable():
+        return text
     return " ".join(text.encode("utf-8", "backslashreplace").decode().splitlines())
 
 
