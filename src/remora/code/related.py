@@ -3,20 +3,27 @@
 import heapq
 import re
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from remora.code.edges import TIERS, Related
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
 from remora.code.resolve import Linker, Program
-from remora.code.suite import Suite, is_conftest, is_test_file, last_name, test_id
+from remora.code.suite import Suite, is_conftest, is_test_file, last_name, pytest_id
 from remora.ids import MODULE, node_key, split_node_key
 
-DEPTH = 6
+DEPTH = 10
 """Calls between a test and a node at most."""
 _STEPS = 3_000
 """Nodes looked at for one question at most: a node that everything uses has no list of its own."""
 _SUBCLASSES = 200
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
+_DUNDER = re.compile(r"__\w+__")
+_MAKERS = ("__init__", "__new__")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+_SUITES: WeakKeyDictionary[Linker, dict[str, Suite | None]] = WeakKeyDictionary()
+"""What was read for a linker's earlier questions: it holds for one state, and goes with it."""
 
 
 def related_tests(
@@ -45,9 +52,11 @@ class _Search:
         self._linker = linker
         self._program = program
         self._depth = depth
-        self._suites: dict[str, Suite | None] = {}
+        self._suites = _SUITES.setdefault(linker, {})
         self._waiting: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
+        self._extended: set[str] = set()
+        self._classes: dict[str, frozenset[str]] = {}
         self.found: dict[str, int] = {}
 
     def by_call(self, key: str) -> None:
@@ -93,23 +102,17 @@ class _Search:
                 self._named(file, named.removeprefix("def "))
 
     def _starts(self, key: str) -> Iterator[str]:
-        """The node; of a class or module everything in it too."""
+        """The node; of a class or module everything in it too, but not of a function."""
         path, qualname = split_node_key(key)
         yield key
+        whole = qualname == MODULE
+        if not whole and qualname not in self._classes_of(path):
+            return
         lowered = self._program.lowered(path)
-        prefix = "" if qualname == MODULE else f"{qualname}."
         for scope in lowered.scopes if lowered is not None else ():
             is_node = scope.kind in {FUNCTION_SCOPE, CLASS_SCOPE}
-            inside = qualname == MODULE or scope.qualname.startswith(prefix)
-            if is_node and inside and self._holds_nodes(lowered, qualname):
+            if is_node and (whole or scope.qualname.startswith(f"{qualname}.")):
                 yield node_key(path, scope.qualname)
-
-    def _holds_nodes(self, lowered: Lowered | None, qualname: str) -> bool:
-        """What is nested in a function is not the function."""
-        scopes = lowered.scopes if lowered is not None else ()
-        return qualname == MODULE or any(
-            scope.kind == CLASS_SCOPE and scope.qualname == qualname for scope in scopes
-        )
 
     def _push(self, rank: int, depth: int, key: str) -> None:
         heapq.heappush(self._waiting, (rank, depth, key))
@@ -119,9 +122,45 @@ class _Search:
         suite = self._suite(path)
         if suite is not None and self._part(rank, depth, suite, qualname):
             return
-        if depth < self._depth:
-            for edge in self._linker.callers(key):
-                self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
+        if depth >= self._depth:
+            return
+        callers = self._linker.callers(key)
+        for edge in callers:
+            self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
+        owner, _, name = qualname.rpartition(".")
+        called_by_others = not callers or (_DUNDER.fullmatch(name) and name not in _MAKERS)
+        if called_by_others and owner in self._classes_of(path):
+            self._instances(max(rank, _INFERRED), depth + 1, node_key(path, owner))
+
+    def _instances(self, rank: int, depth: int, key: str) -> None:
+        """Who makes, hands over or extends a class: others call its methods by themselves, as
+        operators and libraries do."""
+        self._push(rank, depth, key)
+        for maker in _MAKERS:
+            path, qualname = split_node_key(key)
+            self._push(rank, depth, node_key(path, f"{qualname}.{maker}"))
+        if key not in self._extended:
+            self._extended.add(key)
+            self._mentioned(rank, key)
+            for edge in self._linker.subclasses(key):
+                self._instances(max(rank, TIERS.index(edge.tier)), depth, edge.key)
+
+    def _mentioned(self, rank: int, key: str) -> None:
+        """Tests that mention a class, in its own file or imported."""
+        path, qualname = split_node_key(key)
+        suite = self._suite(path)
+        if suite is not None:
+            for test in suite.mentioning(qualname):
+                self._part(rank, self._depth, suite, test)
+        self.by_import(key)
+
+    def _classes_of(self, path: str) -> frozenset[str]:
+        """Qualnames of the classes of a file."""
+        if path not in self._classes:
+            lowered = self._program.lowered(path)
+            scopes = lowered.scopes if lowered is not None else ()
+            self._classes[path] = frozenset(s.qualname for s in scopes if s.kind == CLASS_SCOPE)
+        return self._classes[path]
 
     def _part(self, rank: int, depth: int, suite: Suite, qualname: str) -> bool:
         """A node of a test file was reached; False: it is none of pytest's."""
@@ -160,7 +199,7 @@ class _Search:
             self._keep(rank, path, f"{runs}.{name}")
 
     def _keep(self, rank: int, path: str, qualname: str) -> None:
-        test = test_id(path, qualname)
+        test = pytest_id(path, qualname)
         self.found[test] = min(rank, self.found.get(test, rank))
 
     def _collected(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ def is_conftest(path: str) -> bool:
     return path.rpartition("/")[2] == "conftest.py"
 
 
-def test_id(path: str, qualname: str) -> str:
+def pytest_id(path: str, qualname: str) -> str:
     """pytest's id of a test, without parameters. A path that is not UTF-8 stays spelled."""
     raw = unspell_path(path)
     shown = raw if raw.isprintable() else path
@@ -88,7 +88,9 @@ class Suite:
         name = self._functions[outer].name
         if name in _PREPARATIONS:
             return "preparation", outer
-        return ("test", outer) if name.startswith("test") and is_test_file(self.path) else None
+        # a class may be the base of one in a file that is collected
+        possible = is_test_file(self.path) or "." in outer
+        return ("test", outer) if name.startswith("test") and possible else None
 
     def fixture_name(self, qualname: str) -> str:
         """By which tests ask for the fixture."""

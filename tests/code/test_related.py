@@ -1,0 +1,280 @@
+"""Which tests exercise a node: by call, fixture, preparation, inheritance, import and name."""
+
+import textwrap
+
+from remora.code.analysis import read_facts
+from remora.code.related import related_tests
+from remora.code.resolve import Linker
+from remora.code.suite import is_conftest, is_test_file, pytest_id
+from remora.hub.view import MemoryView
+
+APP = """
+def low():
+    return 1
+
+
+def middle():
+    return low()
+
+
+def unused():
+    return 2
+
+
+class Cart:
+    def __init__(self, items=()):
+        self.items = items
+
+    def total(self):
+        return len(self.items)
+
+    def __len__(self):
+        return self.total()
+"""
+
+
+def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, str]:
+    """pytest's id of each related test and its tier."""
+    sources = {"app.py": APP, **files}
+    facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
+    view = MemoryView({one.path: one for one in facts.values()})
+    found = related_tests(Linker(view), view, f"node:{key}", depth=depth)
+    assert list(found) == sorted(
+        found, key=lambda r: (["exact", "inferred", "unique"].index(r.tier), r.id)
+    )
+    return {one.id: one.tier for one in found}
+
+
+def test_a_test_that_calls_the_node() -> None:
+    files = {"tests/test_x.py": "from app import low\n\n\ndef test_it():\n    assert low()\n"}
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
+
+
+def test_through_other_nodes_up_to_a_depth() -> None:
+    files = {"tests/test_x.py": "from app import middle\n\n\ndef test_it():\n    assert middle()\n"}
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
+    assert related("app.py:low", files, depth=1) == {}
+
+
+def test_through_what_tests_share() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        def check():
+            return low()
+
+        class TestA:
+            def check_more(self):
+                return check()
+
+            def test_it(self):
+                def inner():
+                    return self.check_more()
+
+                assert inner()
+        """
+    }
+    assert related("app.py:low", files) == {"tests/test_x.py::TestA::test_it": "exact"}
+
+
+def test_the_weakest_link_is_the_tier() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        def run(function):
+            return function()
+
+        def test_it():
+            assert run(low)
+        """
+    }
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_through_a_fixture_of_the_same_file_and_of_a_conftest() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import Cart
+
+        @pytest.fixture
+        def cart():
+            return Cart()
+
+        @pytest.fixture(name="filled")
+        def _filled(cart):
+            return cart
+        """,
+        "tests/test_x.py": """
+        import pytest
+
+        def test_direct(cart):
+            pass
+
+        def test_through_another(filled):
+            pass
+
+        @pytest.mark.usefixtures("cart")
+        def test_by_mark():
+            pass
+
+        def test_without():
+            pass
+        """,
+        "other/test_y.py": "def test_elsewhere(cart):\n    pass\n",
+        "tests/own/test_z.py": """
+        import pytest
+
+        @pytest.fixture
+        def cart():
+            return 1
+
+        def test_own(cart):
+            pass
+        """,
+    }
+    assert related("app.py:Cart.__init__", files) == {
+        "tests/test_x.py::test_direct": "exact",
+        "tests/test_x.py::test_through_another": "exact",
+        "tests/test_x.py::test_by_mark": "exact",
+    }
+
+
+def test_what_prepares_a_class_is_for_all_its_tests() -> None:
+    files = {
+        "tests/test_x.py": """
+        import unittest
+        from app import low
+
+        class LowCase(unittest.TestCase):
+            def setUp(self):
+                self.value = low()
+
+            def test_one(self):
+                pass
+
+            def test_two(self):
+                pass
+
+        class NoTests:
+            def test_helper(self):
+                low()
+        """
+    }
+    assert related("app.py:low", files) == {
+        "tests/test_x.py::LowCase::test_one": "exact",
+        "tests/test_x.py::LowCase::test_two": "exact",
+    }
+
+
+def test_inherited_tests_run_in_the_classes_below() -> None:
+    files = {
+        "tests/base.py": """
+        from app import low
+
+        class Shared:
+            def test_low(self):
+                low()
+
+            def test_more(self):
+                low()
+        """,
+        "tests/test_x.py": """
+        from tests.base import Shared
+
+        class TestA(Shared):
+            pass
+
+        class TestB(Shared):
+            def test_more(self):
+                pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::TestA::test_low",
+        "tests/test_x.py::TestA::test_more",
+        "tests/test_x.py::TestB::test_low",
+    }
+
+
+def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
+    files = {
+        "tests/test_x.py": """
+        import pytest
+        from app import low, middle
+
+        @pytest.mark.parametrize("function", [low, middle])
+        def test_each(function):
+            assert function()
+        """
+    }
+    assert set(related("app.py:low", files)) == {"tests/test_x.py::test_each"}
+
+
+def test_what_is_mentioned_only() -> None:
+    files = {
+        "tests/test_x.py": """
+        import pytest
+        from app import unused as it
+
+        def test_it():
+            pytest.raises(ValueError, it)
+
+        def test_other():
+            pass
+        """
+    }
+    assert related("app.py:unused", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_by_name_alone_is_the_least_sure() -> None:
+    files = {
+        "tests/test_app.py": "def test_unused():\n    pass\n\n\nclass TestCart:\n    def test_a(self):\n        pass\n",
+        "tests/test_else.py": "def test_unused():\n    pass\n",
+    }
+    assert related("app.py:unused", files) == {"tests/test_app.py::test_unused": "unique"}
+    assert related("app.py:Cart", files) == {"tests/test_app.py::TestCart::test_a": "unique"}
+    assert set(related("app.py:__module__", files)) == {
+        "tests/test_app.py::test_unused",
+        "tests/test_app.py::TestCart::test_a",
+    }
+
+
+def test_a_class_has_the_tests_of_its_methods() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import Cart
+
+        def test_total(cart: Cart):
+            assert cart.total()
+        """
+    }
+    assert related("app.py:Cart", files) == {"tests/test_x.py::test_total": "exact"}
+
+
+def test_what_operators_call_is_run_by_who_makes_the_instance() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import Cart
+
+        def test_it(thing):
+            assert thing == [Cart()]
+        """
+    }
+    assert related("app.py:Cart.__len__", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_an_unknown_node_has_none() -> None:
+    assert related("app.py:nothing", {}) == {}
+    assert related("nowhere.py:nothing", {}) == {}
+
+
+def test_what_pytest_collects() -> None:
+    assert is_test_file("tests/test_a.py")
+    assert is_test_file("a_test.py")
+    assert not is_test_file("tests/base.py")
+    assert is_conftest("tests/conftest.py")
+    assert pytest_id("a%25b/test_x.py", "TestA#2.test_b") == "a%b/test_x.py::TestA::test_b"
+    assert pytest_id("%FF/test_x.py", "test_b") == "%FF/test_x.py::test_b"
