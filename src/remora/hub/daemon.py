@@ -120,7 +120,8 @@ class Daemon:
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
         self._known.moved_on(generation)
-        reached = self._parts.reached(self._known.answers())
+        # links take time, and only subscribers hear of them
+        reached = self._parts.reached(self._known.answers()) if self._desk.subscribers else ()
         self._desk.publish(generation, dict.fromkeys((*changed, *reached)))
 
     def _collect_observations(self) -> None:

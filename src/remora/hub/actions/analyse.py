@@ -1,6 +1,7 @@
 """A changed file's facts, those that changed found by the scripts; the same as `read_facts` gives."""
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -35,6 +36,8 @@ SIZE_LIMIT = 64 * 1024
 """Bytes of a file for the scripts; a larger one takes the direct path."""
 MOST_NODES = 64
 """Changed nodes of a file for the scripts; with more it takes the direct path too."""
+MOST_TAKEN = 200
+"""Actions remembered for `taken`."""
 _log = logging.getLogger("remora.hub")
 
 
@@ -49,14 +52,15 @@ class ScriptedAnalysis:
         self._size_limit = size_limit
         self._most_nodes = most_nodes
         self._engine = RulesEngine()
-        self._taken: list[UpdateAction] = []
+        self._taken: deque[UpdateAction] = deque(maxlen=MOST_TAKEN)
 
     def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
         """Raw path, bytes, and what is stored of the file. Never raises."""
         read = read_whole(path, source)
         facts = read.facts
         actions = self._actions(facts, known)
-        self._taken += actions
+        if known.nodes:
+            self._taken.extend(actions)
         if not known.nodes or facts.partial or len(source) > self._size_limit:
             return facts
         if _widest(actions) > self._most_nodes:
@@ -68,8 +72,9 @@ class ScriptedAnalysis:
             return facts
 
     def taken(self) -> tuple[UpdateAction, ...]:
-        """The actions since this was asked last, for `Cascade`."""
-        taken, self._taken = tuple(self._taken), []
+        """The newest actions since this was asked last, of files that were known before."""
+        taken = tuple(self._taken)
+        self._taken.clear()
         return taken
 
     def _actions(self, facts: FileFacts, known: Known) -> tuple[UpdateAction, ...]:

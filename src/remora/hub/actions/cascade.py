@@ -1,6 +1,7 @@
 """Whom a change reaches beyond the nodes it changed: their callers and their tests."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from remora.ids import node_key, spell_path
 MOST_REACHED = 200
 MOST_ASKED = 30
 """Nodes asked about for one change; a larger one reaches nearly everything."""
+PATIENCE_S = 0.05
+"""What comes later is left out: others wait meanwhile, and who is told only looks again."""
 _log = logging.getLogger("remora.hub")
 
 
@@ -22,41 +25,54 @@ def reached(actions: Iterable[UpdateAction], now: Answers) -> tuple[str, ...]:
     `now` answers about the state after the change: what called a node that is gone calls nothing
     any more, and is not found.
     """
+    search = _Search(now)
     found: set[str] = set()
     for action in actions:
         try:
             if isinstance(action, FindCallers):
-                found.update(_callers(action, now))
+                found.update(search.callers(action))
             elif isinstance(action, FindTests):
-                found.update(_tests(action, now))
+                found.update(search.tests(action))
         except ScriptError as failed:
             _log.error("%s", failed.message)
     return tuple(sorted(found))
 
 
-def _callers(action: FindCallers, now: Answers) -> tuple[str, ...]:
-    def callers(nodes: list[str]) -> list[list[str]]:
-        return [[link["key"], link["tier"]] for link in _links(now.callers, "callers", nodes, now)]
+class _Search:
+    """What the scripts may ask, for a while."""
 
-    return workers.find_callers(action.nodes[:MOST_ASKED], MOST_REACHED, {"callers": callers})
+    def __init__(self, now: Answers) -> None:
+        self._now = now
+        self._until = time.monotonic() + PATIENCE_S
 
+    def callers(self, action: FindCallers) -> tuple[str, ...]:
+        """Keys."""
 
-def _tests(action: FindTests, now: Answers) -> Iterator[str]:
-    def tests(nodes: list[str]) -> list[list[str]]:
-        return [
-            [_key_of(link["id"]), link["tier"]] for link in _links(now.tests, "tests", nodes, now)
-        ]
+        def callers(nodes: list[str]) -> list[list[str]]:
+            found = self._links(self._now.callers, "callers", nodes)
+            return [[link["key"], link["tier"]] for link in found]
 
-    found = workers.find_tests(action.nodes[:MOST_ASKED], MOST_REACHED, {"tests": tests})
-    return (key for key in found if now.view.node(key) is not None)
+        nodes = action.nodes[:MOST_ASKED]
+        return workers.find_callers(nodes, MOST_REACHED, {"callers": callers})
 
+    def tests(self, action: FindTests) -> tuple[str, ...]:
+        """Keys of those that are there."""
 
-def _links(
-    ask: Callable[[str], dict[str, Any]], name: str, nodes: Iterable[str], now: Answers
-) -> Iterator[dict[str, Any]]:
-    for key in nodes:
-        if now.view.node(key) is not None:
-            yield from ask(key)[name] or ()
+        def tests(nodes: list[str]) -> list[list[str]]:
+            found = self._links(self._now.tests, "tests", nodes)
+            return [[_key_of(link["id"]), link["tier"]] for link in found]
+
+        keys = workers.find_tests(action.nodes[:MOST_ASKED], MOST_REACHED, {"tests": tests})
+        return tuple(key for key in keys if self._now.view.node(key) is not None)
+
+    def _links(
+        self, ask: Callable[[str], dict[str, Any]], name: str, nodes: Iterable[str]
+    ) -> Iterator[dict[str, Any]]:
+        for key in nodes:
+            if time.monotonic() > self._until:
+                return
+            if self._now.view.node(key) is not None:
+                yield from ask(key)[name] or ()
 
 
 def _key_of(test: str) -> str:
