@@ -149,7 +149,7 @@ def _shown(key: str, kind: str, steps: list[list[dict[str, Any]]]) -> Iterator[s
     yield click.style(f"{name}: {count(number, kind.removesuffix('s'))}", bold=True)
     for step, links in enumerate(found, 1):
         if len(found) > 1:
-            yield f"  {count(step, 'step')}"
+            yield "  directly" if step == 1 else f"  in {step} steps"
         yield from link_lines(links, room())
     yield click.style(legend([link for links in found for link in links]), fg="bright_black")
 
