@@ -1,6 +1,10 @@
 """After any edits a watcher and Members know every file that belongs, with its newest bytes."""
 
 import random
+import select
+import subprocess
+import sys
+import textwrap
 import time
 from hashlib import sha256
 from pathlib import Path
@@ -21,19 +25,21 @@ class Follower:
     def __init__(self, root: Path, members: Members, watcher: Watcher) -> None:
         self.root, self.members, self.watcher = root, members, watcher
         self.hashes: dict[str, str] = {}
-        self.sweeps = 0
+        self.questions = self.sweeps = 0
+        self._doubt = False
         self._stamps: dict[str, tuple[Stamp, bool]] = {}
 
     def follow(self) -> None:
-        settled = self.watcher.settled(20) or not self.watcher.healthy
-        assert settled
+        self.questions += 1
+        assert self.watcher.settled(20) or not self.watcher.healthy
         seen = self.watcher.drain()
-        if seen.complete and self.watcher.healthy:
+        if seen.complete and self.watcher.healthy and not self._doubt:
             there = self.members.belonging(seen.paths)
             for path in seen.paths:
                 self._read(path) if path in there else self._drop(path)
             return
         self.sweeps += 1
+        self._doubt = False
         now = time.time_ns()
         stamps = self.members.sweep()
         for path in self.hashes.keys() - stamps.keys():
@@ -44,8 +50,12 @@ class Follower:
                 self._stamps[path] = (stamp, racy(stamp, now))
 
     def _read(self, path: str) -> None:
-        self.hashes[path] = sha256((self.root / path).read_bytes()).hexdigest()
         self._stamps.pop(path, None)
+        try:
+            self.hashes[path] = sha256((self.root / path).read_bytes()).hexdigest()
+        except OSError:  # somebody was quicker
+            self._drop(path)
+            self._doubt = True
 
     def _drop(self, path: str) -> None:
         self.hashes.pop(path, None)
@@ -63,7 +73,7 @@ def truth(root: Path) -> dict[str, str]:
     return found
 
 
-def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> Follower:
+def plant(folder: Path, *, with_git: bool) -> tuple[Path, Path]:
     root, outside = folder / "project", folder / "outside"
     (root / "a").mkdir(parents=True)
     outside.mkdir()
@@ -72,6 +82,11 @@ def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> F
         git(root, "init", "-q", "-b", "main", ".")
         git(root, "add", ".")
         git(root, "commit", "-qm", "one")
+    return root, outside
+
+
+def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> Follower:
+    root, outside = plant(folder, with_git=with_git)
     chance = random.Random(seed)
     members = Members(root)
     watcher = open_watcher(root, members, marker=folder / "marker", kind=kind)
@@ -91,10 +106,70 @@ def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> F
         watcher.close()
 
 
+EDITOR = """
+    import random, sys
+    from pathlib import Path
+    from tests.hub.watcher.edits import Edits
+
+    root, outside, seed, with_git = sys.argv[1:]
+    some = Edits(Path(root), Path(outside), random.Random(seed), with_git=bool(with_git))
+    for _ in sys.stdin:
+        for _ in range(40):
+            some.make()
+        print("done", flush=True)
+"""
+
+
+def beside(folder: Path, seed: int, rounds: int, *, with_git: bool) -> Follower:
+    """Follow while another process edits; compare whenever it pauses."""
+    root, outside = plant(folder, with_git=with_git)
+    members = Members(root)
+    watcher = open_watcher(root, members, marker=folder / "marker")
+    words = [str(root), str(outside), str(seed), "git" if with_git else ""]
+    editor = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(EDITOR), *words],
+        cwd=Path(__file__).parents[3],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    follower = Follower(root, members, watcher)
+    try:
+        assert editor.stdin is not None
+        assert editor.stdout is not None
+        for _ in range(rounds):
+            print(file=editor.stdin, flush=True)
+            while not select.select([editor.stdout], [], [], 0)[0]:
+                follower.follow()
+            assert editor.stdout.readline() == "done\n"
+            follower.follow()
+            assert follower.hashes == truth(root)
+            assert watcher.kind == "inotify", watcher.note
+        return follower
+    finally:
+        editor.kill()
+        editor.communicate()
+        watcher.close()
+
+
 @pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
 @pytest.mark.parametrize("kind", ["inotify", "sweep"])
 def test_some_edits(kind: str, with_git: bool, tmp_path: Path) -> None:
-    fuzz(tmp_path, 1, 120, kind=kind, with_git=with_git)
+    fuzz(tmp_path, 1, 80, kind=kind, with_git=with_git)
+
+
+@pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
+def test_edits_while_questions_are_asked(with_git: bool, tmp_path: Path) -> None:
+    follower = beside(tmp_path, 1, 2, with_git=with_git)
+    assert follower.questions > follower.sweeps
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
+@pytest.mark.parametrize("seed", range(5))
+def test_many_edits_while_questions_are_asked(seed: int, with_git: bool, tmp_path: Path) -> None:
+    beside(tmp_path, 200 + seed, 20, with_git=with_git)
 
 
 @pytest.mark.slow

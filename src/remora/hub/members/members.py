@@ -30,7 +30,7 @@ class Members:
         self._top = str(root)
         self._verdicts = Verdicts(root, exclude)
         self._surveyor = Surveyor(str(root), self._verdicts)
-        self._restless: set[str] = set()
+        self._restless: dict[str, int] = {}
         self._surveyed = False
         self._lock = threading.RLock()
         self.version = 0
@@ -78,10 +78,10 @@ class Members:
 
     def has_other_names(self, path: str) -> bool:
         """Whether a file has further names, of which some may not be known yet."""
-        if path in self._restless:
-            return False
         about = look(self._top, path)
-        return about is not None and st.S_ISREG(about.st_mode) and about.st_nlink > 1
+        if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
+            return False
+        return self._restless.get(path) != about.st_ino
 
     def forget(self) -> None:
         """Ignore rules changed: everything is asked anew."""

@@ -27,8 +27,8 @@ class Survey(NamedTuple):
     """Every folder in which one could come to be, or which holds one that git tracks."""
     listed: set[str]
     """Those of `folders` in which everything belongs that is not ignored."""
-    restless: set[str]
-    """Those of `files` that can change without their folders' telling."""
+    restless: dict[str, int]
+    """Those of `files` that can change without their folders' telling, and their inodes."""
 
 
 class Surveyor:
@@ -40,7 +40,7 @@ class Surveyor:
 
     def within(self, starts: list[str], before: Before | None) -> Survey:
         """What is in the folders `starts`; `before` as `Members.survey` says. Raises RulesMoved."""
-        found = Survey({}, set(), set(), set())
+        found = Survey({}, set(), set(), {})
         level = self._open(starts)
         while level:
             listings = [self._enter(folder, found, before) for folder in level]
@@ -102,7 +102,7 @@ class Surveyor:
                     continue
                 found.files[path] = stamp_of(about)
                 if about.st_nlink > 1:
-                    found.restless.add(path)
+                    found.restless[path] = about.st_ino
         return [
             folder
             for listing in listings
@@ -126,7 +126,7 @@ class Surveyor:
             if about is not None and st.S_ISREG(about.st_mode):
                 found.files[path] = stamp_of(about)
                 if unreadable or about.st_nlink > 1:
-                    found.restless.add(path)
+                    found.restless[path] = about.st_ino
 
     def _is_file(self, path: str, reachable: dict[str, bool]) -> bool:
         about = look(self._top, path)
