@@ -40,6 +40,7 @@ _USUAL = (
     "PRAGMA trusted_schema=OFF",
     "PRAGMA cell_size_check=ON",
     "PRAGMA temp_store=MEMORY",
+    "PRAGMA cache_size=-16384",
 )
 
 

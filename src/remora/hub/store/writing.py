@@ -85,12 +85,13 @@ class Writing:
             files.append(_file_values(id_, each))
             lowered = each.update.facts.lowered
             facts.append((id_, encode_lowered(lowered)))
-            less += [(name, id_) for name in each.before.names.difference(lowered.names)]
-            more += [(name, id_) for name in set(lowered.names) - each.before.names]
+            before = each.before.names
+            less += [(name, id_) for name in before.difference(lowered.names)] if before else []
+            more += [(name, id_) for name in lowered.names if name not in before]
         many(_PUT_FILE, files)
         many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", facts)
         many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
-        many("INSERT OR IGNORE INTO mentions VALUES (?, ?)", sorted(more))
+        many("INSERT OR IGNORE INTO mentions VALUES (?, ?)", more)
         if new or gone:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
