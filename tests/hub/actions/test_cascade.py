@@ -22,7 +22,8 @@ F, G, H, TEST = (
 
 
 @pytest.fixture
-def now() -> Answers:
+def now(monkeypatch: pytest.MonkeyPatch) -> Answers:
+    monkeypatch.setattr(cascade, "PATIENCE_S", 60.0)
     return Answers(MemoryView({path: facts_of(path, text) for path, text in FILES.items()}))
 
 
