@@ -42,12 +42,17 @@ def git_top(root: Path) -> Path:
 def git_places(root: Path) -> GitPlaces:
     """The places of the repository around `root`. Raises OutsideError as `git_top` does."""
     top = git_top(root)
-    inner = [_said(root, "rev-parse", "--git-path", name) for name in ("config", "info/exclude")]
+    names = ("config", "info/exclude", "index")
+    # one answer for each line; a path with a line break in it is asked for by itself
+    words = [word for name in names for word in ("--git-path", name)]
+    lines = git_output(root, "rev-parse", *words).removesuffix(b"\n").split(b"\n")
+    if len(lines) == len(names):
+        config, exclude, index = (root / os.fsdecode(line) for line in lines)
+    else:
+        config, exclude, index = (_said(root, "rev-parse", "--git-path", name) for name in names)
     above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
     return GitPlaces(
-        top=top,
-        index_file=_said(root, "rev-parse", "--git-path", "index"),
-        sources=(*inner, *above, _excludes(root), *_configurations(root, top)),
+        top=top, index_file=index, sources=(config, exclude, *above, *_configured(root, top))
     )
 
 
@@ -85,15 +90,19 @@ def _is_ignored(root: Path) -> bool:
     return True
 
 
-def _excludes(root: Path) -> Path:
-    try:
-        return _said(root, "config", "--type=path", "--get", "core.excludesFile")
-    except OutsideError:  # not configured
-        return Path.home() / ".config/git/ignore"
+def _configured(root: Path, top: Path) -> set[Path]:
+    """Files that configure git, also those that are not there, and the user's own excludes."""
+    found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
+    excludes = Path.home() / ".config/git/ignore"
+    said = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")
+    for origin, entry in zip(said[::2], said[1::2], strict=False):
+        name, _, value = os.fsdecode(entry).partition("\n")
+        if origin.startswith(b"file:"):
+            found.add(top / os.fsdecode(origin[5:]))
+        if name == "core.excludesfile":
+            excludes = top / _home(value)
+    return {*found, excludes}
 
 
-def _configurations(root: Path, top: Path) -> list[Path]:
-    usual = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
-    said = git_output(root, "config", "--list", "--name-only", "--show-origin", "-z")
-    origins = {word for word in said.split(b"\0") if word.startswith(b"file:")}
-    return sorted(usual | {top / os.fsdecode(word[5:]) for word in origins})
+def _home(path: str) -> Path:
+    return Path.home() / path[2:] if path.startswith("~/") else Path(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from remora.files import project_files
-from remora.hub.members import Members
+from remora.hub.members import Members, rules
 
 
 def git(root: Path, *words: str) -> None:
@@ -158,6 +158,25 @@ class TestWhatGitKnows:
         assert "b.py" not in agrees(members, repository)
         (repository / ".git/info/exclude").write_text("a.py\n")
         assert "a.py" not in agrees(members, repository)
+
+    def test_git_that_failed_once_is_asked_again(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(repository, "build/x.py")
+        with monkeypatch.context() as for_once:
+            for_once.setattr(rules, "_AGAIN_S", 0.0)
+            for_once.setattr(os, "defpath", "/nowhere")
+            members = Members(repository)
+            assert "build/x.py" not in members.sweep()
+        assert "build/x.py" in agrees(members, repository)
+
+    def test_git_that_goes_away(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        put(repository, "build/x.py")
+        members = Members(repository)
+        members.sweep()
+        put(repository, "new.py", ".gitignore")
+        monkeypatch.setattr(os, "defpath", "/nowhere")
+        assert set(members.sweep()) == {"a.py", "new.py", "src/b.py", "src/deep/er/c.py"}
 
     def test_links(self, repository: Path) -> None:
         members = Members(repository)

@@ -116,6 +116,7 @@ class Members:
         return found
 
     def _whole(self, before: Before | None) -> Survey:
+        self._verdicts.trim()
         doors, self._verdicts.doors = self._verdicts.doors, {}
         found = self._surveyor.within([""], before)
         if self._verdicts.ignore_file_vanished(found.listed):

@@ -1,5 +1,7 @@
 """What leaves files out: git's rules and index where there is git, else those of a plain walk."""
 
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -17,6 +19,7 @@ from remora.files import (
 )
 from remora.hub.members.witness import Witness, dot_git, is_repository, repository_at
 
+_AGAIN_S = 30.0
 _OF_OTHERS = frozenset({".git", "pyvenv.cfg"})
 
 
@@ -161,8 +164,13 @@ class WalkRules:
         above = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
         self._sources = [Witness(path) for path in (*ours, *above)]
         self._patterns = IgnoreRules()
+        again = time.monotonic() + _AGAIN_S
+        # git may have failed for once: there was no memory, or no process to be had
+        self._until = again if any(self._levels.values()) else math.inf
 
     def moved(self) -> bool:
+        if time.monotonic() > self._until:
+            return True
         levels = any(repository_at(place) != then for place, then in self._levels.items())
         return levels or any(witness.moved() for witness in self._sources)
 

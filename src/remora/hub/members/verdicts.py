@@ -10,6 +10,9 @@ from remora.hub.members.listing import MARKS, look, those_above
 from remora.hub.members.rules import Rules, open_rules
 from remora.hub.members.witness import Witness
 
+_MOST = 500_000
+"""Paths: a hundred megabytes."""
+
 
 class RulesMoved(Exception):
     """An ignore file is not what the verdicts rest on: all have to be asked again."""
@@ -81,6 +84,11 @@ class Verdicts:
         self._settled = False
         if self._rules is not None:
             self._rules.forget()
+
+    def trim(self) -> None:
+        """Forget what may have come and gone, where it became too much to remember."""
+        if len(self._known) > _MOST:
+            self._known.clear()
 
     def settle(self) -> None:
         """Every ignore file was seen: from now on a new one is a change."""
