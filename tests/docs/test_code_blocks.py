@@ -30,6 +30,19 @@ def test_a_block_of_the_library_page_runs(block: str) -> None:
     exec(compile(block, "docs/library.md", "exec"), {})
 
 
+def test_the_program_of_the_hub_page_tells_of_a_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "src/shop").mkdir(parents=True)
+    (tmp_path / "src/shop/cart.py").write_text("def load_orders(path): pass\n")
+    monkeypatch.chdir(tmp_path)
+    (block,) = _blocks("hub.md", "python")
+    generous = block.replace("deadline=0.5", "deadline=20")
+    exec(compile(generous, "docs/hub.md", "exec"), {})
+    said = "node:src/shop/cart.py:load_orders def load_orders(path) None fresh\n"
+    assert capsys.readouterr().out == said
+
+
 def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) -> None:
     root = tmp_path / "project"
     folder = root / ".remora" / "agents" / "noprint"

@@ -137,7 +137,8 @@ class HubConfig(Section):
     """Facts about the code that surrounds a node, and the daemon that keeps them."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto uses facts where there are some; true is not in this version, false never asks."""
+    """auto asks a running daemon, else looks itself; true asks for a running daemon: without one
+    nothing is begun; false never asks."""
     sweep_seconds: Positive = 30
     """Seconds between two looks at all files, beside what the system tells of changes."""
     idle_stop_minutes: Count = 0
