@@ -1,0 +1,38 @@
+"""docs/hub.md names every field, tier and action, and its script does what it says."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from remora.code.analysis import read_facts
+from remora.code.edges import TIERS
+from remora.hub import rules
+from remora.hub.actions.own import OwnScripts
+from remora.hub.node import NodeState
+
+PAGE = (Path(__file__).parent.parent.parent / "docs/hub.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_field_and_tier() -> None:
+    names = [*(field.name for field in msgspec.structs.fields(NodeState)), *TIERS]
+    assert [name for name in names if f"`{name}`" not in PAGE] == []
+
+
+def test_the_page_names_every_update_action() -> None:
+    actions = [action.__name__ for action in rules.UpdateAction.__args__]
+    assert [name for name in actions if f"`{name}`" not in PAGE] == []
+
+
+def test_the_pages_script_runs(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```python-script\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    folder = tmp_path / ".remora/hub"
+    folder.mkdir(parents=True)
+    (folder / "review.pym").write_text(block)
+    scripts = OwnScripts(tmp_path)
+    scripts.state()
+    facts = read_facts("a.py", b"def f(a):\n    return a or 1\n")
+    assert scripts.extras(facts) == {
+        "node:a.py:__module__": {"review": {"score": 0, "look": False}},
+        "node:a.py:f": {"review": {"score": 2, "look": False}},
+    }
