@@ -1,0 +1,144 @@
+"""`remora hub observe`: consent first; then pytest's own output and code, and links that are kept."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.hub.observe.spool import spool_folder
+from tests.cli.conftest import Remora, git, write
+
+APP = """
+def total():
+    return 3
+
+
+def run(name):
+    return globals()["to" + name]()
+"""
+TESTS = """
+import app
+
+
+def test_run():
+    assert app.run("tal") == 3
+"""
+WORDS = ("--", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    write(folder, {"app.py": APP, "tests/test_app.py": TESTS, ".gitignore": "__pycache__/\n"})
+    git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
+def active(poor: Remora) -> Remora:
+    """A user in an active environment that has pytest."""
+    return Remora(poor.home, {"VIRTUAL_ENV": sys.prefix})
+
+
+def links(remora: Remora, root: Path, what: str, node: str, of: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = remora("hub", what, node, "--json", cwd=root).document[of]
+    return found
+
+
+def callees(remora: Remora, root: Path) -> list[dict[str, Any]]:
+    """Of the node that calls what only a run can tell."""
+    found = links(remora, root, "callees", "app.py:run", "callees")
+    return [edge for edge in found if edge["key"].startswith("node:")]
+
+
+def test_nothing_of_the_project_runs_without_consent(active: Remora, root: Path) -> None:
+    python = root / ".venv" / "bin" / "python"
+    write(
+        root, {".venv/bin/python": f"#!/bin/sh\ntouch {root}/ran\n", "conftest.py": "x = 1 / 0\n"}
+    )
+    python.chmod(0o755)
+    (root / "remora.yaml").write_text("python: .venv/bin/python\n")
+    refused = active("hub", "observe", "--json", *WORDS, cwd=root)
+    assert refused.code == 2
+    assert "--allow-unsandboxed" in refused.error["hint"]
+    assert not (root / "ran").exists()
+
+
+def test_a_project_cannot_consent_for_its_user(active: Remora, root: Path) -> None:
+    (root / "remora.yaml").write_text("workspace: {allow_unsandboxed: true}\n")
+    assert active("hub", "observe", *WORDS, cwd=root).code == 2
+
+
+def test_what_was_seen_is_kept_until_the_caller_changes(active: Remora, root: Path) -> None:
+    assert callees(active, root) == []
+    seen = active("hub", "observe", "--allow-unsandboxed", *WORDS, cwd=root)
+    assert seen.code == 0
+    assert "1 passed" in seen.out
+    assert "not isolated" in seen.err
+    seen_call = {"key": "node:app.py:total", "tier": "observed", "lines": [7]}
+    assert callees(active, root) == [seen_call]
+    tests = links(active, root, "tests", "app.py:total", "tests")
+    assert tests == [{"id": "tests/test_app.py::test_run", "tier": "observed"}]
+    write(root, {"app.py": "# moved\n\n" + APP})
+    assert callees(active, root) == [{**seen_call, "lines": [9]}]
+    write(root, {"app.py": APP.replace('"to"', '"t"')})
+    assert callees(active, root) == []
+
+
+def test_pytests_own_code_passes_through(active: Remora, root: Path) -> None:
+    write(root, {"tests/test_app.py": "def test_bad():\n    assert 0\n"})
+    done = active("hub", "observe", "--allow-unsandboxed", "--json", *WORDS, cwd=root)
+    assert done.code == 1
+    assert done.document["exit_code"] == 1
+    assert set(done.document) == {
+        "exit_code",
+        "timed_out",
+        "isolation",
+        "tests",
+        "calls",
+        "complete",
+        "left_out",
+    }
+    assert "1 failed" in done.err
+
+
+def test_only_pytest_is_observed(active: Remora, root: Path) -> None:
+    done = active("hub", "observe", "--allow-unsandboxed", "--json", "--", "make", cwd=root)
+    assert done.code == 2
+    assert "only pytest" in done.error["message"]
+
+
+def test_without_an_environment_it_says_what_to_do(poor: Remora, root: Path) -> None:
+    done = poor("hub", "observe", "--allow-unsandboxed", "--json", *WORDS, cwd=root)
+    assert done.code == 2
+    assert "activate" in done.error["hint"]
+
+
+@pytest.fixture
+def daemon(active: Remora, root: Path) -> Iterator[dict[str, Any]]:
+    started = active.afresh("hub", "start", "--json", cwd=root)
+    try:
+        assert started.code == 0, started.err
+        yield json.loads(started.out)
+    finally:
+        active.afresh("hub", "stop", cwd=root)
+
+
+@pytest.mark.slow
+def test_a_daemon_stores_what_was_seen_beside_it(
+    active: Remora, root: Path, daemon: dict[str, Any]
+) -> None:
+    assert Path(daemon["db"]).exists()
+    done = active("hub", "observe", "--allow-unsandboxed", *WORDS, cwd=root)
+    assert done.code == 0
+    assert "daemon" in done.err
+    until = time.monotonic() + 50
+    while not callees(active, root):
+        assert time.monotonic() < until, "the daemon has not taken what was seen"
+        time.sleep(0.2)
+    assert list(spool_folder(Path(daemon["db"])).iterdir()) == []
