@@ -252,6 +252,17 @@ def test_ignore_files_that_come_change_and_go(which: str, request: pytest.Fixtur
     assert "src/deep/new.py" in agrees(members, root)
 
 
+def test_an_ignore_file_from_the_future_is_read_each_time(repository: Path) -> None:
+    members = Members(repository)
+    put(repository, "new.py", "old.py")
+    ignore = repository / ".gitignore"
+    later = ignore.stat().st_mtime_ns + 10**15
+    for text, name in [("new.py\n", "old.py"), ("old.py\n", "new.py")]:
+        ignore.write_text(text)
+        os.utime(ignore, ns=(later, later))
+        assert name in agrees(members, repository)
+
+
 def test_files_of_which_no_folder_tells(repository: Path, tmp_path: Path) -> None:
     put(tmp_path, "known.py")
     (repository / "h.py").hardlink_to(tmp_path / "known.py")
