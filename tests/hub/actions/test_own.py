@@ -5,10 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from remora.code.analysis import read_facts
+from remora.hub.actions import own
 from remora.hub.actions.own import MOST_SCRIPTS, OwnScripts
+from remora.pym import Script
 
 SOURCE = b'def total(items):\n    """Sum."""\n    return sum(items) if items else 0\n'
 
@@ -40,6 +43,7 @@ def test_a_script_is_told_the_nodes_facts(tmp_path: Path) -> None:
     assert told["file_path"] == "src/a%25b.py"
     assert told["signature"] == "def total(items)"
     assert (told["complexity"], told["partial"], told["decorators"]) == (2, False, [])
+    assert not {"line_start", "file_hash"} & set(told)
 
 
 def test_each_script_gives_the_value_under_its_name(tmp_path: Path) -> None:
@@ -98,9 +102,47 @@ def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_
     facts = read_facts("a.py", b"def f(): ...\ndef g(): ...\ndef h(): ...\n")
     told = [values["loop"]["error"] for values in scripts.extras(facts).values()]
     assert ["not run any more" in error for error in told] == [False, False, False, True]
-    assert told[3] == "not run any more: it ran into its limits 3 times"
+    assert told[3] == "not run any more: it ran into its limits, 3 of 3 times"
     path.write_text("1\n")
     assert extra(scripts) == {"loop": 1}
+
+
+def test_many_that_run_into_their_limits_are_given_up_sooner(tmp_path: Path) -> None:
+    for number in range(MOST_SCRIPTS):
+        script(tmp_path, f"loop{number}", "while True: pass")
+    scripts = OwnScripts(tmp_path)
+    scripts.state()
+    source = b"".join(b"def f%d(): ...\n" % number for number in range(6))
+    told = [list(values.values()) for values in scripts.extras(read_facts("a.py", source)).values()]
+    runs = ["not run any more" not in value["error"] for values in told for value in values]
+    assert sum(runs) < 2 * MOST_SCRIPTS
+    assert not any(runs[2 * MOST_SCRIPTS :])
+
+
+def test_slow_ones_are_given_up_when_others_have_waited_long_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path, "quick", "1")
+    script(tmp_path, "slow", "n = 0\nfor i in range(100000): n += i\nn")
+    monkeypatch.setattr(own, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(own, "_PATIENCE_PER_RUN_S", 0.0)
+    scripts = OwnScripts(tmp_path)
+    scripts.state()
+    source = b"".join(b"def f%d(): ...\n" % number for number in range(30))
+    last = list(scripts.extras(read_facts("a.py", source)).values())[-1]
+    assert "not run any more" in last["slow"]["error"]
+
+
+def test_an_edit_elsewhere_in_the_file_runs_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path, "told", "node['node_name']")
+    scripts = OwnScripts(tmp_path)
+    before = extra(scripts)
+    monkeypatch.setattr(Script, "run", None)  # calling it would fail
+    facts = read_facts("src/a%b.py", b"\n" + SOURCE)
+    key = "node:src/a%25b.py:total"
+    assert scripts.extras(msgspec.structs.replace(facts, nodes=facts.nodes[1:]))[key] == before
 
 
 def test_the_state_follows_names_and_bytes(tmp_path: Path) -> None:

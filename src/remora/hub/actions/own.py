@@ -16,7 +16,7 @@ from remora.pym import Limits, Script, load_source, one_line
 from remora.workspaces import Beneath
 
 FOLDER = ".remora/hub"
-MOST_SCRIPTS = 20
+MOST_SCRIPTS = 10
 VALUE_BYTES = 4096
 """Of one value, as JSON."""
 _SOURCE_BYTES = 64 * 1024
@@ -31,9 +31,11 @@ _LIMITS = Limits(
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_KEPT = 2000
 _MOST_EXHAUSTED = 3
-_PATIENCE_S = 5.0
-_PATIENCE_PER_NODE_S = 0.005
+_MOST_EXHAUSTED_TOGETHER = 6
+_PATIENCE_S = 2.0
+_PATIENCE_PER_RUN_S = 0.008
 
 
 class OwnScripts:
@@ -56,7 +58,8 @@ class OwnScripts:
         stamps = self._stamped()
         if stamps != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
-            self._scripts = [_Own(Path(name).stem, source) for name, source in read]
+            together = _Spent()
+            self._scripts = [_Own(Path(name).stem, source, together) for name, source in read]
             whole = repr([(own.name, own.sha256) for own in self._scripts])
             self._state = hashlib.sha256(whole.encode()).hexdigest() if self._scripts else ""
             self._stamps = stamps
@@ -69,8 +72,12 @@ class OwnScripts:
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
         told: dict[str, Any] = msgspec.to_builtins(node)
-        told |= {"file_path": facts.path, "file_hash": facts.file_hash, "partial": facts.partial}
-        return {own.name: own.value(told) for own in self._scripts}
+        del told[
+            "line_start"
+        ]  # where it stands is no fact of its own: an edit above it changes none
+        told |= {"file_path": facts.path, "partial": facts.partial}
+        digest = hashlib.sha256(msgspec.json.encode(told)).digest()
+        return {own.name: own.value(told, digest) for own in self._scripts}
 
     def _stamped(self) -> tuple[tuple[object, ...], ...]:
         try:
@@ -92,40 +99,72 @@ class OwnScripts:
             return refused
 
 
-class _Own:
-    """One script, and how it has behaved so far."""
+class _Spent:
+    """What the runs of a script, or of all together, have cost so far."""
 
-    def __init__(self, name: str, source: bytes | HostError) -> None:
+    def __init__(self) -> None:
+        self.runs = 0
+        self.exhausted = 0
+        self.seconds = 0.0
+
+    def add(self, seconds: float, *, exhausted: bool) -> None:
+        """One run more."""
+        self.runs += 1
+        self.exhausted += exhausted
+        self.seconds += seconds
+
+    @property
+    def too_slow(self) -> bool:
+        """Whether others have waited long enough."""
+        return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
+
+
+class _Own:
+    """One script, and what it has said and cost so far."""
+
+    def __init__(self, name: str, source: bytes | HostError, together: _Spent) -> None:
         self.name = name
         self.sha256 = hashlib.sha256(source if isinstance(source, bytes) else b"").hexdigest()
         self._script = _loaded(name, source)
-        self._runs = 0
-        self._exhausted = 0
-        self._seconds = 0.0
+        self._spent = _Spent()
+        self._together = together
+        self._values: dict[bytes, Any] = {}
 
-    def value(self, told: dict[str, Any]) -> Any:
+    def value(self, told: dict[str, Any], digest: bytes) -> Any:
+        """What the script says; `digest` is of all that it is told, and it knows nothing else."""
+        if digest not in self._values:
+            if len(self._values) >= _MOST_KEPT:
+                self._values.clear()
+            self._values[digest] = self._run(told)
+        return self._values[digest]
+
+    def _run(self, told: dict[str, Any]) -> Any:
         if isinstance(self._script, str):
             return _failed(self._script)
         began = time.monotonic()
         takes = [spec.name for spec in self._script.inputs]
         given = {"node": told} if "node" in takes else {}
         run = self._script.run(given, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
-        self._runs += 1
-        self._seconds += time.monotonic() - began
+        exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
+        for spent in (self._spent, self._together):
+            spent.add(time.monotonic() - began, exhausted=exhausted)
+        self._script = self._given_up() or self._script
         if run.error is not None:
-            self._exhausted += run.error.kind in ("limit", "crashed")
-            self._give_up()
             return _failed(run.error.message)
-        self._give_up()
         if len(msgspec.json.encode(run.value)) > VALUE_BYTES:
             return _failed(f"the result is larger than {VALUE_BYTES} bytes")
         return run.value
 
-    def _give_up(self) -> None:
-        if self._exhausted >= _MOST_EXHAUSTED:
-            self._script = f"not run any more: it ran into its limits {self._exhausted} times"
-        elif self._seconds > _PATIENCE_S + _PATIENCE_PER_NODE_S * self._runs:
-            self._script = f"not run any more: {self._runs} runs took {self._seconds:.0f} s"
+    def _given_up(self) -> str | None:
+        """Why the script is not run any more: many bad ones together have no more time than one."""
+        own, together = self._spent, self._together
+        most = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
+        if own.exhausted >= most:
+            return f"not run any more: it ran into its limits, {own.exhausted} of {own.runs} times"
+        mean = together.seconds / together.runs
+        if together.too_slow and own.seconds >= mean * own.runs:
+            return f"not run any more: {own.runs} runs took {own.seconds:.1f} s"
+        return None
 
 
 def _loaded(name: str, source: bytes | HostError) -> Script | str:
