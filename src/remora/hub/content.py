@@ -43,12 +43,14 @@ class Reader:
         for _ in range(_TRIES):
             began = time.time_ns()
             file = _open(self._folder, os.fsencode(path))
-            with os.fdopen(file, "rb", buffering=0) as opened:
+            try:
                 before = os.fstat(file)
                 _check(before)
-                data = opened.read()
+                data = os.read(file, before.st_size + 1)
                 after = stamp_of(os.fstat(file))
-            if after == stamp_of(before):
+            finally:
+                os.close(file)
+            if after == stamp_of(before) and len(data) == after.size:
                 return Content(data, None if racy(after, began) else after)
         return Content(data, None)
 

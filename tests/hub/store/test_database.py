@@ -375,3 +375,32 @@ def test_the_tables_are_those_of_the_contract(db: Path) -> None:
     assert {"line_count", "complexity", "has_type_hints", "partial"} <= columns
     assert {"last_updated", "update_source"} <= columns
     assert len(TABLES) == len(set(TABLES))
+
+
+@pytest.mark.parametrize("then", ["write", "restart"])
+def test_damage_that_a_reader_met_is_made_good_by_the_next_write_or_start(
+    db: Path, then: str
+) -> None:
+    with opened(db) as store:
+        put(store, MANY)
+        store._connection.execute("UPDATE node_state SET imports = '{'")
+        with pytest.raises(HubDamaged):
+            store.view().node("node:pkg/m1.py:f1")
+        if then == "write":
+            assert put(store, {"a.py": "x = 1\n"}).rebuilt
+    with opened(db) as store:
+        assert set(store.files()) == ({"a.py"} if then == "write" else set())
+        put(store, MANY)
+        assert store.view().node("node:pkg/m1.py:f1") is not None
+
+
+@pytest.mark.parametrize(
+    "sql", ["UPDATE node_state SET bases = 'x' WHERE node_name = 'f250'", "DELETE FROM file_facts"]
+)
+def test_a_check_reads_everything_and_makes_good_what_it_finds(db: Path, sql: str) -> None:
+    with opened(db) as store:
+        put(store, MANY)
+        assert store.check()
+        store._connection.execute(sql)
+        assert not store.check()
+        assert store.counts() == (0, 0)

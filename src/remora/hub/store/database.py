@@ -66,9 +66,9 @@ def as_ours(error: sqlite3.Error, path: Path) -> DiskError:
     return HubDamaged(f"{path} is damaged: {error}")
 
 
-def open_writing(path: Path, generation: int) -> tuple[sqlite3.Connection, bool]:
-    """The database for its one writer, and whether it was made anew; then its generation is
-    `generation`. The caller holds the lock.
+def open_writing(path: Path, generation: int) -> sqlite3.Connection:
+    """The database for its one writer, who holds the lock; if it must be made anew, its generation
+    is `generation`.
 
     Raises DiskError where it cannot be had.
     """
@@ -77,14 +77,13 @@ def open_writing(path: Path, generation: int) -> tuple[sqlite3.Connection, bool]
         _mend_head(path, generation)
         connection = _connect(path, "rw")
         try:
-            anew = not _usable(connection)
-            if anew:
+            if not _usable(connection):
                 reset(connection, generation)
             _prepare(connection)
         except BaseException:
             connection.close()
             raise
-    return connection, anew
+    return connection
 
 
 def open_reading(path: Path) -> sqlite3.Connection | None:

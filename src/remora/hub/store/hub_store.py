@@ -1,24 +1,21 @@
 """HubStore: the database's one writer."""
 
-import os
-import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
-from remora.errors import HubDamaged
+from remora.errors import DiskError, HubDamaged
 from remora.hub.observe.records import Observation
 from remora.hub.rules import Known
 from remora.hub.stamp import Stamp
-from remora.hub.store import ownership
 from remora.hub.store.batch import Applied, Batch, FileUpdate
 from remora.hub.store.before import Before
 from remora.hub.store.births import Births
-from remora.hub.store.database import open_writing, reset, told, transaction
+from remora.hub.store.database import told, transaction
 from remora.hub.store.differences import differences
+from remora.hub.store.held import Clock, Held
 from remora.hub.store.observed import news_of, tidy
 from remora.hub.store.reading import Shelf, StoreView
 from remora.hub.store.rows import FileRow, stamp_values
@@ -26,7 +23,6 @@ from remora.hub.store.uids import forget_old
 from remora.hub.store.writing import Writing, log_changes
 from remora.ids import spell_path, unspell_path
 
-Clock = Callable[[], datetime]
 _STAMPS_AT_ONCE = 256
 
 
@@ -46,16 +42,14 @@ class HubStore:
 
     def __init__(self, db: Path, root: Path, clock: Clock) -> None:
         self._db = db
-        self._root = spell_path(str(root))
         self._clock = clock
-        self._generation = 0
+        self._damage: list[HubDamaged] = []
         self._unwritten: dict[str, Stamp | None] = {}
-        with told(db):
-            self._lock = ownership.take(_lock_path(db))
+        self._held = Held(db, spell_path(str(root)), clock)
         try:
-            self._connect()
+            self._begin_or_rebuild()
         except BaseException:
-            os.close(self._lock)
+            self._held.close()
             raise
 
     @classmethod
@@ -87,7 +81,7 @@ class HubStore:
 
     def apply(self, batch: Batch) -> Applied:
         """Store a batch in one transaction; what changes nothing writes nothing."""
-        rebuilt = self._is_elsewhere() and self._reopened()
+        rebuilt = self._mended()
         try:
             with told(self._db):
                 return self._applied(batch, rebuilt=rebuilt)
@@ -112,18 +106,17 @@ class HubStore:
     def check(self) -> bool:
         """Read everything; if that cannot be, the database is made anew, and all must be stored
         again."""
-        view = self.view()
+        view = StoreView(self._connection, self._db, Shelf(self._damage))  # nothing of it in memory
         try:
-            for path in view.paths():
-                view.lowered(path)
-                view.nodes(path)
+            whole = all(view.lowered(path) and view.nodes(path) for path in view.paths())
             with told(self._db):
                 (said,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         except HubDamaged:
-            said = "damaged"
-        if said != "ok":
+            whole, said = False, ""
+        if not whole or said != "ok":
             self.rebuild()
-        return bool(said == "ok")
+            return False
+        return True
 
     def seen(self, path: str, stamp: Stamp | None) -> None:
         """A stored file (raw path) has the same bytes and this stamp now: kept in memory only."""
@@ -179,20 +172,15 @@ class HubStore:
 
     def rebuild(self) -> None:
         """Forget everything, for those too who have the database open: they see it empty."""
-        with told(self._db):
-            generation = self._next_beginning()
-            try:
-                reset(self._connection, generation)
-                self._begin()
-            except sqlite3.Error:  # what it has open makes no sense any more
-                self._connection.close()
-                self._connect()
+        self._held.rebuild(self._generation)
+        self._begin()
 
     def close(self) -> None:
-        """Give the database back."""
-        with suppress(sqlite3.Error):
-            self._connection.close()
-        os.close(self._lock)
+        """Give the database back; one that was found damaged is given back empty."""
+        if self._damage:
+            with suppress(DiskError):
+                self.rebuild()
+        self._held.close()
 
     def __enter__(self) -> Self:
         return self
@@ -205,55 +193,34 @@ class HubStore:
     ) -> None:
         self.close()
 
-    def _connect(self) -> None:
-        beginning = self._next_beginning()
-        self._connection, _ = open_writing(self._db, beginning)
-        with told(self._db):
-            self._place = _place(self._db)
-            try:
-                if self._begin():
-                    return
-                beginning = self._next_beginning()
-            except HubDamaged:
-                pass
-            reset(self._connection, beginning)
+    def _begin_or_rebuild(self) -> None:
+        try:
+            self._begin()
+        except HubDamaged:
+            self._held.rebuild(self._held.generation)
             self._begin()
 
-    def _begin(self) -> bool:
-        """Know what is stored; whether it is of this root."""
-        self._shelf, self._births = Shelf(), Births()
+    def _begin(self) -> None:
+        """Know what is stored."""
+        self._damage.clear()
+        self._connection = self._held.connection
+        self._shelf, self._births = Shelf(self._damage), Births()
         view = self.view()
         self._before = Before(self._connection, view)
         self._generation = view.generation
         self._rows = dict(view.files())
         self._unwritten.clear()
-        with told(self._db):
-            run = self._connection.execute
-            row = run("SELECT value FROM meta WHERE name = 'root'").fetchone()
-            if row is None:
-                run("INSERT INTO meta VALUES ('root', ?)", (self._root,))
-        return row is None or row[0] == self._root
 
-    def _next_beginning(self) -> int:
-        return max(int(self._clock().timestamp() * 1000), self._generation + 1)
-
-    def _is_elsewhere(self) -> bool:
-        """Whether the database or the lock was deleted or replaced."""
-        try:
-            mine = os.fstat(self._lock)
-            there = _place(self._db) == self._place
-            return not there or (mine.st_dev, mine.st_ino) != _place(_lock_path(self._db))
-        except OSError:
+    def _mended(self) -> bool:
+        """Whether the database had to be made anew, in its place, before anything is written."""
+        if self._held.is_elsewhere():
+            self._held.reopen()
+            self._begin()
             return True
-
-    def _reopened(self) -> bool:
-        """A new database where the old one was. Raises HubLocked if another has taken the place."""
-        with told(self._db):
-            os.close(self._lock)
-            self._lock = ownership.take(_lock_path(self._db))
-            self._connection.close()
-        self._connect()
-        return True
+        if self._damage:
+            self.rebuild()
+            return True
+        return False
 
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
@@ -307,12 +274,3 @@ class HubStore:
 
 def _row(update: FileUpdate) -> FileRow:
     return FileRow(update.stamp, update.facts.file_hash, update.extras)
-
-
-def _lock_path(db: Path) -> Path:
-    return db.with_name(db.name + ".lock")
-
-
-def _place(path: Path) -> tuple[int, int]:
-    status = path.lstat()
-    return status.st_dev, status.st_ino

@@ -9,6 +9,7 @@ import msgspec
 
 from remora.code.edges import Edge, Related
 from remora.code.lowered import Lowered
+from remora.errors import DiskError, HubDamaged
 from remora.hub import seen
 from remora.hub.matching import best, words_of
 from remora.hub.observe.records import ObservedCall, ObservedTest
@@ -25,9 +26,11 @@ _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
 class Shelf:
-    """What views of one database share: decoded files, and the list of paths."""
+    """What views of one database share: decoded files, the list of paths, and the news that it is
+    damaged."""
 
-    def __init__(self) -> None:
+    def __init__(self, damage: list[HubDamaged]) -> None:
+        self.damage = damage
         self.lowered = LoweredCache()
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
@@ -182,18 +185,24 @@ class StoreView:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise as_ours(error, self._path) from error
+            raise self._told(error) from error
         except UnicodeEncodeError:  # a name that nothing stored can have
             return []
 
-    def _damaged(self, error: Exception) -> Exception:
-        return as_ours(sqlite3.DatabaseError(str(error)), self._path)
+    def _damaged(self, error: Exception) -> DiskError:
+        return self._told(sqlite3.DatabaseError(str(error)))
+
+    def _told(self, error: sqlite3.Error) -> DiskError:
+        ours = as_ours(error, self._path)
+        if isinstance(ours, HubDamaged):
+            self._shelf.damage[:] = [ours]
+        return ours
 
 
 def open_view(db: Path) -> StoreView | None:
     """The database for a reader; None where there is none, or none that can be used."""
     connection = open_reading(db)
-    return None if connection is None else StoreView(connection, db, Shelf())
+    return None if connection is None else StoreView(connection, db, Shelf([]))
 
 
 def _raw(path: str) -> str:
