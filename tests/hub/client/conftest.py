@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -134,8 +135,8 @@ def ask(client: HubClient, keys: list[str]) -> Context:
     return run(client.refresh_context(keys))
 
 
-@pytest.fixture
-def empty() -> Iterator[House]:
+@contextmanager
+def housed() -> Iterator[House]:
     """A house without files; its paths are short enough for sockets."""
     folder = Path(tempfile.mkdtemp(prefix="rh-")).resolve()
     house = House(folder)
@@ -144,6 +145,13 @@ def empty() -> Iterator[House]:
     finally:
         house.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def empty() -> Iterator[House]:
+    """A house of the test's own, without files."""
+    with housed() as house:
+        yield house
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ FALSE_DAEMONS: dict[str, Say] = {
 def test_a_daemon_that_is_none_of_ours_is_passed_over(house: House, fault: str) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, FALSE_DAEMONS[fault]):
-            return await house.client(deadline=10.0).refresh_context([TOTAL])
+            return await house.client(deadline=5.0).refresh_context([TOTAL])
 
     found = asyncio.run(asked())
     assert (found.rung, list(found)) == ("file", [TOTAL])

@@ -1,16 +1,71 @@
 """What every rung of the ladder owes to whoever asks."""
 
 import os
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import msgspec
 import pytest
 
 from remora.errors import NotFound
+from remora.hub.client import HubClient
 from remora.hub.protocol import AnsweredNode
-from tests.hub.client.conftest import CART, FILES, KEYS, TOTAL, House, ask, run
+from tests.hub.client.conftest import (
+    CART,
+    FILES,
+    GENEROUS,
+    KEYS,
+    RUNGS,
+    TOTAL,
+    House,
+    ask,
+    housed,
+    run,
+)
 
+ODD_NAMES = {
+    b"a b.py": "a b.py",
+    b"50%.py": "50%25.py",
+    b"c:d.py": "c:d.py",
+    b"new\nline.py": "new\nline.py",
+    "é.py".encode(): "é.py",
+    b"\xff.py": "%FF.py",
+    b"-x.py": "-x.py",
+}
+"""File names, and how keys spell them."""
 UNKNOWN_TO_FILES = ("callers", "callees", "related_tests", "uid", "last_updated")
+
+
+@pytest.fixture(scope="module", params=RUNGS)
+def standing(request: pytest.FixtureRequest) -> Iterator[tuple[House, str]]:
+    """A house in which nothing changes any more, on each rung."""
+    with housed() as house:
+        house.write(FILES)
+        house.write({"other.txt": "def f(): pass\n", ".env.py": "def f(): pass\n"})
+        house.write({".venv/pyvenv.cfg": "", ".venv/lib.py": "def f(): pass\n"})
+        house.write({"broken.py": "def kept(a):\n    return 1\n\n\ndef broken(:\n"})
+        house.write({os.fsdecode(name): "def f(): pass\n" for name in ODD_NAMES})
+        outside = house.folder / "outside.py"
+        outside.write_text("def f(): pass\n")
+        (house.root / "link.py").symlink_to(outside)
+        (house.root / "linked").symlink_to(house.folder)
+        yield house.raised_to(request.param), request.param
+
+
+@pytest.fixture
+def higher(standing: tuple[House, str]) -> Iterator[HubClient]:
+    """A client of that house, which stands on the fixture's rung."""
+    with closing(
+        HubClient(standing[0].root, places=standing[0].places, deadline=GENEROUS)
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def rung_of(standing: tuple[House, str]) -> str:
+    """The rung on which it stands."""
+    return standing[1]
 
 
 def own(node: AnsweredNode) -> dict[str, Any]:
@@ -23,11 +78,16 @@ def own(node: AnsweredNode) -> dict[str, Any]:
     }
 
 
-def test_the_same_facts_from_every_rung(house: House, rung: str) -> None:
-    below = ask(house.client(), [*KEYS])
+def test_the_same_facts_from_every_rung(
+    standing: tuple[House, str], higher: HubClient, rung_of: str
+) -> None:
+    nowhere = standing[0].folder / "nowhere"
+    lowest = HubClient(standing[0].root, socket=nowhere, db=nowhere, deadline=GENEROUS)
+    with closing(lowest):
+        below = ask(lowest, [*KEYS])
     assert below.rung == "file"
-    found = ask(house.raised_to(rung).client(), [*KEYS])
-    assert found.rung == rung
+    found = ask(higher, [*KEYS])
+    assert found.rung == rung_of
     assert list(found) == [*KEYS]
     assert {key: own(node) for key, node in found.items()} == {
         key: own(node) for key, node in below.items()
@@ -37,10 +97,10 @@ def test_the_same_facts_from_every_rung(house: House, rung: str) -> None:
     assert (total.docstring_outdated, total.has_type_hints, total.fresh) == (True, False, True)
 
 
-def test_what_a_rung_cannot_know_is_null(house: House, rung: str) -> None:
-    found = ask(house.raised_to(rung).client(), [TOTAL, CART])
+def test_what_a_rung_cannot_know_is_null(higher: HubClient, rung_of: str) -> None:
+    found = ask(higher, [TOTAL, CART])
     total, cart = found[TOTAL], found[CART]
-    if rung == "file":
+    if rung_of == "file":
         assert [getattr(total, name) for name in UNKNOWN_TO_FILES] == [None] * 5
         assert found.generation is None
         return
@@ -55,77 +115,54 @@ def test_what_a_rung_cannot_know_is_null(house: House, rung: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["callers", "callees", "tests"])
-def test_links_of_one_node(house: House, rung: str, kind: str) -> None:
-    client = house.raised_to(rung).client()
+def test_links_of_one_node(higher: HubClient, rung_of: str, kind: str) -> None:
     key = CART if kind == "callees" else TOTAL
-    told = run(getattr(client, kind)(key, depth=2))
+    told = run(getattr(higher, kind)(key, depth=2))
     assert told is not None
     assert set(told) == {"node", kind, "fresh", "generation"}
     assert (told["node"], told["fresh"]) == (key, True)
-    assert (told[kind] is None) == (rung == "file")
+    assert (told[kind] is None) == (rung_of == "file")
     assert told[kind] != []
 
 
-def test_one_node_or_why_not(house: House, rung: str) -> None:
-    client = house.raised_to(rung).client()
-    node = run(client.node(TOTAL))
+def test_one_node_or_why_not(higher: HubClient) -> None:
+    node = run(higher.node(TOTAL))
     assert node is not None
     assert node.signature == "def total(prices)"
     with pytest.raises(NotFound, match="totol"):
-        run(client.node("node:shop/price.py:totol"))
+        run(higher.node("node:shop/price.py:totol"))
 
 
-def test_a_search_needs_the_whole_project(house: House, rung: str) -> None:
-    told = run(house.raised_to(rung).client().search("total"))
-    if rung == "file":
+def test_a_search_needs_the_whole_project(higher: HubClient, rung_of: str) -> None:
+    told = run(higher.search("total"))
+    if rung_of == "file":
         assert told is None
     else:
         assert told is not None
         assert [node["key"] for node in told["nodes"]][:1] == [TOTAL]
 
 
-def test_unknown_nodes_are_left_out(house: House, rung: str) -> None:
-    house.write({"other.txt": "def f(): pass\n", ".env.py": "def f(): pass\n"})
-    outside = house.folder / "outside.py"
-    outside.write_text("def f(): pass\n")
-    (house.root / "link.py").symlink_to(outside)
-    (house.root / "linked").symlink_to(house.folder)
-    house.write({".venv/pyvenv.cfg": "", ".venv/lib.py": "def f(): pass\n"})
+def test_unknown_nodes_are_left_out(standing: tuple[House, str], higher: HubClient) -> None:
     keys = [
         "node:shop/price.py:nothing", "node:shop/gone.py:f", "node:other.txt:f", "node:.env.py:f",
-        "node:../outside.py:f", f"node:{outside}:f", "node:link.py:f", "node:linked/outside.py:f",
-        "node:.venv/lib.py:f", "", "node:", "shop/price.py:total", "node:\ud800.py:f",
-        "node:shop:f", "node:shop/price.py/x.py:f", "node:a\0b.py:f", "node:-r.py:f", "node:\n:f",
+        "node:../outside.py:f", f"node:{standing[0].folder}/outside.py:f", "node:link.py:f",
+        "node:linked/outside.py:f", "node:.venv/lib.py:f", "", "node:", "shop/price.py:total",
+        "node:\ud800.py:f", "node:shop:f", "node:shop/price.py/x.py:f", "node:a\0b.py:f",
+        "node:-r.py:f", "node:\n:f", "node:./shop/price.py:total",
     ]  # fmt: skip
-    client = house.raised_to(rung).client()
-    assert ask(client, keys) == {}
-    assert list(ask(client, [*keys, TOTAL])) == [TOTAL]
+    assert ask(higher, keys) == {}
+    assert list(ask(higher, [*keys, TOTAL])) == [TOTAL]
 
 
-ODD_NAMES = [
-    b"a b.py",
-    b"50%.py",
-    b"c:d.py",
-    b"new\nline.py",
-    "é.py".encode(),
-    b"\xff.py",
-    b"-x.py",
-]
-
-
-@pytest.mark.parametrize("name", ODD_NAMES, ids=repr)
-def test_odd_file_names(house: House, rung: str, name: bytes) -> None:
-    (house.root / os.fsdecode(name)).write_text("def f(): pass\n")
-    spelled = {b"50%.py": "50%25.py", b"\xff.py": "%FF.py"}.get(name, name.decode(errors="replace"))
+@pytest.mark.parametrize("spelled", ODD_NAMES.values(), ids=repr)
+def test_odd_file_names(higher: HubClient, spelled: str) -> None:
     key = f"node:{spelled}:f"
-    assert list(ask(house.raised_to(rung).client(), [key])) == [key]
+    assert list(ask(higher, [key])) == [key]
 
 
-def test_a_file_that_does_not_parse_keeps_its_nodes(house: House, rung: str) -> None:
-    house.write({"shop/price.py": "def total(prices):\n    return 1\n\n\ndef broken(:\n"})
-    found = ask(house.raised_to(rung).client(), [TOTAL])
-    assert found[TOTAL].partial
-    assert found[TOTAL].signature == "def total(prices)"
+def test_a_file_that_does_not_parse_keeps_its_nodes(higher: HubClient) -> None:
+    found = ask(higher, ["node:broken.py:kept"])["node:broken.py:kept"]
+    assert (found.partial, found.signature) == (True, "def kept(a)")
 
 
 def rewrite_unseen(house: House) -> None:
@@ -179,10 +216,9 @@ def test_a_new_file_is_seen(house: House, rung: str) -> None:
         assert "node:new/deep/er.py:f" in [edge.key for edge in callers]
 
 
+@pytest.mark.parametrize("rung", ["sqlite", "file"])
 def test_nothing_is_written(house: House, rung: str) -> None:
     house.raised_to(rung)
-    if rung == "socket":
-        pytest.skip("the daemon writes its own database")
     before = snapshot(house)
     house.write({"shop/price.py": "def other(): pass\n"})
     after_edit = snapshot(house)
