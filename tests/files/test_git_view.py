@@ -37,6 +37,18 @@ def test_the_places_of_a_folder_within_a_repository(root: Path) -> None:
     assert root.parent / ".gitignore" not in sources
 
 
+def test_a_repository_in_a_folder_with_a_line_break(tmp_path: Path) -> None:
+    root = tmp_path / "a\nb" / "p q"
+    root.mkdir(parents=True)
+    git(root, "init", "-q", ".")
+    (root / "s").mkdir()
+    for folder in (root, root / "s"):
+        places = git_places(folder)
+        assert places.top == root
+        assert places.index_file.resolve() == root / ".git/index"
+        assert root / ".git/info/exclude" in {path.resolve() for path in places.sources}
+
+
 def test_no_places_without_a_repository_or_in_an_ignored_folder(root: Path) -> None:
     with pytest.raises(OutsideError, match="no git view"):
         git_places(root.parent)
