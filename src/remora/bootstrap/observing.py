@@ -12,7 +12,6 @@ from remora.config import Config, make_private
 from remora.errors import HubLocked, RemoraError, UsageError
 from remora.hub.asking import ask
 from remora.hub.members import Members
-from remora.hub.observe.records import Observation
 from remora.hub.observe.running import (
     SECONDS,
     Asked,
@@ -22,6 +21,7 @@ from remora.hub.observe.running import (
     run_tests,
 )
 from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.observed import Observation
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import Invalidate
 from remora.hub.store import HubStore

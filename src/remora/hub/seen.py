@@ -5,7 +5,7 @@ from typing import Protocol
 
 from remora.code.edges import Edge, Related
 from remora.code.facts import NodeFacts
-from remora.hub.observe.records import ObservedCall, ObservedTest, anchor_of
+from remora.hub.observed import ObservedCall, ObservedTest, anchor_of
 
 
 class HasFacts(Protocol):

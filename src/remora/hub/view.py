@@ -12,7 +12,7 @@ from remora.code.lowered import Lowered
 from remora.hub import seen
 from remora.hub.matching import best
 from remora.hub.node import UpdateSource
-from remora.hub.observe.records import ObservedCall, ObservedTest
+from remora.hub.observed import ObservedCall, ObservedTest
 from remora.ids import split_node_key
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from remora.code.analysis import read_facts
 from remora.errors import ConfigError, HostError, UsageError
-from remora.hub.observe.records import Observation, ObservedCall
 from remora.hub.observe.running import (
     Asked,
     Ran,
@@ -17,6 +16,7 @@ from remora.hub.observe.running import (
     pytest_command,
     run_tests,
 )
+from remora.hub.observed import Observation, ObservedCall
 from remora.hub.view import MemoryView
 
 APP = '''"""An app."""

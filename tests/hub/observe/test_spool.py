@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.observe.records import Observation, ObservedCall
 from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.observed import Observation, ObservedCall
 
 
 def seen(number: int) -> Observation:

@@ -11,7 +11,7 @@ import pytest
 
 from remora.code.lowered import encode_lowered
 from remora.errors import DiskError, HubLocked
-from remora.hub.observe.records import Observation, ObservedCall, ObservedTest, anchor_of
+from remora.hub.observed import Observation, ObservedCall, ObservedTest, anchor_of
 from remora.hub.stamp import Stamp
 from remora.hub.store import Batch, HubStore, open_view
 from remora.hub.view import MemoryView

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from remora.code.facts import NodeFacts
-from remora.hub.observe.records import Observation, ObservedCall, ObservedTest, anchor_of
+from remora.hub.observed import Observation, ObservedCall, ObservedTest, anchor_of
 from remora.hub.view import StoredNode, View
 from remora.ids import node_key, spell_path
 

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.config import make_private
 from remora.errors import DiskError
-from remora.hub.observe.records import Observation
+from remora.hub.observed import Observation
 
 _LIMIT = 1 << 28
 _KEPT = 64

@@ -7,7 +7,7 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from remora.errors import DiskError, HubDamaged
-from remora.hub.observe.records import Observation
+from remora.hub.observed import Observation
 from remora.hub.rules import Known
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.hub.observe.records import Observation, ObservedCall
+from remora.hub.observed import Observation, ObservedCall
 
 Row = tuple[str, str, str, str]
 

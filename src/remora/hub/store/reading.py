@@ -12,7 +12,7 @@ from remora.code.lowered import Lowered
 from remora.errors import DiskError, HubDamaged
 from remora.hub import seen
 from remora.hub.matching import best, words_of
-from remora.hub.observe.records import ObservedCall, ObservedTest
+from remora.hub.observed import ObservedCall, ObservedTest
 from remora.hub.store.database import as_ours, open_reading
 from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.rows import NODE_COLUMNS, FileRow, file_row, stored_node
