@@ -18,8 +18,8 @@ from remora.hub.indexer import Indexer
 from remora.hub.knowledge import Knowledge
 from remora.hub.laboratory import Laboratory
 from remora.hub.listener import Listener
-from remora.hub.observe.records import Observation
 from remora.hub.observe.spool import collect, spool_folder
+from remora.hub.observed import Observation
 from remora.hub.ownership import Ownership
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import StatusResult
