@@ -59,5 +59,5 @@ def _body_hash(source: Source, body: Sequence[ast.stmt]) -> str:
     if column:
         # the lines that follow lose the margin that the first one has
         margin = source.utf8[start - column : start]
-        block = block.replace(b"\n" + margin, b"\n")
+        block = b"\n".join(block.split(b"\n" + margin))
     return sha256(block).hexdigest()

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Any
 
 from remora.code.lowered import ATTRIBUTE, EITHER, GENERIC
@@ -12,28 +13,36 @@ _LONGEST = 300
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 
 
-def annotation_term(node: ast.expr, names: set[str], depth: int = 0) -> Any:
+def annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
     """A name, an attribute, alternatives, or a generic; null for anything else."""
-    if depth > _DEEPEST:
+    if node.__class__ is ast.Name:
+        names.add(node.id)
+        return node.id
+    maker = _MAKERS.get(node.__class__)
+    return None if maker is None or depth > _DEEPEST else maker(node, names, depth + 1)
+
+
+def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
+    names.add(node.attr)
+    return (ATTRIBUTE, annotation_term(node.value, names, depth), node.attr)
+
+
+def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
+    return _quoted(node.value, names, depth - 1) if isinstance(node.value, str) else None
+
+
+def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
+    inner = node.slice
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    terms = [annotation_term(part, names, depth) for part in parts[:8]]
+    return (GENERIC, annotation_term(node.value, names, depth), *terms)
+
+
+def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
+    if not isinstance(node.op, ast.BitOr):
         return None
-    term: Any = None
-    match node:
-        case ast.Name(id=name):
-            names.add(name)
-            term = name
-        case ast.Attribute(value=base, attr=name):
-            names.add(name)
-            term = (ATTRIBUTE, annotation_term(base, names, depth + 1), name)
-        case ast.Constant(value=str(text)):
-            term = _quoted(text, names, depth)
-        case ast.Subscript(value=base, slice=inner):
-            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-            terms = [annotation_term(part, names, depth + 1) for part in parts[:8]]
-            term = (GENERIC, annotation_term(base, names, depth + 1), *terms)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            sides = [annotation_term(side, names, depth + 1) for side in (left, right)]
-            term = (EITHER, *[side for side in sides if side is not None])
-    return term
+    sides = [annotation_term(side, names, depth) for side in (node.left, node.right)]
+    return (EITHER, *[side for side in sides if side is not None])
 
 
 def _quoted(text: str, names: set[str], depth: int) -> Any:
@@ -48,3 +57,11 @@ def _quoted(text: str, names: set[str], depth: int) -> Any:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return annotation_term(node, names, depth + 1)
+
+
+_MAKERS: dict[type[ast.AST], Callable[[Any, set[str], int], Any]] = {
+    ast.Attribute: _attribute,
+    ast.Constant: _constant,
+    ast.Subscript: _generic,
+    ast.BinOp: _union,
+}

@@ -127,9 +127,16 @@ class Builder:
 
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
         """The current statement gives `name` a value."""
-        target = self.scope.outer.get(name, self.scope)
+        scope = target = self.scope
+        if scope.outer:
+            target = scope.outer.get(name, scope)
         self.names.add(name)
-        target.binds.setdefault(name, []).append(Bind(kind, self.at, self.scope.index, term, extra))
+        bind = Bind(kind, self.at, scope.index, term, extra)
+        known = target.binds.get(name)
+        if known is None:
+            target.binds[name] = [bind]
+        else:
+            known.append(bind)
 
     def close(self) -> Lowered:
         """As it is stored."""

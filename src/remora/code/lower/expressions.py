@@ -62,6 +62,10 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Gt: "__gt__",
     ast.GtE: "__ge__",
 }
+_CONTAINMENT = frozenset((ast.In, ast.NotIn))
+_NAME, _CONSTANT = ast.Name, ast.Constant
+_LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
+_SAYING_LITTLE = frozenset((CONSTANT, TEXT))
 _CONSTANTS: dict[type[object], Any] = {
     kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
@@ -73,10 +77,8 @@ class Expressions(Builder):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
-            ast.Name: self._name,
             ast.Attribute: self._attribute,
             ast.Call: self._call,
-            ast.Constant: self._constant,
             ast.Subscript: self._subscript,
             ast.List: self._display,
             ast.Tuple: self._display,
@@ -102,9 +104,17 @@ class Expressions(Builder):
             ast.Slice: self._slice,
         }
 
-    def expression(self, node: ast.AST) -> Any:
+    def expression(self, node: Any) -> Any:
         """The term of `node`, and everything in it recorded; null beyond a sane depth."""
-        handler = self._handlers.get(node.__class__)
+        kind = node.__class__
+        # three of four nodes are names and constants
+        if kind is _NAME:
+            name = node.id
+            self.names.add(name)
+            return name
+        if kind is _CONSTANT:
+            return _constant(node.value)
+        handler = self._handlers.get(kind)
         if handler is None or self.depth > DEEPEST:
             return None
         self.depth += 1
@@ -112,11 +122,12 @@ class Expressions(Builder):
         self.depth -= 1
         return term
 
-    def assign(self, target: ast.expr, term: Any) -> None:
+    def assign(self, target: Any, term: Any) -> None:
         """`target = …`, of which the `term` is already known."""
+        if target.__class__ is _NAME:
+            self.bind(target.id, VALUE, term)
+            return
         match target:
-            case ast.Name(id=name):
-                self.bind(name, VALUE, term)
             case ast.Attribute(value=base, attr=name):
                 self.store(base, name, term)
             case ast.Subscript():
@@ -168,21 +179,11 @@ class Expressions(Builder):
         self.calls.append(Call(self.scope.index, self.at, line, decorator, (made,)))
         return len(self.calls) - 1
 
-    def _name(self, node: ast.Name) -> Any:
-        self.names.add(node.id)
-        return node.id
-
     def _attribute(self, node: ast.Attribute) -> Any:
         term = (ATTRIBUTE, self.expression(node.value), node.attr)
         self.names.add(node.attr)
         self.reads.append(Read(self.scope.index, self.at, node.end_lineno or node.lineno, term))
         return term
-
-    def _constant(self, node: ast.Constant) -> Any:
-        value = node.value
-        if value.__class__ is str and len(value) < LONGEST_NAME and value.isidentifier():
-            return (TEXT, value)
-        return _CONSTANTS.get(value.__class__)
 
     def _call(self, node: ast.Call) -> Any:
         func = node.func
@@ -194,8 +195,11 @@ class Expressions(Builder):
             line = func.end_lineno or line
         else:
             callee = self.expression(func)
-        args = tuple([self.expression(arg) for arg in node.args])
-        keywords = tuple([(k.arg, self.expression(k.value)) for k in node.keywords])
+        expression = self.expression
+        args = tuple([expression(arg) for arg in node.args]) if node.args else ()
+        keywords: Sequence[tuple[str | None, Any]] = ()
+        if node.keywords:
+            keywords = tuple([(k.arg, expression(k.value)) for k in node.keywords])
         if callee.__class__ is tuple and callee[0] == ATTRIBUTE:
             self._fills(callee, args)
         elif (callee == "getattr" or callee == "setattr") and len(args) > 1:
@@ -209,7 +213,7 @@ class Expressions(Builder):
             return
         name = args[1][1]
         self.names.add(name)
-        if callee == "setattr" and len(args) > 2:  # noqa: PLR2004 -- object, name, value
+        if callee == "setattr" and len(args) > 2:
             self.names.add(f"set {name}")
             self.stores.append(
                 Store(self.scope.index, self.at, node.lineno, args[0], name, args[2])
@@ -338,10 +342,17 @@ class Expressions(Builder):
         return term
 
     def _calls_within(self, node: ast.expr) -> None:
-        waiting: list[ast.AST] = [node]
+        waiting: list[Any] = [node]
         while waiting:
             found = waiting.pop()
-            if isinstance(found, ast.Call):
+            kind = found.__class__
+            if kind in _LEAVES:
+                continue
+            if kind is ast.Subscript:
+                waiting += (found.value, found.slice)
+            elif kind is ast.Tuple:
+                waiting += found.elts
+            elif kind is ast.Call:
                 self.expression(found)
             else:
                 waiting.extend(ast.iter_child_nodes(found))
@@ -376,7 +387,7 @@ class Expressions(Builder):
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.expression(comparator)
             name = _COMPARISONS.get(operator.__class__)
-            if operator.__class__ in {ast.In, ast.NotIn}:
+            if operator.__class__ in _CONTAINMENT:
                 self.implicit(right, "__contains__", node.lineno, (left,))
             elif name is not None and not _is_plain(right):
                 self.implicit(left, name, node.lineno, (right,))
@@ -424,6 +435,12 @@ class Expressions(Builder):
             self.expression(node.format_spec)
 
 
+def _constant(value: Any) -> Any:
+    if value.__class__ is str and len(value) < LONGEST_NAME and value.isidentifier():
+        return (TEXT, value)
+    return _CONSTANTS.get(value.__class__)
+
+
 def _either(terms: list[Any]) -> Any:
     known = [term for term in terms if term is not None]
     if len(known) < 2:
@@ -433,9 +450,11 @@ def _either(terms: list[Any]) -> Any:
 
 def _key(node: ast.expr) -> Any:
     """A constant key; null for any other."""
-    if isinstance(node, ast.Constant) and node.value.__class__ in {str, int}:
+    if isinstance(node, ast.Constant):
         value = node.value
-        return value if not isinstance(value, int) or -(2**31) < value < 2**31 else None
+        if value.__class__ is str:
+            return value
+        return value if value.__class__ is int and -(2**31) < value < 2**31 else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return -1 if node.operand.value == 1 else None
     return None
@@ -443,7 +462,7 @@ def _key(node: ast.expr) -> Any:
 
 def _is_plain(term: Any) -> bool:
     """Whether nothing of the project is run by an operator on it."""
-    return term is None or (term.__class__ is tuple and term[0] in {CONSTANT, TEXT})
+    return term is None or (term.__class__ is tuple and term[0] in _SAYING_LITTLE)
 
 
 def _is_text(term: Any) -> bool:
@@ -451,4 +470,4 @@ def _is_text(term: Any) -> bool:
 
 
 def _says_something(term: Any) -> bool:
-    return term is not None and not (term.__class__ is tuple and term[0] in {TEXT, CONSTANT})
+    return not _is_plain(term)

@@ -32,6 +32,9 @@ from remora.code.lowered import (
     Lowered,
 )
 
+_LEAVING = frozenset((ast.Return, ast.Raise))
+_MAY_NARROW = frozenset((ast.Call, ast.BoolOp))
+_MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -107,9 +110,11 @@ class _Statements(Expressions):
 
     def _body(self, body: Sequence[ast.stmt], block: int) -> None:
         outside, self.block = self.block, block
+        statements, steps = self.statements, self._steps
         for statement in body:
-            self._step()
-            handler = self._steps.get(statement.__class__)
+            self.at = len(statements)
+            statements.append(block)
+            handler = steps.get(statement.__class__)
             if handler is not None:
                 handler(statement)
         self.block = outside
@@ -119,7 +124,7 @@ class _Statements(Expressions):
         self.statements.append(self.block)
 
     def _open_block(self, body: Sequence[ast.stmt], group: int, arms: int, flags: int = 0) -> int:
-        if body and isinstance(body[-1], ast.Return | ast.Raise):
+        if body and body[-1].__class__ in _LEAVING:
             flags |= ENDS
         self.blocks.append(Block(self.block, group, arms, flags))
         return len(self.blocks) - 1
@@ -134,12 +139,17 @@ class _Statements(Expressions):
 
     def _assign(self, node: ast.Assign) -> None:
         term = self.expression(node.value)
+        may_be_property = node.value.__class__ in _MAY_BE_PROPERTY
         for target in node.targets:
             self.assign(target, term)
-            if isinstance(target, ast.Name) and _last_name(node.value) == "property":
-                self.names.add(f"property {target.id}")
+            if may_be_property and isinstance(target, ast.Name):
+                self._note_property(target.id, node.value)
         if self.scope.kind == MODULE_SCOPE and _is_all(node.targets[0]):
             self.exports = _texts(node.value)
+
+    def _note_property(self, name: str, value: ast.expr) -> None:
+        if _last_name(value) == "property":
+            self.names.add(f"property {name}")
 
     def _augmented(self, node: ast.AugAssign) -> None:
         term = self.expression(node.value)
@@ -188,6 +198,8 @@ class _Statements(Expressions):
 
     def _narrow(self, test: ast.expr | None, block: int) -> None:
         """`isinstance(x, C)` says what `x` is in the block, or from here on."""
+        if test.__class__ not in _MAY_NARROW:
+            return
         match test:
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
                 outside, self.block = self.block, block
@@ -384,7 +396,7 @@ def _texts(node: ast.expr) -> list[str] | None:
 
 
 def _last_name(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript | ast.Call):
+    while isinstance(node, (ast.Subscript, ast.Call)):
         node = node.value if isinstance(node, ast.Subscript) else node.func
     if isinstance(node, ast.Attribute):
         return node.attr
