@@ -229,7 +229,10 @@ def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, sho
     assert document["files"] == 6
     assert document["changed"] == document["nodes"]
     assert [error["path"] for error in document["errors"]] == ["broken.py"]
-    assert poor("hub", "index", "--json", cwd=shop).document["changed"] == 0
+    again = poor("hub", "index", "--json", cwd=shop).document
+    assert again["changed"] == 0
+    assert again["errors"] == document["errors"]
+    assert "broken.py: " in poor("hub", "index", cwd=shop).out
     node = poor("hub", "get", "good", "--json", cwd=shop).document
     assert node["partial"] is True
 
@@ -299,8 +302,9 @@ def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> 
     started = poor.afresh("hub", "start", "--json", cwd=shop)
     try:
         assert started.code == 0, started.err
-        write(shop, {"new.py": "def fresh(): ...\n"})
+        write(shop, {"new.py": "def fresh(): ...\n", "broken.py": "def bad(:\n"})
         made = poor("hub", "index", cwd=shop)
+        assert "broken.py: " in made.out
         assert f"by the daemon (process {started.document['pid']})" in made.out
         node = poor("hub", "get", "fresh", "--json", cwd=shop).document
         assert node["key"] == "node:new.py:fresh"

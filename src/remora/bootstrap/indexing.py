@@ -50,11 +50,14 @@ def index_hub(caller: Caller, wish: HubWish, progress: Progress) -> Indexed:
     if daemon is not None:
         changed = _caught_up(places)
         files, nodes = _counted(places)
-        return Indexed(files, nodes, changed, (), time.monotonic() - began, daemon)
-    with _opened(places) as store:
-        changed, errors = _refreshed(caller, places, store, progress)
-        files, nodes = store.counts()
-    return Indexed(files, nodes, changed, errors, time.monotonic() - began)
+        errors = _partial(places)
+    else:
+        with _opened(places) as store:
+            changed, unreadable = _refreshed(caller, places, store, progress)
+            files, nodes = store.counts()
+        errors = {**_partial(places), **unreadable}
+    told = [FileError(path, errors[path]) for path in sorted(errors)]
+    return Indexed(files, nodes, changed, told, time.monotonic() - began, daemon)
 
 
 class Collected(NamedTuple):
@@ -100,7 +103,7 @@ def _members(caller: Caller, places: HubPlaces) -> Members:
 
 def _refreshed(
     caller: Caller, places: HubPlaces, store: HubStore, progress: Progress
-) -> tuple[int, list[FileError]]:
+) -> tuple[int, dict[str, str]]:
     members = _members(caller, places)
     indexer = Indexer(
         places.root,
@@ -111,11 +114,11 @@ def _refreshed(
         clock=_now,
     )
     changed: set[str] = set()
-    errors: dict[str, FileError] = {}
+    errors: dict[str, str] = {}
     for done in _passes(indexer, store, progress):
         changed.update(done.changed)
-        errors.update((error.path, error) for error in done.errors)
-    return len(changed), list(errors.values())
+        errors.update(done.errors)
+    return len(changed), errors
 
 
 def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[Refreshed]:
@@ -139,6 +142,17 @@ def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[R
 def _counted(places: HubPlaces) -> tuple[int, int]:
     status = control.status(places)
     return status.files or 0, status.nodes or 0
+
+
+def _partial(places: HubPlaces) -> dict[str, str]:
+    """By raw path, why a file that is stored could only be read in part."""
+    view = open_view(places.db)
+    if view is None:
+        return {}
+    try:
+        return view.partial()
+    finally:
+        view.close()
 
 
 def _caught_up(places: HubPlaces) -> int:
