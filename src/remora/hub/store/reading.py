@@ -61,6 +61,11 @@ class StoreView:
         )
         return {_raw(row[0]): file_row(row[1:]) for row in rows}
 
+    def partial(self) -> dict[str, str]:
+        """By raw path, why a file could only be read in part."""
+        rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
+        return {_raw(path): detail for path, detail in rows}
+
     def paths(self) -> Collection[str]:
         """Every Python file."""
         since = self._meta("paths_since")
