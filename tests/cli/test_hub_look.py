@@ -172,6 +172,14 @@ def test_depth_follows_links_of_links(poor: Remora, shop: Path) -> None:
     assert poor("hub", "callers", "rounded", "--depth", "0", cwd=shop).code == 2
 
 
+def test_in_a_pipe_tests_are_what_pytest_takes(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "tests", "Cart.total", cwd=shop).out == "tests/test_cart.py::test_total\n"
+    shown = click.unstyle(on_terminal(poor, shop, "hub", "tests", "Cart.total"))
+    assert "shop/cart.py:Cart.total: 1 test" in shown
+    assert "exact  tests/test_cart.py::test_total" in shown
+
+
 def test_an_edit_is_in_the_next_answer_without_a_daemon(poor: Remora, shop: Path) -> None:
     poor("hub", "index", cwd=shop)
     write(shop, {"shop/price.py": PRICE.replace("value: float", "value: float, digits=0")})

@@ -1,13 +1,13 @@
 """What is known of nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from remora.cli.hub_asking import Asking, asking
-from remora.cli.hub_page import Link, legend, link_lines, page
+from remora.cli.hub_page import NOTHING_KNOWN, Link, legend, link_lines, page
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, fitted, note, plain, room, table
@@ -78,14 +78,14 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
         return _links(options, hub, "callees", node, depth)
 
 
-@command("tests", examples=("remora hub tests Cart.total", "remora hub tests Cart.total --json"))
+@command("tests", examples=("remora hub tests Cart.total", "pytest $(remora hub tests Cart.total)"))
 @click.argument("node")
 @_depth("Tests of its callers too, in N - 1 steps.")
 @place_options
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show which tests exercise a node, by pytest's ids.
 
-    Tiers as in `remora hub callers --help`. Without --json and in a pipe, each line ends in an id.
+    Tiers as in `remora hub callers --help`. In a pipe the ids stand alone, one to a line.
     """
     with asking(options, **places) as hub:
         return _links(options, hub, "tests", node, depth)
@@ -115,12 +115,23 @@ def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> i
     if options.json:
         emit(options, told, ())
         return 0
-    steps = _steps(hub, kind, key, depth) if depth > 1 and kind != "tests" else [told[kind]]
-    for line in _shown(key, kind, steps):
+    for line in _lines(hub, kind, key, depth, told[kind]):
         click.echo(line)
     if not told["fresh"]:
         note(options, "not fresh: files have changed that were not looked at yet")
     return 0
+
+
+def _lines(
+    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]] | None
+) -> Iterable[str]:
+    if links is None:
+        return [f"{plain(key.removeprefix('node:'))}: {NOTHING_KNOWN}"]
+    if kind != "tests":
+        return _shown(key, kind, _steps(hub, kind, key, depth) if depth > 1 else [links])
+    if room() is None:
+        return [plain(link["id"]) for link in links]
+    return _shown(key, kind, [links])
 
 
 def _steps(hub: Asking, kind: str, key: str, depth: int) -> list[list[dict[str, Any]]]:

@@ -28,7 +28,7 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-_NOTHING_KNOWN = "not known: only this file was looked at; `remora hub index` looks at all"
+NOTHING_KNOWN = "not known: only this file was looked at; `remora hub index` looks at all"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
@@ -154,7 +154,7 @@ def _section(
     yield ""
     if links is None:
         yield click.style(title, bold=True)
-        yield _INDENT + _NOTHING_KNOWN
+        yield _INDENT + NOTHING_KNOWN
     else:
         yield click.style(title, bold=True) + (f"  {len(links):,}" if links else "  none known")
         yield from link_lines(links, width, most)
