@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -275,14 +276,16 @@ def test_files_of_which_no_folder_tells(repository: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_folder_that_cannot_be_read(repository: Path) -> None:
-    put(repository, "shut/x.py")
-    git(repository, "add", ".")
-    (repository / "shut").chmod(0o711)
-    for place in (repository, *repository.parents[:3]):
-        place.chmod(place.stat().st_mode | 0o755)
-    command = [sys.executable, "-c", textwrap.dedent(AS_SOMEBODY), str(repository)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_a_folder_that_cannot_be_read() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to others
+        root = Path(folder, "project")
+        put(root, "a.py", "shut/x.py")
+        git(root, "init", "-q", ".")
+        git(root, "add", ".")
+        (root / "shut").chmod(0o711)
+        Path(folder).chmod(0o755)
+        command = [sys.executable, "-c", textwrap.dedent(AS_SOMEBODY), str(root)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "True frozenset({'shut/x.py'}) True\n", done.stderr
 
 
