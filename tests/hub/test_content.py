@@ -1,31 +1,38 @@
 """Reading a file whole, with a stamp that belongs to its bytes."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from remora.hub.content import reading
-from remora.hub.stamp import stamp_of
+from remora.hub.stamp import Stamp
 
 
-def test_a_young_file_has_no_stamp_that_proves_anything(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_bytes(b"x = 1\r\n")
-
-    with reading(tmp_path) as reader:
-        assert reader.read("a.py") == (b"x = 1\r\n", None)
-
-
-def test_an_old_file_has_its_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("tick_ns", "age_s", "proves"),
+    [
+        (1, 0.01, False),
+        (1, 0.5, True),
+        (1, -3600, False),  # the clock was set back
+        (1_000_000_000, 0.5, False),
+        (1_000_000_000, 3, True),
+    ],
+)
+def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tick_ns: int, age_s: float, proves: bool
+) -> None:
     place = tmp_path / "folder" / "a.py"
     place.parent.mkdir()
-    place.write_bytes(b"x = 1\n")
-    later = time.time_ns() + 10_000_000_000
-    monkeypatch.setattr("remora.hub.content.time.time_ns", lambda: later)
+    place.write_bytes(b"x = 1\r\n")
+    about = os.lstat(place)
+    at = about.st_ctime_ns // tick_ns * tick_ns + (tick_ns == 1 and about.st_ctime_ns % 10**7 == 0)
+    stamp = Stamp(7, at, at, about.st_ino)
+    monkeypatch.setattr("remora.hub.content.stamp_of", lambda _: stamp)
+    monkeypatch.setattr("remora.hub.content.time.time_ns", lambda: at + int(age_s * 1e9))
 
     with reading(tmp_path) as reader:
-        assert reader.read("folder/a.py") == (b"x = 1\n", stamp_of(os.lstat(place)))
+        assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None)
 
 
 def test_what_is_no_file_beneath_the_root_is_not_read(tmp_path: Path) -> None:

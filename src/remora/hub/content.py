@@ -16,6 +16,9 @@ from remora.workspaces.syscalls import openat2
 MOST = 64 * 1024 * 1024
 """Bytes of a file that is read; a larger one is no source."""
 _TRIES = 5
+_TICK_NS = 100_000_000
+"""Several times the longest tick of a kernel whose file systems count in nanoseconds."""
+_COARSE_NS = 10_000_000
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EPERM, errno.EAGAIN}
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
@@ -51,7 +54,7 @@ class Reader:
             finally:
                 os.close(file)
             if after == stamp_of(before) and len(data) == after.size:
-                return Content(data, None if racy(after, began) else after)
+                return Content(data, after if _proves(after, began) else None)
         return Content(data, None)
 
 
@@ -72,6 +75,13 @@ def _open(folder: int, path: bytes) -> int:
         if error.errno not in _NO_SUCH_CALL:
             raise
     return walk_open(folder, path, _READ)
+
+
+def _proves(stamp: Stamp, now_ns: int) -> bool:
+    """Whether every write after `now_ns`, when the file was read, gives it another Stamp."""
+    if stamp.ctime_ns % _COARSE_NS == 0:  # a file system that counts in seconds, perhaps
+        return not racy(stamp, now_ns)
+    return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS
 
 
 def _check(status: os.stat_result) -> None:
