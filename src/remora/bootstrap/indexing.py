@@ -23,7 +23,7 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store import HubStore, open_view
 from remora.hub.verify import Verified, verify
 
-_AT_ONCE = 256
+_AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
 
