@@ -39,7 +39,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 _ACCESSORS = frozenset(
-    "property cached_property abstractproperty lazy_property getter setter deleter".split()
+    ["property", "cached_property", "abstractproperty", "lazy_property", "getter", "setter", "deleter"]
 )
 
 

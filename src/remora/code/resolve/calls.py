@@ -1,5 +1,6 @@
 """Calls: what is called, what it gives back, and what its parameters are given."""
 
+from collections.abc import Callable
 from typing import Any
 
 from remora.code.lowered import (
@@ -66,23 +67,47 @@ def result_of_call(ctx: Context, level: int, path: str, number: int) -> Values:
 
 
 def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    kind = value[0]
-    if kind == FUNCTION:
-        return join((ctx.read(("result", level, *value[1:])), _passed(ctx, level, value, site, 0)))
-    if kind == BOUND:
-        inner = value[1]
-        given = _passed(ctx, level, inner, site, 1)
-        return join((_own(ctx, ctx.read(("result", level, *inner[1:])), value[2]), given))
-    if kind in {CLASS, OWN_CLASS}:
-        return instances(((value, 0),))
-    if kind in {INSTANCE, SELF}:
-        return ctx.read(("special", level, value, "__call__"))
-    if kind == PARTIAL:
-        held = ctx.read(("argument", level, value[1], value[2], 0))
-        return weaken(join([_result(ctx, level, v, site) for v, _ in held if v[0] != PARTIAL]))
-    if kind == WRAPS:
-        return ctx.read(("argument", level, site[0], site[1], 0))
-    return foreign_result(ctx, level, value, site)
+    found = _RESULTS.get(value[0], foreign_result)
+    return found(ctx, level, value, site)
+
+
+def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
+    return join((ctx.read(("result", level, *value[1:])), _passed(ctx, level, value, site, 0)))
+
+
+def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
+    inner = value[1]
+    given = _passed(ctx, level, inner, site, 1)
+    return join((_own(ctx, ctx.read(("result", level, *inner[1:])), value[2]), given))
+
+
+def _of_class(_ctx: Context, _level: int, value: Value, _site: tuple[str, int]) -> Values:
+    return instances(((value, 0),))
+
+
+def _of_instance(ctx: Context, level: int, value: Value, _site: tuple[str, int]) -> Values:
+    return ctx.read(("special", level, value, "__call__"))
+
+
+def _of_partial(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
+    held = ctx.read(("argument", level, value[1], value[2], 0))
+    return weaken(join([_result(ctx, level, v, site) for v, _ in held if v[0] != PARTIAL]))
+
+
+def _of_wraps(ctx: Context, level: int, _value: Value, site: tuple[str, int]) -> Values:
+    return ctx.read(("argument", level, site[0], site[1], 0))
+
+
+_RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = {
+    FUNCTION: _of_function,
+    BOUND: _of_bound,
+    CLASS: _of_class,
+    OWN_CLASS: _of_class,
+    INSTANCE: _of_instance,
+    SELF: _of_instance,
+    PARTIAL: _of_partial,
+    WRAPS: _of_wraps,
+}
 
 
 def _own(ctx: Context, values: Values, receiver: Value) -> Values:
@@ -238,11 +263,10 @@ def _argument(
 
 def _positional(ctx: Context, place: Place, call: Call, index: int) -> Values:
     for position, term in enumerate(call.args):
-        if term is not None and term.__class__ is not str and term.__class__ is not int:
-            if term[0] == STAR:
-                held = evaluate(ctx, place, term[1])
-                wanted = index - position
-                return join([ctx.read(("item", place.level, v, wanted)) for v, _ in held])
+        if isinstance(term, list | tuple) and term[0] == STAR:
+            held = evaluate(ctx, place, term[1])
+            wanted = index - position
+            return join([ctx.read(("item", place.level, v, wanted)) for v, _ in held])
         if position == index:
             return evaluate(ctx, place, term)
     return EMPTY
@@ -292,11 +316,10 @@ def _surplus(
     call = file.lowered.calls[number]
     place = Place(level, path, call.scope, call.at)
     if by_name:
-        terms = [t for k, t in call.keywords if k is not None and k not in named]
         return [
             evaluate(ctx, place, term)
-            for term, (name, _) in zip(terms, [k for k in call.keywords if k[0] not in named])
-            if key is None or key == name
+            for name, term in call.keywords
+            if name is not None and name not in named and key in {None, name}
         ]
     first = index - offset
     if isinstance(key, int) and key >= 0:

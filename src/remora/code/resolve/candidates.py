@@ -14,7 +14,7 @@ def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
     """(path, call) of what may call the function; nothing where that is too much to follow."""
     found: list[tuple[str, int]] = []
     for name in _names(ctx, file, scope):
-        paths = places(ctx.program, name)
+        paths = (file.path,) if file.is_local(scope) else places(ctx.program, name)
         if len(paths) > _MOST_FILES:
             return []
         for path in sorted(paths):

@@ -1,14 +1,14 @@
 """By which names a function may be called: its own, and those of all that carries it about."""
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Container, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
-from remora.code.resolve.classes import CLASS_METHODS, is_dataclass
+from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow, places
-from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL
+from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
@@ -27,6 +27,13 @@ CONSTRUCTORS = frozenset(("__init__", "__new__"))
 _TAKING = frozenset(name.rpartition(".")[2] for name in CALLING)
 
 
+class Name(NamedTuple):
+    """A name that carries a value: in one file, or with an empty `path` in all."""
+
+    name: str
+    path: str
+
+
 class Carriers:
     """Finds, for a node, every place in the code that may lead to it."""
 
@@ -36,24 +43,29 @@ class Carriers:
     def sites(self, file: File, scope: int) -> list[Site]:
         """Calls, reads and stores written with one of the names that carry the node."""
         found: dict[Site, None] = {}
-        for name in self.names(file, scope):
-            for path in sorted(places(self._ctx.program, name)):
+        for carrier in self.names(file, scope):
+            for path in self._places(carrier):
                 other = self._ctx.file(path)
                 if other is not None:
-                    found.update(dict.fromkeys(_written(other, name)))
+                    found.update(dict.fromkeys(_written(other, carrier.name)))
         return list(found)
 
-    def names(self, file: File, scope: int) -> list[str]:
+    def names(self, file: File, scope: int) -> list[Name]:
         """All of them, the first ones first."""
         wanted = self._wanted(file, scope)
-        found: dict[str, None] = dict.fromkeys(self._first(file, scope))
-        waiting = list(found)
+        found: dict[Name, None] = dict.fromkeys(self._first(file, scope))
+        waiting = list(found) if _is_handed_on(file, scope) else []
         while waiting:
             for further in self._carried(waiting.pop(), wanted, found):
-                if further.count(RESULT) <= MOST_RESULTS:
+                if further.name.count(RESULT) <= MOST_RESULTS:
                     found[further] = None
                     waiting.append(further)
         return list(found)
+
+    def _places(self, carrier: Name) -> Collection[str]:
+        if carrier.path:
+            return (carrier.path,)
+        return sorted(places(self._ctx.program, carrier.name))
 
     def _wanted(self, file: File, scope: int) -> Wanted:
         """What a value must be to lead to the node."""
@@ -70,56 +82,86 @@ class Carriers:
         below = self._ctx.solve(("derived", file.path, scope))
         return {(file.path, scope), *((v[1], v[2]) for v, _ in below)}
 
-    def _first(self, file: File, scope: int) -> Iterator[str]:
+    def _first(self, file: File, scope: int) -> Iterator[Name]:
         found = file.scopes[scope]
-        yield found.name
-        around = file.scopes[found.parent].kind == CLASS_SCOPE if found.parent >= 0 else False
+        in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
         if found.kind == CLASS_SCOPE:
             yield from self._of_class(file, scope, "")
-        elif found.kind == FUNCTION_SCOPE and around and found.name.startswith("__"):
-            if found.name in CONSTRUCTORS:
-                yield from self._of_class(file, found.parent, "")
-            elif found.name == "__call__":
-                yield from self._of_class(file, found.parent, RESULT)
-            yield from BY_BUILTIN.get(found.name, ())
+        elif in_class and found.name in CONSTRUCTORS:
+            yield from self._of_class(file, found.parent, "")
+        elif in_class and found.name == "__call__":
+            yield from self._of_class(file, found.parent, RESULT)
+        if _is_operator(file, scope):
+            yield from self._operated(file, scope)
+        else:
+            yield Name(found.name, file.path if file.is_local(scope) else "")
 
-    def _of_class(self, file: File, scope: int, suffix: str) -> Iterator[str]:
+    def _operated(self, file: File, scope: int) -> Iterator[Name]:
+        """Syntax calls a special method only where its class is named, or one that derives."""
+        own = file.scopes[scope].name
+        for path, number in sorted(self._family(file, file.scopes[scope].parent)):
+            other = self._ctx.file(path)
+            name = other.scopes[number].name if other is not None else ""
+            for place in sorted({path, *self._ctx.program.mentioning(name)}):
+                yield Name(own, place)
+                for called in BY_BUILTIN.get(own, ()):
+                    yield Name(called, place)
+
+    def _of_class(self, file: File, scope: int, suffix: str) -> Iterator[Name]:
         """Names of a class or, with RESULT, of its instances; derived ones among them."""
         below = [v for v, _ in self._ctx.solve(("derived", file.path, scope))]
         above = [v for v, _ in self._ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
         for value in ((CLASS, file.path, scope), *below):
             other = self._ctx.file(value[1])
             if other is not None:
-                yield other.scopes[value[2]].name + suffix
-        if not suffix:
-            yield from ("__class__", "type" + RESULT)
+                place = value[1] if other.is_local(value[2]) else ""
+                yield Name(other.scopes[value[2]].name + suffix, place)
         for value in (*above, *below):
             other = self._ctx.file(value[1])
             if other is not None:
-                yield from _first_parameters(other, value[2], of_type=not suffix)
+                for name in _first_parameters(other, value[2], of_type=not suffix):
+                    yield Name(name, value[1])
+                if not suffix:
+                    yield Name("__class__", value[1])
+                    yield Name("type" + RESULT, value[1])
 
-    def _carried(self, name: str, wanted: Wanted, known: Container[str]) -> Iterator[str]:
-        """New names for the value of `name`; also for what calls give, if the called has one."""
-        plain, *rest = name.split(RESULT)
-        for path in sorted(places(self._ctx.program, name)):
+    def _carried(self, carrier: Name, wanted: Wanted, known: Container[Name]) -> Iterator[Name]:
+        """New names for the same value; also for what calls give, if the called has one."""
+        plain, *rest = carrier.name.split(RESULT)
+        for path in self._places(carrier):
             file = self._ctx.file(path)
             if file is None:
                 continue
             for depth in range(len(rest) + 1):
                 head = plain + RESULT * (len(rest) - depth)
-                tail = RESULT * depth
-                for flow in file.flows.targets.get(head, ()):
-                    if flow.target + tail not in known and wanted.proved(path, flow, depth):
-                        yield flow.target + tail
-                for number in file.flows.passed.get(head, ()):
-                    for param, term in self._parameters(file, number, head):
-                        call = file.lowered.calls[number]
-                        flow = Flow(param + tail, call.scope, call.at, term)
-                        if flow.target not in known and wanted.proved(path, flow, depth):
-                            yield flow.target
+                for place, flow in self._flows(file, head):
+                    name = Name(flow.target + RESULT * depth, place if flow.local else "")
+                    new = name not in known and Name(name.name, "") not in known
+                    if new and wanted.proved(path, flow, depth):
+                        yield name
+                        yield from self._called_instances(file, name)
 
-    def _parameters(self, file: File, number: int, name: str) -> Iterator[tuple[str, Any]]:
-        """Parameters to which the call hands the value, and as what."""
+    def _called_instances(self, file: File, name: Name) -> Iterator[Name]:
+        """What is `__call__` of a class is what its instances are when they are called."""
+        if not name.name.startswith("__call__"):
+            return
+        tail = name.name.removeprefix("__call__")
+        for number in file.classes:
+            if "__call__" in file.scopes[number].binds:
+                for carrier in self._of_class(file, number, RESULT):
+                    yield Name(carrier.name + tail, carrier.path)
+
+    def _flows(self, file: File, name: str) -> Iterator[tuple[str, Flow]]:
+        """Where the file gives the value another name, and the file that can see that."""
+        for flow in file.flows.targets.get(name, ()):
+            yield file.path, flow
+        for number in file.flows.passed.get(name, ()):
+            call = file.lowered.calls[number]
+            for place, param, term in self._parameters(file, number, name):
+                yield place, Flow(param, call.scope, call.at, term, bool(place))
+
+    def _parameters(self, file: File, number: int, name: str) -> Iterator[tuple[str, str, Any]]:
+        """File and name of the parameters to which the call hands the value, and as what."""
         call = file.lowered.calls[number]
         given: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in given if name in file.flows.names(term)]
@@ -131,17 +173,17 @@ class Carriers:
                 if other is not None:
                     for key, term in places:
                         for param in _receiving(other, function[2], key, offset):
-                            yield param, term
+                            yield function[1], param, term
 
     def _fields(
         self, value: Value, places: list[tuple[int | str | None, Any]]
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, str, Any]]:
         file = self._ctx.file(value[1])
         if file is not None and is_dataclass(file, value[2]):
             for field in file.scopes[value[2]].binds:
                 for key, term in places:
                     if not isinstance(key, str) or key == field:
-                        yield field, term
+                        yield "", field, term
 
     def _called(self, value: Value) -> Iterable[tuple[Value, int]]:
         if value[0] == FUNCTION:
@@ -155,6 +197,17 @@ class Carriers:
             held = self._ctx.solve(("argument", LEVEL, value[1], value[2], 0))
             return [(v, -1) for v, _ in held if v[0] == FUNCTION]
         return []
+
+
+def _is_handed_on(file: File, scope: int) -> bool:
+    """Whether the node can be a value: what a property gives is not itself."""
+    return not _is_operator(file, scope) and not file.decorations(scope) & GETTERS
+
+
+def _is_operator(file: File, scope: int) -> bool:
+    found = file.scopes[scope]
+    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
+    return in_class and is_operator(found.name)
 
 
 def _receiving(file: File, scope: int, key: int | str | None, offset: int) -> Iterator[str]:

@@ -91,9 +91,10 @@ def _conforming(ctx: Context, file: File, scope: int) -> Iterator[tuple[Value, i
         other = ctx.file(path)
         for number in other.classes if other is not None else ():
             value: Value = (CLASS, path, number)
-            if other is not None and value != (CLASS, file.path, scope):
-                if methods <= other.scopes[number].binds.keys():
-                    yield value, 1
+            if other is None or value == (CLASS, file.path, scope):
+                continue
+            if methods <= other.scopes[number].binds.keys():
+                yield value, 1
 
 
 def _candidates(ctx: Context, name: str) -> Iterator[Value]:
@@ -229,8 +230,6 @@ _FEW_FILES = 12
 def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
     """An attribute of an instance: a bound method, what a property gives, or what was stored."""
     _, path, scope = value
-    if name == "__class__":
-        return one(CLASS if value[0] == INSTANCE else OWN_CLASS, path, scope)
     getters = ctx.read(("accessor", path, scope, name, False))
     if getters:
         given = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]

@@ -40,9 +40,9 @@ class Context(Solver):
         lowered = self.program.lowered(path)
         file = None if lowered is None or not lowered.scopes else File(lowered)
         self._weight += 0 if file is None else file.weight
-        if self._weight > _MOST_WEIGHT:
-            self._files.clear()
-            self._weight = 0 if file is None else file.weight
+        while self._weight > _MOST_WEIGHT and self._files:
+            dropped = self._files.pop(next(iter(self._files)))
+            self._weight -= 0 if dropped is None else dropped.weight
         self._files[path] = file
         return file
 

@@ -58,6 +58,16 @@ class File:
         }
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """All names by which it may mention something."""
+        return frozenset(self.lowered.names)
+
+    def is_local(self, number: int) -> bool:
+        """Whether a definition's name can be seen in this file only."""
+        parent = self.scopes[number].parent
+        return parent >= 0 and self.scopes[parent].kind not in {MODULE_SCOPE, CLASS_SCOPE}
+
+    @cached_property
     def classes(self) -> list[int]:
         """Numbers of the scopes of classes."""
         return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]

@@ -11,6 +11,7 @@ from remora.code.lowered import (
     ANNOTATED,
     ATTRIBUTE,
     AWAIT,
+    CLASS_SCOPE,
     CONTAINER,
     DECLARED,
     DEFINITION,
@@ -23,6 +24,7 @@ from remora.code.lowered import (
     INSTANCE,
     ITEM,
     LAMBDA_SCOPE,
+    MODULE_SCOPE,
     SCOPE,
     SLICE,
     STAR,
@@ -36,13 +38,83 @@ RESULT = "()"
 _DEEPEST = 12
 MOST_RESULTS = 3
 HANDING_ON = frozenset(
-    ["partial", "partialmethod", "list", "tuple", "set", "frozenset", "dict", "sorted", "reversed", "iter", "next", "min", "max", "enumerate", "zip", "filter", "deque", "defaultdict", "OrderedDict", "ChainMap", "chain", "cycle", "islice", "choice", "copy", "deepcopy", "cast", "lru_cache", "cache", "staticmethod", "classmethod", "property", "contextmanager", "asynccontextmanager", "singledispatch", "wraps", "run", "wait_for", "create_task", "ensure_future", "shield", "map", "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "final", "no_type_check", "abstractmethod"]
+    [
+        "partial",
+        "partialmethod",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "dict",
+        "sorted",
+        "reversed",
+        "iter",
+        "next",
+        "min",
+        "max",
+        "enumerate",
+        "zip",
+        "filter",
+        "deque",
+        "defaultdict",
+        "OrderedDict",
+        "ChainMap",
+        "chain",
+        "cycle",
+        "islice",
+        "choice",
+        "copy",
+        "deepcopy",
+        "cast",
+        "lru_cache",
+        "cache",
+        "staticmethod",
+        "classmethod",
+        "property",
+        "contextmanager",
+        "asynccontextmanager",
+        "singledispatch",
+        "wraps",
+        "run",
+        "wait_for",
+        "create_task",
+        "ensure_future",
+        "shield",
+        "map",
+        "WeakKeyDictionary",
+        "WeakValueDictionary",
+        "WeakSet",
+        "final",
+        "no_type_check",
+        "abstractmethod",
+    ]
 )
 """Functions of the outside whose result may be, or hold, what they are given."""
 _HELD = frozenset(
-    ["get", "pop", "setdefault", "popleft", "popitem", "values", "items", "copy", "fromkeys", "__getitem__", "__next__", "__iter__"]
+    [
+        "get",
+        "pop",
+        "setdefault",
+        "popleft",
+        "popitem",
+        "values",
+        "items",
+        "copy",
+        "fromkeys",
+        "__getitem__",
+        "__next__",
+        "__iter__",
+    ]
 )
-_STRIPPED = frozenset((EACH, AWAIT, STAR, ENTERED, ITEM, SLICE))
+_STRIPPED: dict[int, tuple[str, ...]] = {
+    EACH: ("__next__()", "__iter__()"),
+    STAR: ("__next__()", "__iter__()"),
+    ENTERED: ("__enter__()", "__aenter__()"),
+    ITEM: ("__getitem__()",),
+    AWAIT: (),
+    SLICE: (),
+}
+"""What may be inside of a value, and whose results give it instead."""
 
 
 class Flow(NamedTuple):
@@ -52,6 +124,8 @@ class Flow(NamedTuple):
     scope: int
     at: int
     term: Any
+    local: bool = False
+    """Whether only this file can see the new name."""
 
 
 class Flows:
@@ -69,42 +143,47 @@ class Flows:
         self._attributes()
         self._calls()
 
-    def _flow(self, target: str, scope: int, at: int, term: Any) -> None:
+    def _flow(self, target: str, scope: int, at: int, term: Any, *, local: bool = False) -> None:
         if term is None:
             return
-        flow = Flow(target, scope, at, term)
+        flow = Flow(target, scope, at, term, local)
         for name in self.names(term):
             if name != target:
                 self.targets.setdefault(name, []).append(flow)
 
-    def _promise(self, annotation: Any, target: str) -> None:
+    def _promise(self, annotation: Any, target: str, *, local: bool = False) -> None:
         for name in self.names(annotation):
-            self.targets.setdefault(name + RESULT, []).append(Flow(target, 0, 0, None))
+            self.targets.setdefault(name + RESULT, []).append(Flow(target, 0, 0, None, local))
 
     def _scopes(self) -> None:
+        known = frozenset(self._lowered.names)
         for number, scope in enumerate(self._lowered.scopes):
             own = scope.name or lambda_name(self._lowered.path, number)
+            if f"property {own}" in known:
+                self.targets.setdefault(own + RESULT, []).append(Flow(own, 0, 0, None))
+            local = scope.kind not in {MODULE_SCOPE, CLASS_SCOPE}
             for name, binds in scope.binds.items():
                 for bind in binds:
-                    self._bound(bind, name)
+                    self._bound(bind, name, local=local)
             for param in scope.params:
-                self._flow(param.name, scope.parent, scope.at, param.default)
-                self._promise(param.annotation, param.name)
+                self._flow(param.name, scope.parent, scope.at, param.default, local=True)
+                self._promise(param.annotation, param.name, local=True)
             for at, term in (*scope.results, *scope.yields):
                 self._flow(own + RESULT, number, at, term)
             self._promise(scope.annotation, own + RESULT)
 
-    def _bound(self, bind: Bind, name: str) -> None:
+    def _bound(self, bind: Bind, name: str, *, local: bool) -> None:
         if bind.kind == IMPORT_FROM:
             if bind.extra != name:
-                self.targets.setdefault(bind.extra, []).append(Flow(name, 0, 0, None))
+                flow = Flow(name, 0, 0, None, local)
+                self.targets.setdefault(bind.extra, []).append(flow)
         elif bind.kind == ANNOTATED:
-            self._promise(bind.term, name)
-            self._flow(name, bind.scope, bind.at, bind.extra)
+            self._promise(bind.term, name, local=local)
+            self._flow(name, bind.scope, bind.at, bind.extra, local=local)
         elif bind.kind == DEFINITION:
-            self._flow(name, bind.scope, bind.at, bind.extra)
+            self._flow(name, bind.scope, bind.at, bind.extra, local=local)
         elif bind.kind != IMPORT:
-            self._flow(name, bind.scope, bind.at, bind.term)
+            self._flow(name, bind.scope, bind.at, bind.term, local=local)
 
     def _attributes(self) -> None:
         for store in self._lowered.stores:
@@ -138,6 +217,7 @@ class Flows:
         elif term[0] == ATTRIBUTE:
             yield term[2]
         elif term[0] in _STRIPPED:
+            yield from _STRIPPED[term[0]]
             yield from self._names(term[1], depth + 1)
         elif term[0] in {EITHER, GENERIC}:
             for part in term[1:]:

@@ -8,7 +8,6 @@ from remora.code.resolve.context import Context
 from remora.code.resolve.terms import awaited, member_values
 from remora.code.resolve.values import (
     BUILT,
-    CLASS,
     EMPTY,
     EXTERNAL,
     INSTANCE,
@@ -18,7 +17,6 @@ from remora.code.resolve.values import (
     PAIR,
     PARTIAL,
     PROPERTY,
-    SELF,
     SUPER,
     WRAPS,
     Value,
@@ -85,22 +83,27 @@ def foreign_result(ctx: Context, level: int, value: Value, site: Site) -> Values
     """What calling something that is no code of the project gives."""
     if value[0] == METHOD:
         return _method(ctx, level, value, site)
-    if value[0] != EXTERNAL:
-        return one(OPAQUE) if value[0] == OPAQUE else EMPTY
-    name = value[1]
-    if name in _BUILDERS:
-        return one(BUILT, *site)
+    if value[0] == EXTERNAL:
+        return _function(ctx, level, value[1], site)
+    return one(OPAQUE) if value[0] == OPAQUE else EMPTY
+
+
+def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
     known = _KNOWN.get(name)
-    if known is not None:
-        return known(ctx, level, site)
-    if name in _KEEPERS:
-        return join((_argument(ctx, level, site, 1 if name == "typing.cast" else 0), one(WRAPS)))
-    if name in _PICKERS:
+    found = one(OPAQUE, name)
+    if name in _BUILDERS:
+        found = one(BUILT, *site)
+    elif known is not None:
+        found = known(ctx, level, site)
+    elif name in _KEEPERS:
+        kept = _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
+        found = join((kept, one(WRAPS)))
+    elif name in _PICKERS:
         held = _argument(ctx, level, site, 0)
-        return join([ctx.read(("each", level, v)) for v, _ in held])
-    if name in _WAITERS:
-        return awaited(ctx, level, _argument(ctx, level, site, 0))
-    return one(OPAQUE, name)
+        found = join([ctx.read(("each", level, v)) for v, _ in held])
+    elif name in _WAITERS:
+        found = awaited(ctx, level, _argument(ctx, level, site, 0))
+    return found
 
 
 def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
@@ -152,12 +155,14 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
     return one(SUPER, site[0], found.parent, OWN_CLASS if of_type else INSTANCE)
 
 
-def _type(ctx: Context, level: int, site: Site) -> Values:
-    found: dict[Value, int] = {}
-    for value, tier in _argument(ctx, level, site, 0):
-        if value[0] in {INSTANCE, SELF}:
-            found[(CLASS if value[0] == INSTANCE else OWN_CLASS, *value[1:])] = tier
-    return tuple(found.items()) or one(OPAQUE)
+def _type(ctx: Context, _level: int, site: Site) -> Values:
+    """`type(self)`; of anything else it is not followed."""
+    file = ctx.file(site[0])
+    if file is None:
+        return EMPTY
+    call = file.lowered.calls[site[1]]
+    owner = file.class_of_self(call.scope, call.args[0]) if call.args else None
+    return one(OPAQUE) if owner is None else one(OWN_CLASS, file.path, owner)
 
 
 def _getattr(ctx: Context, level: int, site: Site) -> Values:

@@ -4,6 +4,7 @@ from typing import Any
 
 from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call
 from remora.code.resolve.context import Context
+from remora.code.resolve.files import File
 from remora.code.resolve.unique import only_definition
 from remora.code.resolve.values import (
     BOUND,
@@ -56,9 +57,12 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if file is None:
         return {}
     call = file.lowered.calls[number]
-    values = ctx.solve(("callee", LEVEL, path, number))
+    values = ctx.solve(("callee", 0 if call.implicit else LEVEL, path, number))
     found: Targets = {}
+    by_operator = _by_operator(call)
     for value, tier in values:
+        if by_operator and not _is_named(ctx, file, value):
+            continue
         for target, weaker in _targets(ctx, value, call, (path, number), 0).items():
             _add(found, target, max(tier, weaker))
     if call.implicit:
@@ -68,6 +72,33 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if not found and not values and not call.implicit:
         _add_only(ctx, path, call, found)
     return found
+
+
+def _by_operator(call: Call) -> bool:
+    """Whether a special method is called, by syntax or by its name."""
+    term: Any = call.callee
+    if term.__class__ is str or term.__class__ is int or term is None or term[0] != ATTRIBUTE:
+        return False
+    name: str = term[2]
+    return is_operator(name)
+
+
+def is_operator(name: str) -> bool:
+    """Whether syntax calls methods of that name, classes aside."""
+    special = name.startswith("__") and name.endswith("__")
+    return special and name not in {"__init__", "__new__", "__call__"}
+
+
+def _is_named(ctx: Context, file: File | None, value: Value) -> bool:
+    """Whether a file names the class whose special method is called: only there is it sought."""
+    owner = value[2] if value[0] == BOUND else value
+    home = ctx.file(owner[1]) if owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS} else None
+    if home is None or file is None:
+        return owner[0] == EXTERNAL
+    scope = home.scopes[owner[2]]
+    if owner[0] == FUNCTION:
+        scope = home.scopes[scope.parent]
+    return home is file or scope.name in file.names
 
 
 def _add(found: Targets, key: str, tier: int) -> None:
@@ -136,7 +167,7 @@ def _by_builtin(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> T
     method = _METHODS.get(name)
     if method is not None:
         for value, tier in ctx.solve(("argument", LEVEL, *site, 0)):
-            if value[0] in {INSTANCE, SELF}:
+            if value[0] in {INSTANCE, SELF} and _is_named(ctx, ctx.file(site[0]), value):
                 for key in _special(ctx, value, method):
                     _add(found, key, max(tier, 1))
     for value, tier in _taken(ctx, name, call, site):

@@ -174,6 +174,10 @@ def _import_from(ctx: Context, place: Place, source: tuple[int, str], name: str)
 
 
 def _attribute(ctx: Context, place: Place, term: Any, depth: int) -> Values:
+    if term[2] == "__class__":
+        file = ctx.file(place.path)
+        owner = file.class_of_self(place.scope, term[1]) if file is not None else None
+        return one(OPAQUE) if owner is None else one(OWN_CLASS, place.path, owner)
     receivers = evaluate(ctx, place, term[1], depth)
     return member_values(ctx, place.level, receivers, term[2])
 

@@ -49,23 +49,16 @@ def one(*value: Any) -> Values:
 
 def join(parts: Iterable[Values]) -> Values:
     """Everything in `parts`, each value with its best tier."""
+    known = [part for part in parts if part]
+    if len(known) < 2:
+        return known[0] if known else EMPTY
     best: dict[Value, int] = {}
-    first: Values | None = None
-    for part in parts:
+    for part in known:
         if part is TOP:
             return TOP
-        if not part:
-            continue
-        if first is None:
-            first = part
-            continue
-        if not best:
-            best.update(first)
         for value, tier in part:
-            if best.get(value, UNIQUE) > tier or value not in best:
+            if best.get(value, UNIQUE) >= tier:
                 best[value] = tier
-    if not best:
-        return first or EMPTY
     return TOP if len(best) > _MOST else tuple(best.items())
 
 

@@ -61,6 +61,11 @@ class Wanted:
     def _fits(self, value: Value, nested: int) -> bool:
         if value[0] == BOUND:
             return self._fits(value[1], nested)
+        if value[0] in {INSTANCE, SELF} and FUNCTION in self._kinds:
+            asked = ("class_attribute", 0, value[1], value[2], "__call__")
+            return any(
+                v[0] == FUNCTION and self._fits(v, nested) for v, _ in self._ctx.solve(asked)
+            )
         if value[0] in _PLAIN:
             return value[0] in self._kinds and (value[1], value[2]) in self._places
         if nested > _DEEPEST:
@@ -86,6 +91,8 @@ class Wanted:
             return self._called(value[1])
         if value[0] == FUNCTION:
             return self._ctx.solve(("result", LEVEL, value[1], value[2]))
+        if value[0] in {INSTANCE, SELF}:
+            return self._ctx.solve(("special", LEVEL, value, "__call__"))
         if value[0] in {CLASS, OWN_CLASS}:
             return instances(((value, 0),))
         return ()
