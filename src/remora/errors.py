@@ -127,7 +127,7 @@ class DiskError(OutsideError):
 class HubDamaged(DiskError):
     """The Hub's database is not what was written; whoever writes it next makes it anew."""
 
-    usual_hint = "`remora hub index` makes it anew"
+    usual_hint = "`remora hub gc` throws it away, then `remora hub index` makes it anew"
 
 
 class HubLocked(OutsideError):

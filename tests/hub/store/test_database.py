@@ -404,3 +404,7 @@ def test_a_check_reads_everything_and_makes_good_what_it_finds(db: Path, sql: st
         store._connection.execute(sql)
         assert not store.check()
         assert store.counts() == (0, 0)
+        put(store, MANY)
+        store._connection.execute(sql)
+        assert store.gc([]) == 0
+        assert store.counts() == (0, 0)

@@ -148,7 +148,9 @@ class HubStore:
 
     def gc(self, gone: Iterable[str]) -> int:
         """Remove files (raw paths) that do not belong any more, and what is remembered for too long;
-        how many nodes were removed."""
+        how many nodes were removed. A damaged database is made anew, and knows nothing then."""
+        if not self.check():
+            return 0
         paths = [path for path in map(spell_path, gone) if self._knows(path)]
         nodes = sum(len(self.view().nodes(path)) for path in paths)
         self.apply(Batch(gone=tuple(paths), source="manual"))
