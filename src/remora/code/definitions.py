@@ -34,7 +34,7 @@ BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
 _LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCKS.items()}
 _IMPORTS: dict[type[ast.AST], tuple[str, ...]] = {ast.Import: (), ast.ImportFrom: ()}
 _SOUGHT = {**_LAST_FIRST, **_IMPORTS}
-_DEFINES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Definition(NamedTuple):
@@ -75,7 +75,7 @@ def outline(tree: ast.Module, spelled: str) -> Outline:
     while waiting:
         statement, scope = waiting.pop()
         kind = statement.__class__
-        if kind in _DEFINES:
+        if kind in DEFINITIONS:
             definition = _named(statement, scope, spelled)
             definitions.append(definition)
             scope = _Scope(f"{definition.qualname}.", definition.key, {})

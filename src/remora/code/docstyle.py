@@ -19,10 +19,10 @@ _FIELDS: dict[str, _Kind] = {
     **dict.fromkeys(("yield", "yields"), "yields"),
     **dict.fromkeys(("raise", "raises", "except", "exception"), "raises"),
 }
+# a look that costs little beside reading line by line
 _MARKS = re.compile(
-    r"(?:Arg|Param|Other P|Keyword A)[a-z]+:?[ \t]*\n"
-    r"|(?:Returns?|Yields?|Raises)[ \t]*(?::|\n)"
-    r"|:(?:param|arg|return|yield|raise|exce)"
+    r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
+    r"|:param|:arg|:return|:yield|:raise|:exc"
 )
 _GOOGLE = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
 _UNDERLINE = re.compile(r" *-{3,} *")
@@ -58,7 +58,7 @@ class _Entry(NamedTuple):
 
 def documented(docstring: str) -> Documented | None:
     """Null where it documents none of these."""
-    if not _may_document(docstring) or _MARKS.search(docstring) is None:
+    if _MARKS.search(docstring) is None:
         return None
     entries = tuple(_entries(docstring.expandtabs().splitlines()))
     return Documented(
@@ -66,21 +66,6 @@ def documented(docstring: str) -> Documented | None:
         raises=_names(entries, "raises"),
         returns=_says(entries, "returns"),
         yields=_says(entries, "yields"),
-    )
-
-
-def _may_document(text: str) -> bool:
-    """A look that costs nothing beside that of a regular expression."""
-    return (
-        "Arg" in text
-        or "Return" in text
-        or "Param" in text
-        or "Raises" in text
-        or "Yield" in text
-        or "Keyword A" in text
-        or "\n:" in text
-        or " :" in text
-        or text[:1] == ":"
     )
 
 

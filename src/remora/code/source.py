@@ -2,6 +2,7 @@
 
 import ast
 import codecs
+import re
 import threading
 import tokenize
 import warnings
@@ -13,6 +14,7 @@ import msgspec
 
 # catch_warnings swaps process-wide state: two threads inside it at once could leave it swapped
 _QUIET = threading.Lock()
+_TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
 
 
@@ -147,9 +149,8 @@ def printable(text: str) -> str:
 def _decode(source: bytes) -> tuple[str, str]:
     if b"\0" in source:
         raise _RefusedError("contains a NUL byte", _line_of(source, source.index(b"\0")))
-    lines = iter(source.splitlines(keepends=True))
     try:
-        encoding, _ = tokenize.detect_encoding(lambda: next(lines, b""))
+        encoding = _encoding(source)
         return encoding, source.decode(encoding)
     except UnicodeDecodeError as error:
         detail = f"not valid {error.encoding}: {error.reason}"
@@ -158,6 +159,16 @@ def _decode(source: bytes) -> tuple[str, str]:
         raise _RefusedError(error.msg, 1) from error
     except (LookupError, ValueError) as error:
         raise _RefusedError(f"the declared encoding does not decode it: {error}", 1) from error
+
+
+def _encoding(source: bytes) -> str:
+    """As PEP 263 has it."""
+    found = _TWO_LINES.match(source)
+    head = found[0] if found else b""
+    if b"coding" not in head and not head.startswith(codecs.BOM_UTF8):
+        return "utf-8"
+    lines = iter(head.splitlines(keepends=True))
+    return tokenize.detect_encoding(lambda: next(lines, b""))[0]
 
 
 def _line_of(source: bytes, offset: int) -> int:

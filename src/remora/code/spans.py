@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from remora.code.definitions import DefinitionNode
+from remora.code.definitions import DEFINITIONS, DefinitionNode
 from remora.code.signature import docstring_text, first_line
 from remora.code.source import Source
 
@@ -53,7 +53,8 @@ def _body_hash(source: Source, body: Sequence[ast.stmt]) -> str:
         return _EMPTY
     first, last = code[0], code[-1]
     starts, column = source.starts, first.col_offset
-    start = starts[first_line(first, source) - 1] + column
+    line = first_line(first, source) if isinstance(first, DEFINITIONS) else first.lineno
+    start = starts[line - 1] + column
     end = starts[(last.end_lineno or last.lineno) - 1] + (last.end_col_offset or last.col_offset)
     block = source.utf8[start:end]
     if column:
