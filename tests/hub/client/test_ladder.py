@@ -316,3 +316,23 @@ def test_a_client_that_nobody_closed_leaves_nothing_behind(house: House) -> None
     client = HubClient(house.root, places=house.places, deadline=GENEROUS)
     assert run(client.node(TOTAL)) is not None
     del client  # warnings are errors: an open database would be one
+
+
+def test_links_that_would_take_too_long_are_given_up_and_not_kept_by_halves(house: House) -> None:
+    """However many calls lead to a node, a thread is not held by them for long."""
+    calls = "".join(f"    total([{n}])\n" for n in range(40))
+    house.write(
+        {
+            f"many/m{n}.py": f"from shop.price import total\n\n\ndef f{n}():\n{calls}"
+            for n in range(60)
+        }
+    )
+    house.raised_to("sqlite")
+    found = ask(house.client(deadline=0.1), [TOTAL])
+    assert found.rung in ("sqlite", "file", None)
+    client = house.client(deadline=GENEROUS)
+    for deadline in (1e-3, 5e-3, 2e-2, 0.1, GENEROUS):
+        client.deadline = deadline
+        found = ask(client, [TOTAL])
+    assert found.rung == "sqlite"
+    assert len(found[TOTAL].callers or ()) == 62

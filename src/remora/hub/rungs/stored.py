@@ -2,12 +2,13 @@
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts
+from remora.code.lowered import Lowered
 from remora.errors import DiskError, NotFound
 from remora.hub.answers import Answers
 from remora.hub.content import Reader, reading
@@ -17,7 +18,7 @@ from remora.hub.rungs.file import SECONDS_PER_BYTE
 from remora.hub.rungs.told import Budget, Told, answered
 from remora.hub.stamp import racy
 from remora.hub.store import FileRow, StoreView, open_view
-from remora.hub.view import OverlaidView
+from remora.hub.view import OverlaidView, StoredNode
 from remora.ids import spell_path
 
 SECONDS_PER_FILE = 10e-6
@@ -29,6 +30,32 @@ class _Instead(Enum):
 
     AS_STORED = "as stored"
     TOO_LONG = "too long"
+
+
+class _OutOfTimeError(Exception):
+    """What is being put together would come too late."""
+
+
+class _TimedView(OverlaidView):
+    """Gives up where the time for the question is over: a link may lead through all files."""
+
+    budget = Budget(0)
+
+    def lowered(self, path: str) -> Lowered | None:
+        self._check()
+        return super().lowered(path)
+
+    def mentioning(self, name: str) -> Collection[str]:
+        self._check()
+        return super().mentioning(name)
+
+    def node(self, key: str) -> StoredNode | None:
+        self._check()
+        return super().node(key)
+
+    def _check(self) -> None:
+        if not self.budget.left:
+            raise _OutOfTimeError
 
 
 class StoredRung:
@@ -44,7 +71,7 @@ class StoredRung:
         self._view: StoreView | None = None
         self._analysed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
-        self._kept: tuple[object, Answers] | None = None
+        self._kept: tuple[object, _TimedView, Answers] | None = None
 
     def ask(self, request: Request, budget: Budget) -> Told | None:
         """None where there is no database, or where bringing it up to date would take too long.
@@ -59,6 +86,9 @@ class StoredRung:
         except DiskError:
             self.close()
             return None
+        except _OutOfTimeError:
+            self._kept = None  # links that were half made
+            return None
 
     def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
         generation = view.generation
@@ -70,7 +100,7 @@ class StoredRung:
             return None
         unknown, result = None, None
         try:
-            result = answered(self._answers(view, generation, changed), request)
+            result = answered(self._answers(view, generation, changed, budget), request)
         except NotFound as error:
             unknown = error
         if view.generation != generation:  # some of it may be of a database that was just emptied
@@ -141,7 +171,11 @@ class StoredRung:
         return read_facts(path, data)
 
     def _answers(
-        self, view: StoreView, generation: int, changed: Mapping[str, FileFacts | None]
+        self,
+        view: StoreView,
+        generation: int,
+        changed: Mapping[str, FileFacts | None],
+        budget: Budget,
     ) -> Answers:
         """Those of the last question, where nothing happened since."""
         state = (
@@ -149,5 +183,8 @@ class StoredRung:
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._kept is None or self._kept[0] != state:
-            self._kept = state, Answers(OverlaidView(view, changed))
-        return self._kept[1]
+            timed = _TimedView(view, changed)
+            self._kept = state, timed, Answers(timed)
+        _, timed, answers = self._kept
+        timed.budget = budget
+        return answers
