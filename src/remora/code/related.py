@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
-from remora.code.edges import TIERS, Related
+from remora.code.edges import TIERS, Edge, Related
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
 from remora.code.resolve import Linker, Program
 from remora.code.suite import Suite, is_conftest, is_test_file, last_name, pytest_id
@@ -22,8 +22,17 @@ _MAKERS = ("__init__", "__new__")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-_SUITES: WeakKeyDictionary[Linker, dict[str, Suite | None]] = WeakKeyDictionary()
-"""What was read for a linker's earlier questions: it holds for one state, and goes with it."""
+class _Known:
+    """What was found out for a linker's earlier questions: it holds for one state of the code."""
+
+    def __init__(self) -> None:
+        self.suites: dict[str, Suite | None] = {}
+        self.importers: dict[str, tuple[Edge, ...]] = {}
+        self.classes: dict[str, frozenset[str]] = {}
+
+
+_KNOWN: WeakKeyDictionary[Linker, _Known] = WeakKeyDictionary()
+"""Goes with its linker."""
 
 
 def related_tests(
@@ -52,11 +61,12 @@ class _Search:
         self._linker = linker
         self._program = program
         self._depth = depth
-        self._suites = _SUITES.setdefault(linker, {})
+        known = _KNOWN.setdefault(linker, _Known())
+        self._suites, self._classes = known.suites, known.classes
+        self._importers = known.importers
         self._waiting: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._extended: set[str] = set()
-        self._classes: dict[str, frozenset[str]] = {}
         self.found: dict[str, int] = {}
 
     def by_call(self, key: str) -> None:
@@ -72,7 +82,9 @@ class _Search:
     def by_import(self, key: str) -> None:
         """Tests that mention the name under which their file imports the node."""
         _, qualname = split_node_key(key)
-        for edge in self._linker.importers(key):
+        if key not in self._importers:
+            self._importers[key] = self._linker.importers(key)
+        for edge in self._importers[key]:
             path, _ = split_node_key(edge.key)
             suite = self._suite(path)
             lowered = self._program.lowered(path)
