@@ -1,0 +1,165 @@
+"""No answer is stale, whatever was done to the files before the question, on any rung of the client.
+
+Writing through a memory map is left out: it is seen when the file is closed, or by the next sweep.
+"""
+
+import asyncio
+from collections import Counter
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.errors import NotFound
+from remora.hub.client import Context, HubClient
+from tests.hub.torture.editing import Torture
+from tests.hub.torture.hubs import Hubs, hubs
+from tests.hub.torture.truth import LINKS, Truth, plain
+from tests.hub.watcher.test_fuzz import plant
+
+NAMES = ("t", "s", "v", "__module__")
+MODES = ("inotify", "sweep", "restarts", "sqlite", "file", "hasty")
+"""A daemon with a watcher, without one, one that is killed and started in between; no daemon; no
+database; a client that waits no longer than it does by itself."""
+
+
+class Fuzz:
+    """Edits a project, asks about it, and counts what came."""
+
+    def __init__(self, hubs: Hubs, mode: str, seed: int, *, with_git: bool) -> None:
+        self.mode = mode
+        self.chance = Random(seed)
+        self.house = hubs.house
+        self.hubs = hubs
+        self.house.root.rmdir()
+        root, outside = plant(self.house.folder, with_git=with_git)
+        self.editor = Torture(root, outside, self.chance, with_git=with_git)
+        self.truth = Truth(root)
+        self.counts: Counter[str] = Counter()
+        self.gone = ["a/a.py"]
+        self.daemon = None
+        self._raise()
+        self.client = self.house.client(**({"deadline": 0.05} if mode == "hasty" else {}))
+
+    def _raise(self) -> None:
+        if self.mode in ("inotify", "restarts", "hasty"):
+            self.daemon = self.hubs.start("auto")
+        elif self.mode == "sweep":
+            self.daemon = self.hubs.start("sweep")
+        elif self.mode == "sqlite":
+            self.house.index()
+
+    async def run(self, edits: int) -> None:
+        while self.editor.count < edits:
+            done = [self.editor.make() for _ in range(self.chance.choice([1, 1, 1, 1, 2, 5]))]
+            self._disturb()
+            await self._ask(done)
+
+    def _disturb(self) -> None:
+        """The rungs themselves come and go."""
+        if self.mode == "restarts" and self.chance.random() < 0.02:
+            if self.daemon is None:
+                self.daemon = self.hubs.start("auto")
+            else:
+                self.hubs.kill(self.daemon)
+                self.daemon = None
+        if self.mode == "sqlite" and self.chance.random() < 0.05:
+            self.house.index()
+
+    def _keys(self) -> list[str]:
+        paths = self.truth.paths
+        chosen = self.chance.sample(paths, min(3, len(paths))) + self.chance.sample(self.gone, 1)
+        return list(dict.fromkeys(f"node:{path}:{self.chance.choice(NAMES)}" for path in chosen))
+
+    async def _ask(self, done: list[str]) -> None:
+        before = self.truth.paths
+        # those that were there are asked about first: nothing is looked at in between
+        keys = self._keys()
+        found = await self.client.refresh_context(keys)
+        linked = await self._callers(self.client, keys[0])
+        self.truth.look()
+        self.gone = [*self.gone, *(path for path in before if path not in self.truth.paths)][-20:]
+        self._check(keys, found, done)
+        self._check_callers(keys[0], linked, done)
+        more = self._keys()
+        self._check(more, await self.client.refresh_context(more), done)
+        path = self.chance.choice(self.truth.paths or ["a.py"])
+        key = f"node:{path}:t"
+        self._check_callers(key, await self._callers(self.client, key), done)
+
+    @staticmethod
+    async def _callers(client: HubClient, key: str) -> dict[str, Any] | NotFound | None:
+        try:
+            return await client.callers(key)
+        except NotFound as unknown:
+            return unknown
+
+    def _check(self, keys: list[str], found: Context, done: list[str]) -> None:
+        self.counts[f"asked, {found.rung}"] += 1
+        expected = self.truth.context(keys)
+        seen = (self.mode, self.editor.count, done, keys)
+        if found.rung is None:
+            assert self.mode == "hasty", seen
+            return
+        if any(not node.fresh for node in found.values()):
+            self.counts["not fresh"] += 1
+            return
+        without = LINKS if found.rung == "file" else ()
+        if without:
+            expected = {
+                key: {name: value for name, value in node.items() if name not in without}
+                for key, node in expected.items()
+            }
+        assert plain(found, without=without) == expected, seen
+        hashes = self.truth.hashes()
+        told = {key: node.source_hash for key, node in found.items() if key in hashes}
+        assert told == {key: hashes[key] for key in keys if key in hashes}, seen
+
+    def _check_callers(self, key: str, said: Any, done: list[str]) -> None:
+        seen = (self.mode, self.editor.count, done, key)
+        self.counts["links asked"] += 1
+        if said is None:
+            assert self.mode == "hasty", seen
+            return
+        if isinstance(said, NotFound):
+            assert key not in self.truth.context([key]), seen
+            return
+        if said["callers"] is None:
+            assert self.mode in ("file", "hasty"), seen
+            return
+        if not said["fresh"]:
+            self.counts["not fresh"] += 1
+            return
+        expected = msgspec.to_builtins(self.truth.answers.callers(key))["callers"]
+        assert said["callers"] == expected, seen
+        path, _, name = key.removeprefix("node:").rpartition(":")
+        if name == "t" and path in self.truth.texts:
+            written = self.truth.callers(path)
+            self.counts["callers written"] += len(written)
+            assert written <= {edge["key"] for edge in said["callers"]}, seen
+
+
+def fuzz(mode: str, edits: int, seed: int, *, with_git: bool) -> Counter[str]:
+    with hubs() as some:
+        one = Fuzz(some, mode, seed, with_git=with_git)
+        asyncio.run(one.run(edits))
+        print(f"\n{mode}, git {with_git}, {one.editor.count} edits: {dict(one.counts)}")  # noqa: T201
+        return one.counts
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_some_edits(mode: str) -> None:
+    counts = fuzz(mode, 20, 1, with_git=True)
+    assert counts["not fresh"] < counts["links asked"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
+@pytest.mark.parametrize("mode", MODES)
+def test_ten_thousand_edits(mode: str, with_git: bool) -> None:
+    counts = fuzz(mode, 850, 2, with_git=with_git)
+    assert (
+        counts["not fresh"] <= counts["links asked"] // 50
+    )  # such an answer is honest, but no use
