@@ -34,8 +34,10 @@ class Content(NamedTuple):
 class Reader:
     """Reads files beneath one folder, through no symbolic link."""
 
-    def __init__(self, folder: int) -> None:
-        self._folder = folder
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._last = "", root
+        """The folder of the file that was read last: mostly the next one's, too."""
 
     def read(self, path: str) -> Content:
         """The regular file at a raw path; a file that changes meanwhile is read again.
@@ -45,36 +47,53 @@ class Reader:
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()
-            file = _open(self._folder, os.fsencode(path))
+            file = self._open(path)
             try:
                 before = os.fstat(file)
                 _check(before)
                 data = os.read(file, before.st_size + 1)
-                after = stamp_of(os.fstat(file))
+                stamp, after = stamp_of(before), stamp_of(os.fstat(file))
             finally:
                 os.close(file)
-            if after == stamp_of(before) and len(data) == after.size:
-                return Content(data, after if _proves(after, began) else None)
+            if after == stamp and len(data) == stamp.size:
+                return Content(data, stamp if _proves(stamp, began) else None)
         return Content(data, None)
+
+    def close(self) -> None:
+        """Let go of the folder that was read last."""
+        _, folder = self._last
+        if folder != self._root:
+            os.close(folder)
+        self._last = "", self._root
+
+    def _open(self, path: str) -> int:
+        above, _, name = path.rpartition("/")
+        if above != self._last[0]:
+            self.close()
+            if above:
+                self._last = above, _open(self._root, os.fsencode(above), _FOLDER)
+        return os.open(name, _READ, dir_fd=self._last[1])
 
 
 @contextmanager
 def reading(root: Path) -> Iterator[Reader]:
     """A reader of the files beneath `root`. Raises OSError where there is no such folder."""
     folder = os.open(root, _FOLDER)
+    reader = Reader(folder)
     try:
-        yield Reader(folder)
+        yield reader
     finally:
+        reader.close()
         os.close(folder)
 
 
-def _open(folder: int, path: bytes) -> int:
+def _open(root: int, path: bytes, flags: int) -> int:
     try:
-        return openat2(folder, path, _READ)
+        return openat2(root, path, flags)
     except OSError as error:
         if error.errno not in _NO_SUCH_CALL:
             raise
-    return walk_open(folder, path, _READ)
+    return walk_open(root, path, flags | os.O_NOFOLLOW)
 
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:
