@@ -45,9 +45,11 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     """Compare the index, brought up to date, with what a cold look at all files gives.
 
     Left out is what only a database knows: uid, last_updated, update_source, extra, and links that
-    were observed. Exit 1 where anything differs; `rm` the database then, and please report it.
+    were observed. Exit 1 where anything differs: then remove the database that `remora hub status`
+    names, and please report it.
     """
-    found = verify_hub(caller_of(options), HubWish(db=db, socket=socket))
+    with waiting(options, "comparing with a cold look at all files, links and tests"):
+        found = verify_hub(caller_of(options), HubWish(db=db, socket=socket))
     document = {
         "ok": found.ok,
         "checked": found.checked,
@@ -73,6 +75,16 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
         told = f"nothing to remove: the daemon (process {done.by}) keeps nothing that is gone"
     emit(options, {"removed": done.removed}, [told])
     return 0
+
+
+@contextmanager
+def waiting(options: Options, what: str) -> Iterator[None]:
+    """What shows on a terminal that something takes a while."""
+    if options.quiet or not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(what):
+        yield
 
 
 @contextmanager
