@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from remora.bootstrap.caller import Caller, open_config
@@ -39,6 +40,8 @@ _RESTARTED = "REMORA_HUB_RESTARTED"
 _LOCKED_S = 10.0
 _LOOK_S = 0.05
 _DESCRIPTORS = 8192
+_SWITCH_S = 0.001
+"""An answer that is there already waits so long for one that is being made."""
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 
 
@@ -87,6 +90,7 @@ def run_hub(
         return False
     log_to(places.log if log_file else None)
     _allow_many_descriptors()
+    sys.setswitchinterval(_SWITCH_S)
     daemon = Daemon(places, settings, ownership)
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
     ownership.close()
@@ -111,7 +115,7 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
             clock=_now,
         ),
         open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
-        reached=lambda answers: reached(analysis.taken(), answers),
+        newest_changes=lambda: partial(reached, analysis.taken()),
     )
 
 

@@ -1,20 +1,21 @@
 """The daemon's desk: a question is answered when everything that changed before it is known."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Protocol
+
+from msgspec import Raw
 
 from remora.errors import HubDamaged, NotFound, RemoraError
 from remora.hub.answers import Answers
 from remora.hub.lanes import Lanes
-from remora.hub.node import AnsweredNode
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import (
     MOST_FOUND,
     PROTOCOL,
+    TYPES,
     Callees,
     Callers,
     ChangedSince,
@@ -29,6 +30,7 @@ from remora.hub.protocol import (
     Subscribe,
     Tests,
     answer_line,
+    encoded,
     event_line,
 )
 from remora.hub.upkeep import Upkeep
@@ -36,14 +38,14 @@ from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
 """How long a question waits for what is being read; then it is told as not fresh."""
-_AT_ONCE = 16
-"""Nodes that are put together before others have their turn."""
-_TURN_S = 0.02
 _KEYS_PER_EVENT = 2000
 """A line of an event stays well below what a subscriber may leave unread."""
-_WALKS = 3
+_MOST_KEPT = 4096
 
 Links = Callers | Callees | Tests
+_SAID = {
+    kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
+}
 
 
 class Known(Protocol):
@@ -52,9 +54,6 @@ class Known(Protocol):
     @property
     def generation(self) -> int:
         """The newest."""
-
-    def answers(self) -> Answers:
-        """About the newest state; the same object as long as nothing changes."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
         """Keys that changed after a generation, and whether these are all."""
@@ -75,6 +74,8 @@ class Answering:
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
         self._lanes = Lanes(places.db)
+        self._kept: dict[tuple[Any, ...], Raw] = {}
+        self._kept_in = known.generation
         self.last_asked = time.monotonic()
 
     @property
@@ -91,10 +92,16 @@ class Answering:
         """Nothing more is answered."""
         self._lanes.close()
 
-    def publish(self, generation: int, changed: Iterable[str]) -> None:
-        """Tell all subscribers."""
-        if not self._subscribers:
-            return
+    async def announce(
+        self, generation: int, changed: Sequence[str], reached: Callable[[Answers], Sequence[str]]
+    ) -> None:
+        """Tell all subscribers what changed, and whom it reaches."""
+        further: Sequence[str] = ()
+        with suppress(RemoraError, Refused):
+            further = await self._lanes.ask(reached)
+        self._publish(generation, dict.fromkeys((*changed, *further)))
+
+    def _publish(self, generation: int, changed: Iterable[str]) -> None:
         for keys in _portions(changed, _KEYS_PER_EVENT):
             line = event_line(generation, keys)
             for tell in list(self._subscribers):
@@ -117,60 +124,35 @@ class Answering:
             raise Refused("busy", "the files are being read for the first time")
         self._upkeep.see()
         ticket = self._upkeep.pending.ticket()
-        if self._upkeep.pending.reached(ticket) and self._is_quick(request):
-            with _refusals(self._damaged):
-                return self._line(request, self._result(request, fresh=True))
+        if self._upkeep.pending.reached(ticket):
+            told = self._kept_result(request)
+            if told is not None:
+                return self._line(request, told)
         return self._later(request, ticket)
+
+    def _kept_result(self, request: Request) -> Raw | None:
+        """What was told already in this generation."""
+        if self._kept_in != self._known.generation or len(self._kept) > _MOST_KEPT:
+            self._kept, self._kept_in = {}, self._known.generation
+        return self._kept.get(_subject(request))
 
     async def _later(self, request: Request, ticket: int) -> bytes:
         fresh = await self._upkeep.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
-            if self._upkeep.has_large and not isinstance(request, ChangedSince):
-                return await self._lanes.ask(lambda answers: self._line_of(request, answers, fresh))
-            if isinstance(request, GetContext):
-                generation = self._known.generation
-                nodes = await self._context(request.nodes, fresh=fresh)
-                return answer_line(request, generation, nodes)
-            if isinstance(request, Links):
-                await self._walk(request)
-            return self._line(request, self._result(request, fresh=fresh))
+            if isinstance(request, ChangedSince):
+                return self._line(request, self._changed_since(request.generation))
 
-    def _is_quick(self, request: Request) -> bool:
-        """Whether it takes no longer to answer it now than to let others go first."""
-        if self._upkeep.has_large:
-            return isinstance(request, ChangedSince)
-        match request:
-            case GetContext():
-                return len(request.nodes) <= _AT_ONCE
-            case Callers() | Callees() | Tests():
-                return request.depth == 1
-        return True
+            def ask(answers: Answers) -> tuple[int, Raw]:
+                told = _result(request, answers.told(fresh=fresh))
+                return answers.view.generation, encoded(told)
 
-    def _line_of(self, request: Request, answers: Answers, fresh: bool) -> bytes:
-        result = self._result_of(request, answers.told(fresh=fresh))
-        return answer_line(request, answers.view.generation, result)
+            generation, told = await self._lanes.ask(ask)
+        if fresh and generation == self._kept_in == self._known.generation:
+            self._kept[_subject(request)] = told
+        return answer_line(request, generation, told)
 
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._known.generation, result)
-
-    def _result(self, request: Request, *, fresh: bool) -> Any:
-        return self._result_of(request, self._known.answers().told(fresh=fresh))
-
-    def _result_of(self, request: Request, answers: Answers) -> Any:
-        match request:
-            case ChangedSince():
-                return self._changed_since(request.generation)
-            case GetContext():
-                return answers.context(request.nodes)
-            case Search():
-                return answers.search(request.query, min(request.limit, MOST_FOUND))
-            case GetNode():
-                _check_known(answers, request.node)
-                return answers.node(request.node)
-            case Callers() | Callees() | Tests():
-                _check_known(answers, request.node)
-                return _links(answers, request)(request.node, request.depth)
-        raise Refused("unknown_type", "nothing is known of that")
 
     def _changed_since(self, generation: int) -> dict[str, Any]:
         changed, complete = self._known.changed_since(generation)
@@ -179,23 +161,6 @@ class Answering:
             "changed": list(changed),
             "complete": complete,
         }
-
-    async def _context(self, keys: Sequence[str], *, fresh: bool) -> dict[str, AnsweredNode]:
-        """Node by node, each from the newest state: others have their turn in between."""
-        found: dict[str, AnsweredNode] = {}
-        turn = _Turn()
-        for key in keys:
-            found |= self._known.answers().told(fresh=fresh).context([key])
-            await turn.passed_on()
-        return found
-
-    async def _walk(self, request: Links) -> None:
-        """Have every link within the depth computed, so that the answer itself takes no time."""
-        for _ in range(_WALKS):
-            answers = self._known.answers()
-            await _compute(answers, request)
-            if answers is self._known.answers():
-                return
 
     def _invalidate(self, path: str) -> None:
         raw = path if path.startswith("/") else unspell_path(path)
@@ -208,32 +173,24 @@ class Answering:
             self._upkeep.invalidate(str(place.relative_to(self._root)))
 
 
-class _Turn:
-    """Gives others their turn when ours took long enough."""
-
-    def __init__(self) -> None:
-        self._began = time.perf_counter()
-
-    async def passed_on(self) -> None:
-        if time.perf_counter() - self._began > _TURN_S:
-            await asyncio.sleep(0)
-            self._began = time.perf_counter()
+def _subject(request: Request) -> tuple[Any, ...]:
+    """The question without its id."""
+    return (type(request), *(getattr(request, name) for name in _SAID[type(request)]))
 
 
-async def _compute(answers: Answers, request: Links) -> None:
-    turn = _Turn()
-    level, seen = [request.node], {request.node}
-    name = "callees" if isinstance(request, Callees) else "callers"
-    for _ in range(request.depth):
-        found: list[str] = []
-        for key in level:
-            linked = getattr(answers, name)(key)[name] or ()
-            if isinstance(request, Tests):
-                answers.tests(key)
-            found += (edge["key"] for edge in linked)
-            await turn.passed_on()
-        level = [key for key in dict.fromkeys(found) if key not in seen and key[:5] == "node:"]
-        seen.update(level)
+def _result(request: Request, answers: Answers) -> Any:
+    match request:
+        case GetContext():
+            return answers.context(request.nodes)
+        case Search():
+            return answers.search(request.query, min(request.limit, MOST_FOUND))
+        case GetNode():
+            _check_known(answers, request.node)
+            return answers.node(request.node)
+        case Callers() | Callees() | Tests():
+            _check_known(answers, request.node)
+            return _links(answers, request)(request.node, request.depth)
+    raise Refused("unknown_type", "nothing is known of that")
 
 
 def _links(answers: Answers, request: Links) -> Callable[[str, int], dict[str, Any]]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
@@ -42,8 +42,8 @@ class Parts(NamedTuple):
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
-    reached: Callable[[Answers], tuple[str, ...]]
-    """Nodes that the newest changes reach beyond those that changed; asked after each."""
+    newest_changes: Callable[[], Callable[[Answers], tuple[str, ...]]]
+    """Asked after each: what finds the nodes that it reaches beyond those that changed."""
 
 
 class Settings(NamedTuple):
@@ -74,6 +74,7 @@ class Daemon:
         self._outcome: asyncio.Future[Outcome]
         self._written: Addresses | None = None
         self._reader: int | None = None
+        self._events: asyncio.Queue[Awaitable[None]] = asyncio.Queue()
         self._watched_at = time.monotonic()
 
     async def run(self, parts: Parts, ready: Callable[[StatusResult], None]) -> Outcome:
@@ -88,7 +89,7 @@ class Daemon:
         try:
             await self._listen()
             tasks = [loop.create_task(work) for work in (self._upkeep.work(), self._tick())]
-            tasks.append(loop.create_task(self._sweep()))
+            tasks += [loop.create_task(work) for work in (self._sweep(), self._announce())]
             for task in tasks:
                 task.add_done_callback(self._broken)
             ready(self._known.status())
@@ -106,7 +107,6 @@ class Daemon:
             parts.indexer,
             parts.open_watcher(),
             Laboratory(self._settings.environment),
-            stored=parts.store.files,
             tell=self._changed,
         )
         self._known.upkeep = self._upkeep
@@ -119,10 +119,15 @@ class Daemon:
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
-        self._known.moved_on(generation)
-        # links take time, and only subscribers hear of them
-        reached = self._parts.reached(self._known.answers()) if self._desk.subscribers else ()
-        self._desk.publish(generation, dict.fromkeys((*changed, *reached)))
+        self._known.generation = generation
+        reached = self._parts.newest_changes()
+        if self._desk.subscribers:
+            self._events.put_nowait(self._desk.announce(generation, changed, reached))
+
+    async def _announce(self) -> None:
+        """One event after the other."""
+        while True:
+            await (await self._events.get())
 
     def _collect_observations(self) -> None:
         """What was seen while tests ran waits beside the database: only we may write there."""
@@ -281,4 +286,3 @@ class Daemon:
             asyncio.get_running_loop().remove_reader(self._reader)
         await self._upkeep.close()
         self._desk.close()
-        self._known.close()

@@ -4,45 +4,22 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from remora.hub.answers import Answers
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import StatusResult
-from remora.hub.reader import Reader
 from remora.hub.store import HubStore
 from remora.hub.upkeep import Upkeep
 
 
 class Knowledge:
-    """Answers are kept as long as nothing changes: links that were computed once are there.
-
-    They are made from a reader's view: the writer may be at work in another thread.
-    """
+    """`generation` is set by who stores."""
 
     def __init__(self, store: HubStore, places: HubPlaces) -> None:
         self._store = store
         self._places = places
-        self._reader = Reader(places.db)
-        self._answers: Answers | None = None
         self._counts = store.counts()
         self.generation = store.generation
         self.upkeep: Upkeep
         self.http: str | None = None
-
-    def answers(self) -> Answers:
-        """About the newest state; the same object as long as nothing changes."""
-        if self._answers is None:
-            self._answers = Answers(self._reader.view())
-        return self._answers
-
-    def moved_on(self, generation: int) -> None:
-        """A transaction changed facts."""
-        self.generation = generation
-        self._answers = None
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._answers = None
-        self._reader.close()
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
         """Keys that changed after a generation, and whether these are all."""

@@ -1,5 +1,4 @@
-"""Threads that answer where a file is so large that an answer may take seconds: nobody waits for
-another's question.
+"""Threads in which answers are made: one that takes seconds keeps nobody else waiting.
 
 The interpreter runs one of them at a time, but takes turns: the daemon's own thread goes on.
 """

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from hashlib import sha256
 from os.path import lexists
 from pathlib import Path
@@ -14,7 +15,6 @@ from remora.hub.indexer import Indexer, Refreshed
 from remora.hub.laboratory import Laboratory
 from remora.hub.node import UpdateSource
 from remora.hub.pending import Pending
-from remora.hub.store import FileRow
 from remora.hub.watcher import Watcher
 
 DEFER_OVER = 128 * 1024
@@ -22,16 +22,14 @@ DEFER_OVER = 128 * 1024
 _SLICE_S = 0.04
 _MOST_AT_ONCE = 512
 _SETTLE_S = 0.02
-LARGE = 512 * 1024
-"""Bytes of a file of which an answer may take seconds."""
 _RETRY_S = 1.0
+_CALM_S = 0.005
 _TROUBLED_PATIENCE_S = 0.05
 _log = logging.getLogger("remora.hub")
 
 
 class Upkeep:
-    """`stored` gives what is stored of the files; `tell` hears of each new generation and of the
-    keys whose facts changed."""
+    """`tell` hears of each new generation and of the keys whose facts changed."""
 
     def __init__(
         self,
@@ -40,7 +38,6 @@ class Upkeep:
         watcher: Watcher,
         laboratory: Laboratory,
         *,
-        stored: Callable[[], Mapping[str, FileRow]],
         tell: Callable[[int, tuple[str, ...]], None],
     ) -> None:
         self.pending = Pending()
@@ -49,18 +46,15 @@ class Upkeep:
         """Whether all files have been read once."""
         self.storing = asyncio.Lock()
         """Held by whoever writes the store; what a large file says is stored by another thread."""
-        self.has_large = False
-        """Whether a file is so large that an answer may take seconds."""
         self.last_sweep: float | None = None
         """Seconds since 1970."""
         self._root = root
         self._indexer = indexer
         self._laboratory = laboratory
-        self._stored = stored
         self._tell = tell
         self._source: UpdateSource = "cold_start"
         self._count = 8
-        self._wake, self._moved = asyncio.Event(), asyncio.Event()
+        self._wake, self._moved, self._urgent = (asyncio.Event() for _ in range(3))
         self._away: dict[str, tuple[str, asyncio.Task[None]]] = {}
         self._trouble = ""
         self.want_sweep()
@@ -97,6 +91,7 @@ class Upkeep:
         `patience`, counted for what the child process does from when it began."""
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
+            self._urgent.set()
             since = self.pending.only_elsewhere_since(ticket)
             left = (until if since is None else min(until, since + patience)) - time.monotonic()
             if left <= 0:
@@ -115,6 +110,7 @@ class Upkeep:
                 self._first_pass_done()
                 self._wake.clear()
                 await self._wake.wait()
+                await self._calm()
             try:
                 async with self.storing:
                     self._step()
@@ -135,6 +131,13 @@ class Upkeep:
         await self._laboratory.close()
         self.watcher.close()
 
+    async def _calm(self) -> None:
+        """A file is often emptied, then written: read once unless somebody waits."""
+        self._urgent.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CALM_S):
+                await self._urgent.wait()
+
     def _gone_first(self, paths: Collection[str]) -> Collection[str]:
         """A node that moved is known again by what was removed before."""
         if len(paths) < 2:
@@ -153,8 +156,6 @@ class Upkeep:
             self.last_sweep = time.time()
             look = self._indexer.look()
             self.pending.swept((*look.gone, *look.changed))
-            sizes = (row.stamp.size for row in self._stored().values() if row.stamp)
-            self.has_large = max(sizes, default=0) > LARGE
             return
         taken = self.pending.first(self._count)
         began = time.perf_counter()
@@ -187,7 +188,6 @@ class Upkeep:
             return
         if before is not None:
             before.cancel()
-        self.has_large |= len(source) > LARGE
         errand = self.pending.send_away(path, number, time.monotonic())
         task = asyncio.get_running_loop().create_task(self._errand(path, source, number, errand))
         self._away[path] = file_hash, task

@@ -170,10 +170,12 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
 def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
     shared: Hub, client: Client
 ) -> None:
+    assert context(client, "node:a.py:f")
     with Client(shared.socket) as other:
         said = other.ask("subscribe", id=1)
         assert said == {"id": 1, "ok": True, "generation": said["generation"], "result": None}
-        shared.write("a.py", SOURCE.replace("def g(x)", "def g(x, y=1)"))
+        new = shared.write("a.new", SOURCE.replace("def g(x)", "def g(x, y=1)"))
+        new.rename(shared.root / "a.py")
         event = other.read()
         assert event["event"] == "changed"
         assert event["generation"] > said["generation"]

@@ -1,0 +1,202 @@
+"""The daemon from outside: answers against a bare echo, and how soon a saved file is known.
+
+Ratios and milliseconds of one run, on a copy of an installed package; memory on the standard
+library.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROUNDS = 2000
+EDITS = 60
+ECHO = """
+import asyncio, sys
+
+class Echo(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport = transport
+    def data_received(self, data):
+        self.transport.write(data)
+
+async def main():
+    server = await asyncio.get_running_loop().create_unix_server(Echo, sys.argv[1])
+    print("ready", flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+WATCH = """
+import sys, time, watchfiles
+print("ready", flush=True)
+for changes in watchfiles.watch(sys.argv[1]):
+    for _, path in changes:
+        if path.endswith(".py"):
+            print(time.monotonic_ns(), flush=True)
+            break
+"""
+
+
+class Line:
+    """A connection over which one line at a time goes and comes."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, line: bytes) -> tuple[float, bytes]:
+        """Milliseconds, and the answer."""
+        began = time.perf_counter()
+        self.socket.sendall(line)
+        answer = self.file.readline()
+        return (time.perf_counter() - began) * 1000, answer
+
+
+@contextmanager
+def hub(folder: Path, root: Path) -> Iterator[dict[str, Any]]:
+    """A daemon of its own, that has read all files."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    words = [sys.executable, "-m", "remora", "hub"]
+    said = subprocess.run(
+        [*words, "start", "--json", "--root", str(root)],
+        env=environ,
+        check=True,
+        capture_output=True,
+    )
+    status = json.loads(said.stdout)
+    try:
+        line = Line(status["socket"])
+        while not json.loads(line.ask(b'{"type":"changed_since","generation":0}\n')[1])["ok"]:
+            time.sleep(0.05)
+        yield status
+    finally:
+        os.kill(status["pid"], signal.SIGTERM)
+
+
+@contextmanager
+def process(source: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A script that has said that it is ready."""
+    command = [sys.executable, "-c", source, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            yield child
+        finally:
+            child.terminate()
+
+
+def answers(folder: Path, status: dict[str, Any], keys: list[str]) -> dict[str, float]:
+    """`get_context` and `callers` beside an echo of as many bytes."""
+    line = Line(status["socket"])
+    contexts = [_line("get_context", nodes=[key]) for key in keys]
+    callers = [_line("callers", node=key) for key in keys]
+    first = [line.ask(one) for one in contexts]
+    typical = int(statistics.median(len(answer) for _, answer in first))
+    with process(ECHO, str(folder / "echo.sock")):
+        echo = Line(folder / "echo.sock")
+        payload = b"x" * typical + b"\n"
+        bare, asked, called = [], [], []
+        for number in range(ROUNDS):  # in turn, so that a busy moment hits all
+            bare.append(echo.ask(payload)[0])
+            asked.append(line.ask(contexts[number % len(keys)])[0])
+            called.append(line.ask(callers[number % len(keys)])[0])
+    socket_ms = statistics.median(bare)
+    ratio = statistics.median(asked) / socket_ms
+    beyond = [statistics.median(called) - socket_ms, _p(called, 0.99) - _p(bare, 0.99)]
+    print(f"get_context / echo, p50              {ratio:6.2f} x   (aim <= 2.5)")
+    print(
+        f"  first time asked, p50              {statistics.median(ms for ms, _ in first):6.2f} ms"
+    )
+    print(f"callers beyond the echo, p50 / p99   {beyond[0]:6.2f} / {beyond[1]:.2f} ms (0.1 / 5)")
+    return {"get_context_over_echo": ratio, "callers_p50": beyond[0], "callers_p99": beyond[1]}
+
+
+def saves(root: Path, status: dict[str, Any]) -> dict[str, float]:
+    """From a save to the fresh row for a reader of the database; beside watchfiles' defaults."""
+    path = root / "bench_saved.py"
+    reader = sqlite3.connect(f"file:{status['db']}?mode=ro", uri=True, isolation_level=None)
+    taken, heard = [], []
+    with process(WATCH, str(root)) as watching:
+        told: list[int] = []
+        assert watching.stdout is not None
+        output = watching.stdout
+        threading.Thread(target=lambda: told.extend(map(int, output)), daemon=True).start()
+        for number in range(EDITS):
+            path.write_text(f"def saved_{number}(): return {number}\n")
+            began, before = time.monotonic_ns(), len(told)
+            key = f"node:bench_saved.py:saved_{number}"
+            while not reader.execute("SELECT 1 FROM node_state WHERE key = ?", (key,)).fetchone():
+                time.sleep(0.0005)
+            taken.append((time.monotonic_ns() - began) / 1e6)
+            until = time.monotonic() + 5
+            while len(told) == before and time.monotonic() < until:
+                time.sleep(0.001)
+            heard += [(each - began) / 1e6 for each in told[before : before + 1]]
+            time.sleep(0.1)
+    row, default = _p(taken, 0.95), _p(heard, 0.95)
+    print(f"save to fresh row, p95               {row:6.1f} ms  (aim <= 25)")
+    print(f"  watchfiles' defaults only hear of it {default:4.1f} ms: {default / row:.1f} x (>= 4)")
+    return {"save_to_row_p95_ms": row, "watchfiles_over_hub": default / row}
+
+
+def memory(folder: Path) -> dict[str, float]:
+    """Of the daemon, when it has read the standard library and answered."""
+    root = folder / "stdlib"
+    skip = shutil.ignore_patterns("site-packages", "__pycache__", "*.so", "*.a")
+    shutil.copytree(sysconfig.get_path("stdlib"), root, ignore=skip)
+    with hub(folder, root) as status:
+        line = Line(status["socket"])
+        for key in _keys(status, 400):
+            line.ask(_line("get_context", nodes=[key]))
+        said = Path(f"/proc/{status['pid']}/status").read_text()
+        used = int(said.split("VmRSS:")[1].split()[0]) / 1024
+        known = json.loads(line.ask(b'{"type":"status"}\n')[1])["result"]
+    print(f"memory on {known['files']:,} files of the stdlib   {used:6.0f} MB  (aim <= 250)")
+    return {"memory_mb": used}
+
+
+def main() -> dict[str, float]:
+    """All of it."""
+    with tempfile.TemporaryDirectory(prefix="rb-", ignore_cleanup_errors=True) as place:
+        folder, root = Path(place), Path(place) / "project"
+        package = Path(asyncio.__file__).parents[1] / "email"
+        shutil.copytree(package, root / "email")
+        shutil.copytree(Path(asyncio.__file__).parent, root / "asyncio")
+        with hub(folder, root) as status:
+            figures = answers(folder, status, _keys(status, 400)) | saves(root, status)
+        return figures | memory(folder)
+
+
+def _keys(status: dict[str, Any], count: int) -> list[str]:
+    with sqlite3.connect(f"file:{status['db']}?mode=ro", uri=True) as reader:
+        rows = reader.execute("SELECT key FROM node_state ORDER BY source_hash LIMIT ?", (count,))
+        return [key for (key,) in rows]
+
+
+def _line(kind: str, **more: Any) -> bytes:
+    return json.dumps({"type": kind, **more}).encode() + b"\n"
+
+
+def _p(values: list[float], part: float) -> float:
+    return sorted(values)[int(len(values) * part)]
+
+
+if __name__ == "__main__":
+    main()
