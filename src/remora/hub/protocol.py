@@ -40,6 +40,7 @@ __all__ = [
     "decode_node",
     "decode_request",
     "decode_status",
+    "encoded",
     "event_line",
     "problem_line",
     "request_line",
@@ -277,6 +278,11 @@ def answer_line(request: Request, generation: int, result: Any) -> bytes:
     """The line, with its end, that answers `request`. Raises UnicodeEncodeError for lone
     surrogates in `result`."""
     return _encoder.encode(_Done(request.id, True, generation, result)) + b"\n"
+
+
+def encoded(result: Any) -> Raw:
+    """A result that is to be told more than once."""
+    return Raw(_encoder.encode(result))
 
 
 def problem_line(refused: Refused) -> bytes:
