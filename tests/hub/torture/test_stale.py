@@ -4,6 +4,7 @@ Writing through a memory map is left out: it is seen when the file is closed, or
 """
 
 import asyncio
+import subprocess
 from collections import Counter
 from random import Random
 from typing import Any
@@ -12,7 +13,8 @@ import msgspec
 import pytest
 
 from remora.errors import NotFound
-from remora.hub.client import Context, HubClient
+from remora.hub.client import DEADLINE, Context, HubClient
+from tests.hub.client.conftest import GENEROUS
 from tests.hub.torture.editing import Torture
 from tests.hub.torture.hubs import Hubs, hubs
 from tests.hub.torture.truth import LINKS, Truth, plain
@@ -38,9 +40,9 @@ class Fuzz:
         self.truth = Truth(root)
         self.counts: Counter[str] = Counter()
         self.gone = ["a/a.py"]
-        self.daemon = None
+        self.daemon: subprocess.Popen[bytes] | None = None
         self._raise()
-        self.client = self.house.client(**({"deadline": 0.05} if mode == "hasty" else {}))
+        self.client = self.house.client(deadline=DEADLINE if mode == "hasty" else GENEROUS)
 
     def _raise(self) -> None:
         if self.mode in ("inotify", "restarts", "hasty"):

@@ -1,0 +1,103 @@
+"""What may be told of files that somebody writes all the time: every answer is one of some moment
+between the question and its arrival.
+
+Each file `m/NUMBER.py` has one function, whose signature says the version; of an even version it
+calls `hub.py:target`. Times are nanoseconds of the system's monotonic clock.
+"""
+
+import re
+import time
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.hub.node import AnsweredNode
+
+TARGET = "node:hub.py:target"
+_VERSION = re.compile(r"def f\(x=(\d+)\)")
+
+
+class Written(NamedTuple):
+    """A version of a file; `in_place`: while it was written, the file was not whole."""
+
+    version: int
+    began: int
+    ended: int
+    in_place: bool
+
+
+class Timeline:
+    """Writes files, and knows what was in each at any time."""
+
+    def __init__(self, root: Path, files: int) -> None:
+        self._root = root
+        self._written: list[list[Written]] = [[] for _ in range(files)]
+        (root / "m").mkdir(parents=True, exist_ok=True)
+        (root / "hub.py").write_text("def target(x):\n    return x\n")
+        for number in range(files):
+            self.write(number, in_place=False)
+
+    @property
+    def files(self) -> int:
+        return len(self._written)
+
+    def key(self, number: int) -> str:
+        return f"node:m/f{number}.py:f"
+
+    def write(self, number: int, *, in_place: bool) -> None:
+        """The next version."""
+        done = self._written[number]
+        version = done[-1].version + 1 if done else number % 2
+        called = "target" if version % 2 == 0 else "str"
+        text = f"from hub import target\n\n\ndef f(x={version}):\n    return {called}(x)\n"
+        path = self._root / f"m/f{number}.py"
+        began = time.monotonic_ns()
+        if in_place:
+            path.write_text(text)
+        else:
+            path.with_name(f".{path.name}~").write_text(text)
+            path.with_name(f".{path.name}~").replace(path)
+        # the list is only ever appended to: others read it meanwhile
+        done.append(Written(version, began, time.monotonic_ns(), in_place))
+
+    def possible(self, number: int, asked: int, told: int) -> set[int | None]:
+        """The versions that an answer may be about; None: the file is just being written."""
+        written = self._written[number]
+        last = bisect_right(written, asked, key=lambda one: one.ended) - 1
+        those = [one for one in written[max(last, 0) :] if one.began <= told]
+        found: set[int | None] = {one.version for one in those}
+        if any(one.in_place and one.ended > asked for one in those):
+            found.add(None)
+        return found
+
+    def stale(self, number: int, node: AnsweredNode | None, asked: int, told: int) -> str | None:
+        """What is wrong with an answer about one file's function; None if nothing is."""
+        version = None
+        if node is not None:
+            found = _VERSION.match(node.signature or "")
+            assert found is not None
+            version = int(found[1])
+        possible = self.possible(number, asked, told)
+        return None if version in possible else f"f{number}: {version}, not {possible}"
+
+    def stale_callers(self, keys: Iterable[str], asked: int, told: int) -> list[str]:
+        """Files that are among the callers of the target and may not be, or the other way round."""
+        there = set(keys)
+        wrong = []
+        for number in range(self.files):
+            possible = self.possible(number, asked, told)
+            calls = {version is not None and version % 2 == 0 for version in possible}
+            if (self.key(number) in there) not in calls:
+                wrong.append(f"f{number}: {self.key(number) in there}, not {possible}")
+        return wrong
+
+
+def now() -> int:
+    """As the timeline counts."""
+    return time.monotonic_ns()
+
+
+def percentile(times: list[float], share: float) -> float:
+    """Of seconds, in milliseconds."""
+    return sorted(times)[min(len(times) - 1, int(len(times) * share))] * 1000
