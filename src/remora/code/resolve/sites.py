@@ -67,7 +67,7 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
             _add(found, target, max(tier, weaker))
     if call.implicit:
         found = {key: tier for key, tier in found.items() if not key.startswith("ext:")}
-    elif not call.implicit:
+    else:
         _add_getters(ctx, file.path, call.scope, call.at, call.callee, found)
     if not found and not values and not call.implicit:
         _add_only(ctx, path, call, found)
@@ -77,15 +77,13 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
 def _by_operator(call: Call) -> bool:
     """Whether a special method is called, by syntax or by its name."""
     term: Any = call.callee
-    if term.__class__ is str or term.__class__ is int or term is None or term[0] != ATTRIBUTE:
-        return False
-    name: str = term[2]
-    return is_operator(name)
+    named = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
+    return bool(named) and is_operator(str(term[2]))
 
 
 def is_operator(name: str) -> bool:
     """Whether syntax calls methods of that name, classes aside."""
-    special = name.startswith("__") and name.endswith("__")
+    special = name[:2] == name[-2:] == "__"
     return special and name not in {"__init__", "__new__", "__call__"}
 
 
@@ -94,7 +92,7 @@ def _is_named(ctx: Context, file: File | None, value: Value) -> bool:
     owner = value[2] if value[0] == BOUND else value
     home = ctx.file(owner[1]) if owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS} else None
     if home is None or file is None:
-        return owner[0] == EXTERNAL
+        return str(owner[0]) == EXTERNAL
     scope = home.scopes[owner[2]]
     if owner[0] == FUNCTION:
         scope = home.scopes[scope.parent]
