@@ -20,6 +20,7 @@ from remora.bootstrap.caller import Caller, open_config
 from remora.config import Config, make_private
 from remora.errors import HubLocked, OutsideError, RemoraError, UsageError
 from remora.hub import control
+from remora.hub.actions import workers
 from remora.hub.actions.analyse import ScriptedAnalysis
 from remora.hub.actions.cascade import reached
 from remora.hub.actions.own import OwnScripts
@@ -103,6 +104,7 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
     make_private(places.db.parent)
     members = Members(places.root, config.exclude)
     store = _store(places)
+    workers.load_all()
     analysis = ScriptedAnalysis()
     return Parts(
         store=store,

@@ -170,16 +170,24 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
 def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
     shared: Hub, client: Client
 ) -> None:
-    assert context(client, "node:a.py:f")
+    shared.write("b.py", "from a import g\n\n\ndef top():\n    return g(1)\n")
+    assert context(client, "node:b.py:top")
     with Client(shared.socket) as other:
         said = other.ask("subscribe", id=1)
         assert said == {"id": 1, "ok": True, "generation": said["generation"], "result": None}
-        new = shared.write("a.new", SOURCE.replace("def g(x)", "def g(x, y=1)"))
-        new.rename(shared.root / "a.py")
-        event = other.read()
-        assert event["event"] == "changed"
-        assert event["generation"] > said["generation"]
-        assert {"node:a.py:g", "node:a.py:f"} <= set(event["changed"])
+        heard: set[str] = set()
+        # whom a change reaches is looked for as long as it takes no time: on a busy machine it may
+        # not be found each time
+        for number in range(200):
+            new = shared.write("a.new", SOURCE.replace("def g(x)", f"def g(x, y{number}=1)"))
+            new.rename(shared.root / "a.py")
+            event = other.read()
+            assert event["event"] == "changed"
+            assert event["generation"] > said["generation"]
+            heard.update(event["changed"])
+            if {"node:a.py:g", "node:b.py:top"} <= heard:
+                return
+        pytest.fail(f"heard only of {heard}")
 
 
 def test_a_file_is_read_again_when_somebody_says_so(shared: Hub, client: Client) -> None:
