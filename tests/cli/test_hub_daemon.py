@@ -1,0 +1,105 @@
+"""`hub start`, `hub status`, `hub stop` as they are typed."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, write
+from tests.hub.daemon.hub_process import is_gone
+
+STATUS = {
+    "running": False,
+    "pid": None,
+    "files": None,
+    "nodes": None,
+    "generation": None,
+    "watcher": "off",
+    "last_sweep": None,
+    "http": None,
+    "token_file": None,
+    "protocol": 1,
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path, poor: Remora) -> Iterator[Path]:
+    (tmp_path / "shop").mkdir()
+    yield write(tmp_path / "shop", {"cart.py": "def total(): return 0\n"})
+    for lock in (tmp_path / "home" / "cache").rglob("hub.db.daemon"):
+        said = lock.read_text().strip()
+        command = Path(f"/proc/{said}/cmdline")
+        if command.exists() and str(tmp_path).encode() in command.read_bytes():
+            os.kill(int(said), signal.SIGKILL)
+
+
+def test_without_a_daemon_status_and_stop_say_so_and_that_is_fine(poor: Remora, shop: Path) -> None:
+    done = poor("hub", "status", "--json", cwd=shop)
+    assert done.code == 0
+    document = done.document
+    places = {name: document.pop(name) for name in ("root", "db", "socket")}
+    assert places["root"] == str(shop)
+    assert document == STATUS
+    assert "no hub runs" in poor("hub", "status", cwd=shop).out
+    stopped = poor("hub", "stop", cwd=shop)
+    assert (stopped.code, stopped.out) == (0, "no hub was running\n")
+    assert poor("hub", "stop", "--json", cwd=shop).document["running"] is False
+
+
+@pytest.mark.slow
+def test_it_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
+    started = poor("hub", "start", cwd=shop)
+    assert started.code == 0, started.err
+    assert started.out.startswith("the hub runs (process ")
+    joined = poor("hub", "start", "--json", cwd=shop)
+    assert joined.code == 0
+    pid = joined.document["pid"]
+    assert f"process {pid}" in started.out
+    assert set(joined.document) == {*STATUS, "root", "db", "socket"}
+    in_front = poor("hub", "start", "--foreground", "--json", cwd=shop)
+    assert (in_front.code, in_front.document["pid"]) == (0, pid)
+    shown = poor("hub", "status", "--root", str(shop), cwd=shop.parent)
+    assert "inotify" in shown.out
+    assert not is_gone(pid)
+    assert poor("hub", "stop", cwd=shop).out == f"stopped (it was process {pid})\n"
+    assert is_gone(pid)
+    assert sorted(path.name for path in shop.iterdir()) == ["cart.py"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--http", "0.0.0.0:80"), "loopback"),
+        (("--http", "none"), "PORT"),
+        (("--socket", "/" + "s" * 200), "too long"),
+    ],
+)
+def test_what_makes_no_sense_is_told(
+    poor: Remora, shop: Path, words: tuple[str, ...], told: str
+) -> None:
+    done = poor("hub", "start", *words, "--json", cwd=shop)
+    assert done.code == 2
+    assert told in done.error["message"] + done.error["hint"]
+
+
+def test_a_foreign_address_in_the_projects_file_is_refused(poor: Remora, shop: Path) -> None:
+    write(shop, {"remora.yaml": "model: {base_url: 'http://203.0.113.5/v1'}\n"})
+    assert poor("hub", "start", "--json", cwd=shop).code == 2
+
+
+def test_a_configuration_above_the_git_root_is_not_ours(poor: Remora, shop: Path) -> None:
+    write(shop.parent, {"remora.yaml": "nonsense: [\n"})
+    (shop / ".git").mkdir()
+    assert poor("hub", "status", "--json", cwd=shop).document["root"] == str(shop)
+
+
+def test_what_lies_in_the_tree_is_not_believed(poor: Remora, shop: Path) -> None:
+    said = {"pid": os.getpid(), "root": str(shop), "socket": "/tmp/evil.sock", "notes": ["evil"]}
+    for place in (".agentfs/hub.db.addresses", ".remora/hub.db.addresses", "hub.db.daemon"):
+        write(shop, {place: json.dumps(said)})
+    done = poor("hub", "status", "--json", cwd=shop)
+    assert done.document["running"] is False
+    assert "evil" not in done.out + done.err
