@@ -278,3 +278,18 @@ def test_what_pytest_collects() -> None:
     assert is_conftest("tests/conftest.py")
     assert pytest_id("a%25b/test_x.py", "TestA#2.test_b") == "a%b/test_x.py::TestA::test_b"
     assert pytest_id("%FF/test_x.py", "test_b") == "%FF/test_x.py::test_b"
+
+
+def test_many_questions_find_what_the_first_one_does() -> None:
+    chain = "def f0():\n    return 1\n"
+    chain += "".join(f"\n\ndef f{n}():\n    return f{n - 1}()\n" for n in range(1, 40))
+    files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
+    facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
+    view = MemoryView(facts)
+    linker = Linker(view)
+    for number in (39, 0, 20):  # few callers are asked for, then many, then all are known
+        (found,) = related_tests(linker, view, f"node:chain.py:f{number}", depth=50)
+        assert found.id == "test_x.py::test_it"
+        assert found.tier == "exact"
+        fresh = related_tests(Linker(view), view, f"node:chain.py:f{number}", depth=50)
+        assert fresh == (found,)

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from remora.code.edges import TIERS, Edge, Related
@@ -18,6 +18,8 @@ _STEPS = 3_000
 _SUBCLASSES = 200
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _DUNDER = re.compile(r"__\w+__")
+_MANY, _MODERATE = 12, 1_000
+"""Nodes whose callers were asked for, and files, from and up to which all links are turned around."""
 _MAKERS = ("__init__", "__new__")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
@@ -29,6 +31,8 @@ class _Known:
         self.suites: dict[str, Suite | None] = {}
         self.importers: dict[str, tuple[Edge, ...]] = {}
         self.classes: dict[str, frozenset[str]] = {}
+        self.callers: dict[str, tuple[Edge, ...]] = {}
+        self.turned: dict[str, list[Edge]] | None = None
 
 
 _KNOWN: WeakKeyDictionary[Linker, _Known] = WeakKeyDictionary()
@@ -61,7 +65,7 @@ class _Search:
         self._linker = linker
         self._program = program
         self._depth = depth
-        known = _KNOWN.setdefault(linker, _Known())
+        known = self._known = _KNOWN.setdefault(linker, _Known())
         self._suites, self._classes = known.suites, known.classes
         self._importers = known.importers
         self._waiting: list[tuple[int, int, str]] = []
@@ -136,13 +140,38 @@ class _Search:
             return
         if depth >= self._depth:
             return
-        callers = self._linker.callers(key)
+        callers = self._callers(key)
         for edge in callers:
             self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
         owner, _, name = qualname.rpartition(".")
         called_by_others = not callers or (_DUNDER.fullmatch(name) and name not in _MAKERS)
         if called_by_others and owner in self._classes_of(path):
             self._instances(max(rank, _INFERRED), depth + 1, node_key(path, owner))
+
+    def _callers(self, key: str) -> Sequence[Edge]:
+        """As the linker finds them. Where many are asked for in a project of moderate size, what
+        everything calls is found quicker, and then turned around."""
+        known = self._known
+        if known.turned is None and len(known.callers) == _MANY:
+            known.turned = self._turned() if len(self._program.paths()) <= _MODERATE else None
+        if known.turned is not None:
+            return known.turned.get(key, ())
+        if key not in known.callers:
+            known.callers[key] = self._linker.callers(key)
+        return known.callers[key]
+
+    def _turned(self) -> dict[str, list[Edge]]:
+        """The callers of every node."""
+        turned: dict[str, list[Edge]] = {}
+        for path in sorted(self._program.paths()):
+            lowered = self._program.lowered(path)
+            scopes = lowered.scopes if lowered is not None else ()
+            for qualname in dict.fromkeys((MODULE, *(scope.qualname for scope in scopes))):
+                caller = node_key(path, qualname)
+                for edge in self._linker.callees(caller):
+                    found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
+                    turned.setdefault(edge.key, []).append(found)
+        return turned
 
     def _instances(self, rank: int, depth: int, key: str) -> None:
         """Who makes, hands over or extends a class: others call its methods by themselves, as
