@@ -73,9 +73,11 @@ class Carriers:
         in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
         if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):
             owner = scope if found.kind == CLASS_SCOPE else found.parent
-            return Wanted(self._ctx, self._family(file, owner), (CLASS, OWN_CLASS))
+            where = self._family(file, owner) | {(file.path, scope)}
+            return Wanted(self._ctx, where, (CLASS, OWN_CLASS, FUNCTION))
         if in_class and found.name == "__call__":
-            return Wanted(self._ctx, self._family(file, found.parent), (INSTANCE, SELF))
+            where = self._family(file, found.parent) | {(file.path, scope)}
+            return Wanted(self._ctx, where, (INSTANCE, SELF, FUNCTION))
         return Wanted(self._ctx, {(file.path, scope)}, (FUNCTION,))
 
     def _family(self, file: File, scope: int) -> set[tuple[str, int]]:
@@ -201,7 +203,12 @@ class Carriers:
 
 def _is_handed_on(file: File, scope: int) -> bool:
     """Whether the node can be a value: what a property gives is not itself."""
-    return not _is_operator(file, scope) and not file.decorations(scope) & GETTERS
+    found = file.scopes[scope]
+    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
+    is_getter = in_class and bool(file.decorations(scope) & GETTERS)
+    if _is_operator(file, scope):
+        return bool(file.scopes[scope].decorators)
+    return not is_getter
 
 
 def _is_operator(file: File, scope: int) -> bool:

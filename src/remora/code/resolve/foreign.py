@@ -96,14 +96,21 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
     elif known is not None:
         found = known(ctx, level, site)
     elif name in _KEEPERS:
-        kept = _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
-        found = join((kept, one(WRAPS)))
+        found = _kept(ctx, level, name, site)
     elif name in _PICKERS:
         held = _argument(ctx, level, site, 0)
         found = join([ctx.read(("each", level, v)) for v, _ in held])
     elif name in _WAITERS:
         found = awaited(ctx, level, _argument(ctx, level, site, 0))
     return found
+
+
+def _kept(ctx: Context, level: int, name: str, site: Site) -> Values:
+    """What it was given; called without anything to keep, it waits for that."""
+    file = ctx.file(site[0])
+    if file is None or not file.lowered.calls[site[1]].args:
+        return one(WRAPS)
+    return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
 
 
 def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:

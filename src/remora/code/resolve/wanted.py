@@ -61,13 +61,15 @@ class Wanted:
     def _fits(self, value: Value, nested: int) -> bool:
         if value[0] == BOUND:
             return self._fits(value[1], nested)
+        if value[0] in self._kinds and (value[1], value[2]) in self._places:
+            return True
         if value[0] in {INSTANCE, SELF} and FUNCTION in self._kinds:
             asked = ("class_attribute", 0, value[1], value[2], "__call__")
             return any(
                 v[0] == FUNCTION and self._fits(v, nested) for v, _ in self._ctx.solve(asked)
             )
         if value[0] in _PLAIN:
-            return value[0] in self._kinds and (value[1], value[2]) in self._places
+            return False
         if nested > _DEEPEST:
             return True
         return self._among(self._held(value), 0, nested + 1)
