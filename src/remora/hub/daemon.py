@@ -12,7 +12,7 @@ from remora.errors import OutsideError, RemoraError
 from remora.hub.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.answering import Answering
 from remora.hub.answers import Answers
-from remora.hub.health import Vitals
+from remora.hub.health import Vitals, release_memory
 from remora.hub.http import HttpConnections
 from remora.hub.indexer import Indexer
 from remora.hub.knowledge import Knowledge
@@ -76,6 +76,7 @@ class Daemon:
         self._reader: int | None = None
         self._events: asyncio.Queue[Awaitable[None]] = asyncio.Queue()
         self._watched_at = time.monotonic()
+        self._released = False
 
     async def run(self, parts: Parts, ready: Callable[[StatusResult], None]) -> Outcome:
         """Answer until told to stop, or until it is better to begin anew. `ready` is called once
@@ -189,7 +190,14 @@ class Daemon:
             await self._repair()
             self._collect_observations()
             self._watch_again(now)
+            self._release_memory()
             self._judge()
+
+    def _release_memory(self) -> None:
+        """Once, when the first look at all files is done."""
+        if self._upkeep.ready and not self._released:
+            self._released = True
+            release_memory()
 
     def _watch_again(self, now: float) -> None:
         """A watcher that gave up may do better now: the root is there again, or watches are."""
