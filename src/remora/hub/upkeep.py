@@ -17,7 +17,7 @@ from remora.hub.node import UpdateSource
 from remora.hub.pending import Pending
 from remora.hub.watcher import Watcher
 
-DEFER_OVER = 128 * 1024
+DEFER_OVER = 64 * 1024
 """Bytes of a file that the child process reads: what would take longer than a slice."""
 _SLICE_S = 0.04
 _MOST_AT_ONCE = 512
