@@ -183,7 +183,7 @@ def _module(number: int, count: int) -> str:
 
 
 def _memory(place: Path) -> dict[str, float]:
-    """What a process holds that has indexed the standard library and told 2,000 nodes' callers."""
+    """What a process holds that has indexed the standard library and told 200 nodes' callers."""
     done = subprocess.run(
         [sys.executable, __file__, "--memory", str(place)],
         check=True,
@@ -202,7 +202,7 @@ def _hold(place: Path) -> None:
         for first in range(0, len(paths), SLICE):
             indexer.refresh(paths[first : first + SLICE], source="cold_start")
         linker = Linker(store.view())
-        for key in random.Random(3).sample(sorted(store.view().keys()), 2000):
+        for key in random.Random(3).sample(sorted(store.view().keys()), 200):
             linker.callers(key)
         gc.collect()
         pages = int(Path("/proc/self/statm").read_text().split()[1])
