@@ -65,8 +65,8 @@ class Crowd:
         said = await client.callers(TARGET)
         told = now()
         self._note(asked, told, "callers")
-        if said is None or not said["fresh"]:
-            self.counts["callers not fresh"] += 1
+        if said is None or said["callers"] is None or not said["fresh"]:
+            self.counts["callers not told, or not fresh"] += 1
         else:
             keys = [edge["key"] for edge in said["callers"]]
             self.wrong += self.timeline.stale_callers(keys, asked, told)

@@ -78,3 +78,18 @@ def plain(found: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> dict[st
         key: {name: value for name, value in node.items() if name not in left_out}
         for key, node in msgspec.to_builtins(dict(found)).items()
     }
+
+
+def differences(
+    told: Mapping[str, dict[str, Any]], true: Mapping[str, dict[str, Any]]
+) -> list[tuple[str, str, Any, Any]]:
+    """By key and field, what was told and what is true."""
+    found: list[tuple[str, str, Any, Any]] = []
+    for key in sorted({*told, *true}):
+        said, is_so = told.get(key, {}), true.get(key, {})
+        found += [
+            (key, name, said.get(name), is_so.get(name))
+            for name in sorted({*said, *is_so})
+            if said.get(name) != is_so.get(name)
+        ]
+    return found

@@ -168,7 +168,7 @@ class InotifyWatcher:
             self._new.discard(path)
         elif mask & kernel.MOVED_FROM:  # all that was in it is gone from here
             self._folders.leave_within(path)
-            self._new.discard(path)
+            self._new.add(path)  # in an exchange what came is told before what went
             self._complete = False
         elif mask & _APPEARED:
             self._new.add(path)
