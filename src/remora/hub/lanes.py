@@ -17,6 +17,8 @@ from remora.hub.reader import Reader
 from remora.hub.store import StoreView
 
 MOST = 4
+LIMIT_S = 10.0
+"""How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
 _PATIENCE_S = 1.0
 _T = TypeVar("_T")
 
@@ -35,13 +37,21 @@ class Lanes:
         lane = await self._lane()
         work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.ask, question)
         # who asked may go: the lane is free only when its thread is
-        work.add_done_callback(lambda _: self._free.put_nowait(lane))
-        return await work
+        work.add_done_callback(lambda done: self._freed(lane, done))
+        done, _ = await asyncio.wait({work}, timeout=LIMIT_S)
+        if not done:
+            raise Refused("busy", f"the answer takes more than {LIMIT_S:.0f} s")
+        return work.result()
 
     def close(self) -> None:
         """No thread begins anything more."""
         for lane in self._all:
             lane.thread.shutdown(wait=False, cancel_futures=True)
+
+    def _freed(self, lane: "_Lane", done: "asyncio.Future[_T]") -> None:
+        self._free.put_nowait(lane)
+        if not done.cancelled():
+            done.exception()  # whoever still waits is told; nobody else need be
 
     async def _lane(self) -> "_Lane":
         with suppress(asyncio.QueueEmpty):

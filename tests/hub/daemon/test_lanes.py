@@ -1,0 +1,94 @@
+"""Answers are made side by side; one that takes long keeps nobody waiting for ever."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError
+from remora.hub import lanes
+from remora.hub.answers import Answers
+from remora.hub.lanes import Lanes
+from remora.hub.protocol import Refused
+from remora.hub.store import HubStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[HubStore]:
+    with HubStore.open(
+        tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
+    ) as store:
+        yield store
+
+
+def generation(answers: Answers) -> int:
+    return answers.view.generation
+
+
+def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "_PATIENCE_S", 0.05)
+    go_on = threading.Event()
+
+    def slow(answers: Answers) -> int:
+        assert go_on.wait(20)
+        return answers.view.generation
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        waiting = [asyncio.create_task(asking.ask(slow)) for _ in range(lanes.MOST - 1)]
+        await asyncio.sleep(0)
+        assert await asking.ask(generation) == store.generation
+        waiting.append(asyncio.create_task(asking.ask(slow)))
+        await asyncio.sleep(0)
+        with pytest.raises(Refused, match="very long"):
+            await asking.ask(generation)
+        go_on.set()
+        assert await asyncio.gather(*waiting) == [store.generation] * lanes.MOST
+        assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "LIMIT_S", 0.05)
+    go_on = threading.Event()
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        with pytest.raises(Refused, match="takes more than"):
+            await asking.ask(lambda _: go_on.wait(20))
+        go_on.set()
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        with pytest.raises(DiskError):
+            await asking.ask(generation)
+        with HubStore.open(
+            tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
+        ) as store:
+            assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
