@@ -55,14 +55,14 @@ class Fuzz:
     async def run(self, edits: int) -> None:
         while self.editor.count < edits:
             done = [self.editor.make() for _ in range(self.chance.choice([1, 1, 1, 1, 2, 5]))]
-            self._disturb()
+            await self._disturb()
             await self._ask(done)
 
-    def _disturb(self) -> None:
+    async def _disturb(self) -> None:
         """The rungs themselves come and go."""
         if self.mode == "restarts" and self.chance.random() < 0.02:
             if self.daemon is None:
-                self.daemon = self.hubs.start("auto")
+                self.daemon = await asyncio.to_thread(self.hubs.start)
             else:
                 self.hubs.kill(self.daemon)
                 self.daemon = None

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from remora.hub.node import AnsweredNode
 
 TARGET = "node:hub.py:target"
+_NOT_YET = 1 << 62
 _VERSION = re.compile(r"def f\(x=(\d+)\)")
 
 
@@ -52,14 +53,14 @@ class Timeline:
         called = "target" if version % 2 == 0 else "str"
         text = f"from hub import target\n\n\ndef f(x={version}):\n    return {called}(x)\n"
         path = self._root / f"m/f{number}.py"
-        began = time.monotonic_ns()
+        # others read the list meanwhile
+        done.append(Written(version, now(), _NOT_YET, in_place))
         if in_place:
             path.write_text(text)
         else:
             path.with_name(f".{path.name}~").write_text(text)
             path.with_name(f".{path.name}~").replace(path)
-        # the list is only ever appended to: others read it meanwhile
-        done.append(Written(version, began, time.monotonic_ns(), in_place))
+        done[-1] = done[-1]._replace(ended=now())
 
     def possible(self, number: int, asked: int, told: int) -> set[int | None]:
         """The versions that an answer may be about; None: the file is just being written."""
