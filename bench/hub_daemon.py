@@ -57,6 +57,7 @@ class Line:
 
     def __init__(self, path: Path | str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
         self.socket.connect(str(path))
         self.file = self.socket.makefile("rb")
 
@@ -163,7 +164,7 @@ def memory(folder: Path) -> dict[str, float]:
     shutil.copytree(sysconfig.get_path("stdlib"), root, ignore=skip)
     with hub(folder, root) as status:
         line = Line(status["socket"])
-        for key in _keys(status, 400):
+        for key in _keys(status, 200):
             line.ask(_line("get_context", nodes=[key]))
         said = Path(f"/proc/{status['pid']}/status").read_text()
         used = int(said.split("VmRSS:")[1].split()[0]) / 1024
