@@ -1,6 +1,6 @@
 """The Hub's daemon: `hub start`, `hub stop`, `hub status`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,20 +8,13 @@ import click
 import msgspec
 
 from remora.bootstrap.hub import HubWish, announce, places_of, run_hub, start_hub
-from remora.cli.options import PATH, Options, command
+from remora.cli.hub_places import place_options
+from remora.cli.options import Options, command
 from remora.cli.output import emit, note, plain
 from remora.cli.session import caller_of
 from remora.hub import control
 from remora.hub.places import HubPlaces
 from remora.hub.protocol import StatusResult
-
-
-def _where(function: Callable[..., int]) -> Callable[..., int]:
-    """The two options that name a hub elsewhere."""
-    names = {"--db": "The database, if not in your cache.", "--socket": "The daemon's socket."}
-    for name, about in reversed(names.items()):
-        function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
-    return function
 
 
 @command(
@@ -32,7 +25,7 @@ def _where(function: Callable[..., int]) -> Callable[..., int]:
         "remora hub start --http 0",
     ),
 )
-@_where
+@place_options
 @click.option(
     "--http", metavar="[HOST:]PORT", help="Answer over loopback HTTP too; 0: a free port."
 )
@@ -69,7 +62,7 @@ def start(
 
 
 @command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
-@_where
+@place_options
 def stop(options: Options, db: Path | None, socket: Path | None) -> int:
     """Stop the daemon of this project, and return when it is gone.
 
@@ -83,7 +76,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
 
 @command("status", examples=("remora hub status", "remora hub status --json"))
-@_where
+@place_options
 def status(options: Options, db: Path | None, socket: Path | None) -> int:
     """Show whether the daemon of this project runs, what it knows and how it follows changes.
 
