@@ -8,6 +8,7 @@ import resource
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +27,7 @@ from remora.hub.actions.cascade import reached
 from remora.hub.actions.own import OwnScripts
 from remora.hub.daemon import Daemon, Parts, Settings
 from remora.hub.indexer import Indexer
+from remora.hub.lanes import LANE
 from remora.hub.launch import FOLDER, command, environment, left_alone
 from remora.hub.logfile import log_to
 from remora.hub.members import Members
@@ -97,7 +99,17 @@ def run_hub(
     ownership.close()
     if outcome == "restart":
         _begin_anew(caller)
+    _end_unfinished()
     return True
+
+
+def _end_unfinished() -> None:
+    """Nobody waits any more for an answer that a thread is still making: Python would, at its end."""
+    if any(thread.name.startswith(LANE) for thread in threading.enumerate()):
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
 
 
 def _opened(places: HubPlaces, config: Config) -> Parts:

@@ -16,6 +16,8 @@ from remora.hub.protocol import Refused
 from remora.hub.reader import Reader
 from remora.hub.store import StoreView
 
+LANE = "remora-hub-lane"
+"""What the names of the threads begin with."""
 MOST = 4
 LIMIT_S = 10.0
 """How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
@@ -70,7 +72,7 @@ class _Lane:
     """One thread; all but `thread` is used by it alone."""
 
     def __init__(self, db: Path) -> None:
-        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
+        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
         self._reader = Reader(db)
         self._answers: tuple[StoreView, int, Answers] | None = None
 
