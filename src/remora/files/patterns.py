@@ -12,17 +12,18 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
     `*`, `?` and `[…]` stay within one folder; `**` as a whole part means any number of folders.
     """
     out: list[str] = []
+    section, start = "", ""
     rest = pattern
     while rest:
         if rest.startswith("**/"):
-            out.append("(?:[^/]+/)*")
-            rest = rest[3:]
+            out.append(_section(start, section, last=False))
+            section, start, rest = "", "(?:[^/]+/)*", rest[3:]
         elif rest == "**":
-            out.append(".*")
-            rest = ""
+            section, rest = section + ".*", ""
         else:
             part, slash, rest = rest.partition("/")
-            out.append(_part_regex(part) + slash)
+            section += _part_regex(part) + slash
+    out.append(_section(start, section, last=True))
     try:
         return re.compile("".join(out), re.DOTALL)
     except re.error:  # such as [z-a]: it can only mean itself
@@ -32,13 +33,30 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
 _PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
 
 
+def _section(start: str, parts: str, *, last: bool) -> str:
+    """What stands between one `**` and the next. The first place where it fits is as good as any
+    other: trying them all would take a pattern of a foreign tree for ever."""
+    return start + parts if last or not start else f"(?>{start}?{parts})"
+
+
 def _part_regex(part: str) -> str:
-    return "".join(_piece_regex(piece) for piece in _PIECE.findall(part))
+    """Likewise between one star and the next."""
+    first, *middle = _between_stars(part)
+    last = [f"[^/]*{middle.pop()}"] if middle else []
+    return "".join([first, *(f"(?>[^/]*?{fixed})" for fixed in middle), *last])
+
+
+def _between_stars(part: str) -> list[str]:
+    fixed = [""]
+    for piece in _PIECE.findall(part):
+        if piece[0] == "*":
+            fixed.append("")
+        else:
+            fixed[-1] += _piece_regex(piece)
+    return fixed
 
 
 def _piece_regex(piece: str) -> str:
-    if piece[0] == "*":
-        return "[^/]*"
     if piece == "?":
         return "[^/]"
     if len(piece) > 2 and piece[0] == "[":
