@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from remora.hub.addresses import read_addresses
 from remora.hub.store import open_view
 from tests.hub.client.conftest import GENEROUS, House
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
@@ -67,16 +68,20 @@ class Killing:
             until = time.monotonic() + self.chance.uniform(0.0, longest)
             while time.monotonic() < until:
                 self._edit()
-            self.answered += self.hubs.house.places.addresses.exists()
+            self.answered += self._answers(child)
             self.hubs.kill(child)
             self._check_database()
 
     def _edit_until_it_answers(self, child: "subprocess.Popen[bytes]") -> None:
         until = time.monotonic() + PATIENCE_S
-        while not self.hubs.house.places.addresses.exists():
+        while not self._answers(child):
             assert child.poll() is None, "the daemon ended"
             assert time.monotonic() < until, "the daemon does not answer"
             self._edit()
+
+    def _answers(self, child: "subprocess.Popen[bytes]") -> bool:
+        said = read_addresses(self.hubs.house.places.addresses)
+        return said is not None and said.pid == child.pid
 
     def _edit(self) -> None:
         for _ in range(self.chance.randint(1, 20)):

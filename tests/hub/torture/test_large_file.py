@@ -1,0 +1,100 @@
+"""While one file takes the daemon long, everybody else is answered."""
+
+import asyncio
+import time
+
+import pytest
+
+from remora.hub.client import HubClient
+from tests.hub.client.conftest import GENEROUS, House, ask
+from tests.hub.torture.hubs import hubs
+from tests.hub.torture.timeline import percentile
+
+_FUNCTION = (
+    "def f{0}(x: int) -> int:\n"
+    '    """Nothing."""\n'
+    "    if x > {0}:\n        return f{1}(x - 1)\n"
+    "    return x\n\n\n"
+)
+
+
+def generated(size: int) -> str:
+    """A module of at least so many bytes, full of calls."""
+    lines: list[str] = []
+    total = number = 0
+    while total < size:
+        lines.append(_FUNCTION.format(number, max(0, number - 7)))
+        total += len(lines[-1])
+        number += 1
+    return "".join(lines)
+
+
+async def _others(house: House, over: asyncio.Event, seconds: list[float], kind: str) -> None:
+    client = house.client(deadline=GENEROUS)
+    number = 0
+    while not over.is_set():
+        began = time.monotonic()
+        key = f"node:small{number % 20}.py:f"
+        if kind == "context":
+            found = await client.refresh_context([key])
+            assert found.rung == "socket"
+            assert key in found
+        else:
+            said = await client.callers(key)
+            assert said is not None
+        seconds.append(time.monotonic() - began)
+        number += 1
+        await asyncio.sleep(0.01)
+
+
+async def _asked(
+    house: House, client: HubClient, seconds: list[float], size: int
+) -> tuple[float, bool]:
+    """How long the question about the large file takes, while others ask about small ones."""
+    over = asyncio.Event()
+    others = [
+        asyncio.create_task(_others(house, over, seconds, kind))
+        for kind in ("context", "context", "callers", "callers")
+    ]
+    try:
+        await asyncio.sleep(0.2)
+        house.write({"large.py": generated(size)})
+        began = time.monotonic()
+        found = await client.refresh_context(["node:large.py:f0"])
+        while not (found and found["node:large.py:f0"].fresh):
+            assert time.monotonic() < began + 120, "the large file is never known"
+            found = await client.refresh_context(["node:large.py:f0"])
+        took = time.monotonic() - began
+        callers = await client.callers("node:large.py:f0")
+        assert callers is not None
+    finally:
+        over.set()
+        await asyncio.gather(*others)
+    return took, bool(callers["callers"])
+
+
+def check(size: int) -> float:
+    with hubs() as some:
+        some.house.write({f"small{n}.py": "def f():\n    return 1\n" for n in range(20)})
+        some.start()
+        client = some.house.client(deadline=GENEROUS)
+        assert ask(client, ["node:small0.py:f"]).rung == "socket"
+        seconds: list[float] = []
+        took, called = asyncio.run(_asked(some.house, client, seconds, size))
+        assert called
+        print(  # noqa: T201
+            f"\n{size} bytes known after {took:.1f} s; {len(seconds)} others meanwhile: "
+            f"p50 {percentile(seconds, 0.5):.0f} ms, p99 {percentile(seconds, 0.99):.0f} ms, "
+            f"longest {max(seconds) * 1000:.0f} ms"
+        )
+        return max(seconds)
+
+
+def test_others_are_answered_while_a_larger_file_is_read() -> None:
+    check(200_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_others_wait_at_most_two_seconds_while_five_megabytes_are_read() -> None:
+    assert check(5_000_000) < 2.0
