@@ -41,6 +41,12 @@ def test_no_home(environ: dict[str, str]) -> None:
         UserFolders.from_environ(environ)
 
 
+def test_those_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x/mine")
+    assert UserFolders.of_this_process().cache == Path("/x/mine/remora")
+    assert UserFolders.of_this_process() == UserFolders.from_environ(os.environ)
+
+
 def test_what_is_made_is_for_its_user_alone_whatever_the_umask(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir(mode=0o755)

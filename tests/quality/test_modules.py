@@ -9,6 +9,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "remora"
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 MAX_LINES = 500
+READS_ENVIRONMENT = (
+    "cli/",
+    "bootstrap/",
+    "config/folders.py",  # for the Hub's client, which is used as a library
+    "hub/observe/plugin.py",  # runs alone, in the project's interpreter
+)
 
 
 def size_fault(text: str) -> str | None:
@@ -31,6 +37,15 @@ def init_faults(text: str) -> list[str]:
         for node in ast.parse(text).body
         if not _is_reexport(node)
     ]
+
+
+def reads_environment(text: str) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and (node.value.id, node.attr) in {("os", "environ"), ("os", "getenv")}
+        for node in ast.walk(ast.parse(text))
+    )
 
 
 def _is_reexport(node: ast.stmt) -> bool:
@@ -78,6 +93,11 @@ def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
     assert names & empty_words == set()
 
 
+def test_the_environment_is_read_where_everything_is_put_together() -> None:
+    reading = [m for m in MODULES if reads_environment((SOURCE / m).read_text(encoding="utf-8"))]
+    assert [module for module in reading if not module.startswith(READS_ENVIRONMENT)] == []
+
+
 def test_the_checks_see_planted_faults() -> None:
     assert size_fault("x = 1\n" * 500) is None
     assert size_fault("x = 1\n" * 501) is not None
@@ -85,6 +105,8 @@ def test_the_checks_see_planted_faults() -> None:
     assert first_line_fault('"""Records of one run"""\n') is not None
     assert first_line_fault("# comment\n'''Late.'''\n") is not None
     assert first_line_fault("import os\n") is not None
+    assert reads_environment("import os\nx = os.environ['A']\n")
+    assert not reads_environment("x = caller.environ['A']\n")
     clean = '"""P."""\nfrom a import b\n__all__ = ["b"]\n_HOMES = {"b": "a"}\n'
     assert init_faults(clean) == []
     assert init_faults(clean + "_CACHE = dict(a=1)\ndef load(): ...\n") == [

@@ -1,5 +1,6 @@
 """Where a user's own files lie: configuration, cache, state, runtime."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -59,6 +60,12 @@ class UserFolders(NamedTuple):
             state=folder("XDG_STATE_HOME", ".local/state"),
             runtime=Path(named) / "remora" if named.startswith("/") else cache / "run",
         )
+
+    @classmethod
+    def of_this_process(cls) -> "UserFolders":
+        """Those of the user as whom this process runs: for what is used as a library, where no
+        composition root hands them down. Raises ConfigError without a home."""
+        return cls.from_environ(os.environ)
 
 
 def _home(environ: Mapping[str, str]) -> Path:

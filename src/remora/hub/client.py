@@ -1,7 +1,6 @@
 """HubClient: facts about nodes from whoever knows them best now, never late and never stale."""
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -168,7 +167,7 @@ class HubClient:
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:
     """Where this root's hub is, for the process's own user; None without a home folder."""
     try:
-        folders = UserFolders.from_environ(os.environ)
+        folders = UserFolders.of_this_process()
     except ConfigError:
         return None
     return hub_places(folders, root, db=_path(db), socket=_path(socket))
