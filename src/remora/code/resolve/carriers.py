@@ -101,7 +101,10 @@ class Carriers:
     def _operated(self, file: File, scope: int) -> Iterator[Name]:
         """Syntax calls a special method only where its class is named, or one that derives."""
         own = file.scopes[scope].name
-        for path, number in sorted(self._family(file, file.scopes[scope].parent)):
+        parent = file.scopes[scope].parent
+        above = self._ctx.solve(("mro", file.path, parent))  # what overrides is called there too
+        classes = {(v[1], v[2]) for v, _ in above if v[0] == CLASS}
+        for path, number in sorted(classes | self._family(file, parent)):
             other = self._ctx.file(path)
             name = other.scopes[number].name if other is not None else ""
             for place in sorted({path, *self._ctx.program.mentioning(name)}):
