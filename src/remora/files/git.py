@@ -19,6 +19,9 @@ def git_environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
+        # an older git does not know the line above: a repository's configuration says by which
+        # command what it lacks is fetched
+        "GIT_ALLOW_PROTOCOL": "none",
     }
 
 

@@ -1,0 +1,59 @@
+"""The user's own git, asked about a repository that would like to run something."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from remora.files import git_command, git_environment
+
+LACKING = "1" * 40
+CONFIGURATION = """
+[core]
+    repositoryformatversion = 1
+    fsmonitor = touch {mark}; false
+    hooksPath = hooks
+    pager = touch {mark}
+    sshCommand = touch {mark}; false
+[extensions]
+    partialClone = origin
+[remote "origin"]
+    promisor = true
+    url = {url}
+    uploadpack = touch {mark}; false
+[filter "own"]
+    clean = touch {mark}
+    smudge = touch {mark}
+"""
+ASKED = (
+    ("ls-files", "-co", "-t", "--exclude-standard", "-z"),
+    ("ls-files", "-s", "-z"),
+    ("rev-parse", "--verify", "-q", "HEAD^{commit}"),
+    ("check-ignore", "-q", "a.py"),
+    ("config", "--list", "--show-origin", "-z"),
+)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("url", ["{root}/.git", "ssh://localhost/x", "ext::sh -c touch% {mark}"])
+def test_nothing_that_a_repository_names_is_run(tmp_path: Path, url: str, known: bool) -> None:
+    root, mark = tmp_path / "root", tmp_path / "mark"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    said = CONFIGURATION.format(mark=mark, url=url.format(root=root, mark=mark))
+    (root / ".git/config").write_text(said)
+    (root / ".git/HEAD").write_text(f"{LACKING}\n")
+    for hook in ("post-checkout", "reference-transaction", "post-index-change"):
+        place = root / ".git/hooks" / hook
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        place.chmod(0o755)
+    (root / ".gitattributes").write_text("* filter=own diff=own\n")
+    (root / "a.py").write_text("def a(): pass\n")
+    environment = git_environment()
+    if not known:  # what a git older than it takes no notice of
+        del environment["GIT_NO_LAZY_FETCH"]
+    for words in ASKED:
+        subprocess.run(
+            git_command(*words), cwd=root, env=environment, capture_output=True, check=False
+        )
+    assert not mark.exists()
