@@ -17,6 +17,7 @@ class Pending:
         self._elsewhere: dict[str, tuple[int, float, int]] = {}
         self._errand = 0
         self._sweep: int | None = None
+        self._owed = 0
 
     def __bool__(self) -> bool:
         """Whether there is something to do here; what another process does is not."""
@@ -27,8 +28,11 @@ class Pending:
 
     @property
     def sweep_wanted(self) -> bool:
-        """Whether only a look at all files can tell what changed."""
-        return self._sweep is not None
+        """Whether a look at all files is the next thing to do: what the one before found is read
+        first, or those who ask for another one all the time would keep everybody waiting."""
+        if self._sweep is None:
+            return False
+        return all(number > self._owed for number in self._paths.values())
 
     def ticket(self) -> int:
         """The number of the newest change."""
@@ -76,7 +80,7 @@ class Pending:
             return
         for path in paths:
             self._paths[path] = min(self._sweep, self._paths.get(path, self._sweep))
-        self._sweep = None
+        self._owed, self._sweep = self._sweep, None
 
     def first(self, count: int) -> dict[str, int]:
         """The paths to read next, with their numbers; they are taken out."""

@@ -10,7 +10,10 @@ from collections import Counter
 
 import pytest
 
-from remora.hub.addresses import read_addresses
+from remora.errors import OutsideError
+from remora.hub.asking import ask
+from remora.hub.ownership import owner
+from remora.hub.protocol import ChangedSince
 from remora.hub.store import open_view
 from tests.hub.client.conftest import GENEROUS, House
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
@@ -80,8 +83,14 @@ class Killing:
             self._edit()
 
     def _answers(self, child: "subprocess.Popen[bytes]") -> bool:
-        said = read_addresses(self.hubs.house.places.addresses)
-        return said is not None and said.pid == child.pid
+        """Whether it has read all files, and answers questions."""
+        places = self.hubs.house.places
+        if owner(places.lock) != child.pid:
+            return False
+        try:
+            return ask(places.socket, ChangedSince(generation=0)).ok
+        except OutsideError:
+            return False
 
     def _edit(self) -> None:
         for _ in range(self.chance.randint(1, 20)):

@@ -37,6 +37,18 @@ def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
     assert pending.reached(ticket)
 
 
+def test_what_a_sweep_found_is_read_before_the_next_sweep() -> None:
+    pending = Pending()
+    pending.want_sweep()
+    pending.swept(["found"])
+    pending.want_sweep()
+    pending.add(["later"])
+    assert pending
+    assert not pending.sweep_wanted
+    assert list(pending.first(1)) == ["found"]
+    assert pending.sweep_wanted
+
+
 def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() -> None:
     pending = Pending()
     pending.add(["a"])

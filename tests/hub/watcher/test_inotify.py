@@ -1,6 +1,7 @@
 """The inotify watcher: everything that happened is told, by paths or by `complete=False`."""
 
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -324,6 +325,15 @@ class TestLosses:
         put(root, "a.py")
         assert not watcher.drain().complete
         assert not watcher.healthy
+
+    def test_nobody_is_woken_for_ever_by_a_watcher_that_gave_up(
+        self, watcher: Watcher, root: Path
+    ) -> None:
+        put(root, "a.py")
+        root.rename(root.parent / "moved")
+        for _ in range(2):
+            watcher.drain()
+        assert not select.select([watcher.fileno()], [], [], 0)[0]
 
     def test_the_markers_folder_is_removed(self, watcher: Watcher, tmp_path: Path) -> None:
         before = held(watcher)

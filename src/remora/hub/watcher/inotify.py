@@ -114,6 +114,7 @@ class InotifyWatcher:
     def _pump(self) -> None:
         """Take in what the kernel has told so far."""
         if self._note:
+            self._kernel.read()  # or whoever waits for the descriptor is woken for ever
             return
         try:
             there = self._look_at_root() == self._identity

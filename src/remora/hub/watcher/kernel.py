@@ -93,7 +93,9 @@ class Inotify:
                 raise
 
     def read(self) -> list[Event]:
-        """All events that are in the queue now, without waiting."""
+        """All events that are in the queue now, without waiting; none after `close`."""
+        if self._fd < 0:
+            return []
         size = array.array("i", [0])
         fcntl.ioctl(self._fd, termios.FIONREAD, size)
         events: list[Event] = []
