@@ -29,19 +29,21 @@ class Hubs:
 
     def __init__(self, house: House) -> None:
         self.house = house
+        self._said = house.folder / "said"
         self._all: list[subprocess.Popen[bytes]] = []
 
     def begin(self, kind: str = "auto", *words: str) -> "subprocess.Popen[bytes]":
         """Start one, and do not wait."""
         command = ["hub", "start", "--foreground", "--root", str(self.house.root), *words]
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BEGIN, kind, *command],
-            cwd="/",
-            env=dict(self.house.caller.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with self._said.open("wb") as said:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-c", _BEGIN, kind, *command],
+                cwd="/",
+                env=dict(self.house.caller.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+            )
         self._all.append(child)
         return child
 
@@ -53,7 +55,7 @@ class Hubs:
         key = "node:nothing.py:nothing"
         while ask(client, [key]).rung != "socket":
             assert time.monotonic() < until, "the daemon does not answer"
-            assert child.poll() is None, "the daemon ended"
+            assert child.poll() is None, self._said.read_text()
             time.sleep(0.02)
         return child
 

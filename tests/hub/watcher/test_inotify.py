@@ -333,7 +333,9 @@ class TestLosses:
         root.rename(root.parent / "moved")
         for _ in range(2):
             watcher.drain()
-        assert not select.select([watcher.fileno()], [], [], 0)[0]
+        there = watcher.fileno()
+        assert there is not None
+        assert not select.select([there], [], [], 0)[0]
 
     def test_the_markers_folder_is_removed(self, watcher: Watcher, tmp_path: Path) -> None:
         before = held(watcher)
