@@ -46,7 +46,7 @@ def test_agents(ran: Ran) -> None:
     assert ran("agents", "validate", "--json").document["ok"] is True
 
 
-@pytest.mark.parametrize("name", ["packet", "event", "agent", "config"])
+@pytest.mark.parametrize("name", ["packet", "event", "node", "agent", "config"])
 def test_a_schema_is_a_schema(ran: Ran, name: str) -> None:
     schema = ran("schema", name).document
     assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
@@ -64,6 +64,14 @@ def test_recorded_events_and_packets_fit_their_schemas(ran: Ran) -> None:
         for line in path.read_text().splitlines():
             event.validate(json.loads(line))
     packet.validate(ran("trace", "packet", ran.job["agent_id"]).document)
+
+
+def test_what_the_hub_says_of_a_node_fits_its_schema(ran: Ran) -> None:
+    schema = Draft202012Validator(ran("schema", "node").document)
+    found = ran("hub", "get", ran.job["node_id"], "--json").document
+    schema.validate(found)
+    assert not schema.is_valid({**found, "line_start": "first"})
+    assert not schema.is_valid({key: found[key] for key in found if key != "uid"})
 
 
 def test_the_event_schema_looks_into_the_payload(ran: Ran) -> None:

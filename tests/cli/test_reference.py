@@ -60,6 +60,12 @@ def test_these_are_all_commands_and_no_other() -> None:
         *(f"remora trace {name}" for name in ["export", "compact", "reindex"]),
         *(f"remora agents {name}" for name in ["list", "show", "validate"]),
         *(f"remora model {name}" for name in ["status", "pull"]),
+        "remora hub",
+        *(f"remora hub {name}" for name in ["start", "stop", "status", "index", "get", "callers"]),
+        *(
+            f"remora hub {name}"
+            for name in ["callees", "tests", "search", "observe", "verify", "gc"]
+        ),
     }
 
 
@@ -67,4 +73,5 @@ def test_every_command_has_examples_that_begin_with_its_name() -> None:
     for path, command in all_commands().items():
         if isinstance(command, RemoraCommand):
             assert command.examples
-            assert all(example.startswith(path) for example in command.examples)
+            assert all(path in example for example in command.examples)
+            assert command.examples[0].startswith(path)

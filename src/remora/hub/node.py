@@ -10,7 +10,16 @@ from remora.ids import NodeKey
 
 UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]
 
-__all__ = ["AnsweredNode", "Edge", "NodeState", "NodeType", "Related", "Tier", "UpdateSource"]
+__all__ = [
+    "AnsweredNode",
+    "Edge",
+    "NodeState",
+    "NodeType",
+    "Related",
+    "Tier",
+    "UpdateSource",
+    "node_schema",
+]
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,3 +73,9 @@ class AnsweredNode(NodeState, frozen=True, kw_only=True):
     missing from it."""
 
     fresh: bool
+
+
+def node_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a NodeState as JSON."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return dialect | msgspec.json.schema(NodeState)
