@@ -26,7 +26,7 @@ sys.path.insert(0, str(BENCH.parent))
 from remora.code.analysis import read_facts  # noqa: E402
 from remora.code.edges import TIERS  # noqa: E402
 from remora.code.facts import NodeFacts  # noqa: E402
-from remora.code.related import related_tests  # noqa: E402
+from remora.code.related import RelatedTests  # noqa: E402
 from remora.code.resolve import Linker  # noqa: E402
 from remora.hub.view import MemoryView  # noqa: E402
 from remora.ids import node_key  # noqa: E402
@@ -459,12 +459,12 @@ def related(package: Package, folder: Path) -> Tests:
     root = unpack(package, folder)
     truth = ran_by(root, package, folder / f"{package.name}.coverage")
     view = read_project(root)
-    linker, table = Linker(view), Tests()
+    asked, table = RelatedTests(Linker(view), view), Tests()
     run = {test for tests in truth.values() for test in tests}
     for key in sorted(truth):
         if "test" in key.partition(":")[2].rpartition(":")[0]:
             continue
-        found = {each.id: str(each.tier) for each in related_tests(linker, view, key)}
+        found = {each.id: str(each.tier) for each in asked.of(key)}
         # what was not run here, or was skipped, says nothing
         table.add(key, {test: tier for test, tier in found.items() if test in run}, truth[key])
     return table

@@ -3,7 +3,7 @@
 import textwrap
 
 from remora.code.analysis import read_facts
-from remora.code.related import related_tests
+from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
 from remora.code.suite import is_conftest, is_test_file, pytest_id
 from remora.hub.view import MemoryView
@@ -38,7 +38,7 @@ def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, st
     sources = {"app.py": APP, **files}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemoryView({one.path: one for one in facts.values()})
-    found = related_tests(Linker(view), view, f"node:{key}", depth=depth)
+    found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
     assert list(found) == sorted(
         found, key=lambda r: (["exact", "inferred", "unique"].index(r.tier), r.id)
     )
@@ -286,10 +286,10 @@ def test_many_questions_find_what_the_first_one_does() -> None:
     files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
     facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
     view = MemoryView(facts)
-    linker = Linker(view)
+    asked = RelatedTests(Linker(view), view)
     for number in (39, 0, 20):  # few callers are asked for, then many, then all are known
-        (found,) = related_tests(linker, view, f"node:chain.py:f{number}", depth=50)
+        (found,) = asked.of(f"node:chain.py:f{number}", depth=50)
         assert found.id == "test_x.py::test_it"
         assert found.tier == "exact"
-        fresh = related_tests(Linker(view), view, f"node:chain.py:f{number}", depth=50)
+        fresh = RelatedTests(Linker(view), view).of(f"node:chain.py:f{number}", depth=50)
         assert fresh == (found,)

@@ -2,72 +2,61 @@
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator
 
-from remora.code.edges import TIERS, Edge, Related
+from remora.code.backlinks import Backlinks
+from remora.code.edges import TIERS, Related
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
 from remora.code.resolve import Linker, Program
-from remora.code.suite import Suite, is_conftest, is_test_file, last_name, pytest_id
+from remora.code.suite import Suite, is_conftest, is_test_file, pytest_id
+from remora.code.suites import Suites
 from remora.ids import MODULE, node_key, split_node_key
 
 DEPTH = 10
 """Calls between a test and a node at most."""
 _STEPS = 3_000
 """Nodes looked at for one question at most: a node that everything uses has no list of its own."""
-_SUBCLASSES = 200
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _DUNDER = re.compile(r"__\w+__")
-_MANY, _MODERATE = 12, 1_000
-"""Nodes whose callers were asked for, and files, from and up to which all links are turned around."""
 _MAKERS = ("__init__", "__new__")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-class _Known:
-    """What was found out for a linker's earlier questions: it holds for one state of the code."""
+class RelatedTests:
+    """Asked about one state of the code; what was found out is kept for the next question."""
 
-    def __init__(self) -> None:
-        self.suites: dict[str, Suite | None] = {}
-        self.importers: dict[str, tuple[Edge, ...]] = {}
-        self.classes: dict[str, frozenset[str]] = {}
-        self.callers: dict[str, tuple[Edge, ...]] = {}
-        self.turned: dict[str, list[Edge]] | None = None
+    def __init__(self, linker: Linker, program: Program) -> None:
+        self.linker = linker
+        self.program = program
+        self.backlinks = Backlinks(linker, program)
+        self.suites = Suites(linker, program)
 
+    def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
+        """Tests that call the node, through at most `depth` calls, fixtures included; that mention
+        what they import of it; and that are named after it.
 
-_KNOWN: WeakKeyDictionary[Linker, _Known] = WeakKeyDictionary()
-"""Goes with its linker."""
-
-
-def related_tests(
-    linker: Linker, program: Program, key: str, *, depth: int = DEPTH
-) -> tuple[Related, ...]:
-    """Tests that call the node, through at most `depth` calls, fixtures included; that mention what
-    they import of it; and that are named after it.
-
-    The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier and
-    id; an unknown node has none.
-    """
-    search = _Search(linker, program, depth)
-    search.by_call(key)
-    search.by_import(key)
-    search.by_name(key)
-    return tuple(
-        Related(id=test, tier=TIERS[rank])
-        for test, rank in sorted(search.found.items(), key=lambda item: (item[1], item[0]))
-    )
+        The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier
+        and id; an unknown node has none.
+        """
+        search = _Search(self, depth)
+        search.by_call(key)
+        search.by_import(key)
+        search.by_name(key)
+        return tuple(
+            Related(id=test, tier=TIERS[rank])
+            for test, rank in sorted(search.found.items(), key=lambda item: (item[1], item[0]))
+        )
 
 
 class _Search:
     """One question: walks backwards from a node, the surest and shortest ways first."""
 
-    def __init__(self, linker: Linker, program: Program, depth: int) -> None:
-        self._linker = linker
-        self._program = program
+    def __init__(self, about: RelatedTests, depth: int) -> None:
+        self._linker = about.linker
+        self._program = about.program
+        self._backlinks = about.backlinks
+        self._suites = about.suites
         self._depth = depth
-        known = self._known = _KNOWN.setdefault(linker, _Known())
-        self._suites, self._classes = known.suites, known.classes
-        self._importers = known.importers
         self._waiting: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._extended: set[str] = set()
@@ -86,11 +75,9 @@ class _Search:
     def by_import(self, key: str) -> None:
         """Tests that mention the name under which their file imports the node."""
         _, qualname = split_node_key(key)
-        if key not in self._importers:
-            self._importers[key] = self._linker.importers(key)
-        for edge in self._importers[key]:
+        for edge in self._backlinks.importers(key):
             path, _ = split_node_key(edge.key)
-            suite = self._suite(path)
+            suite = self._suites.at(path)
             lowered = self._program.lowered(path)
             if suite is None or lowered is None or not is_test_file(path):
                 continue
@@ -104,12 +91,12 @@ class _Search:
         path, qualname = split_node_key(key)
         module = _module_name(path)
         if qualname == MODULE:
-            for suite in self._test_files(module):
+            for suite in self._suites.named_after(module):
                 for test in suite.tests():
                     self._found(_UNIQUE, suite, test)
             return
         name = qualname.rpartition(".")[2].partition("#")[0]
-        near = {suite.path for suite in self._test_files(module)}
+        near = {suite.path for suite in self._suites.named_after(module)}
         for named in (f"def test_{_snake(name)}", f"def Test{_camel(name)}"):
             files = [p for p in self._program.mentioning(named) if is_test_file(p)]
             near_files = [p for p in files if p in near]
@@ -122,7 +109,7 @@ class _Search:
         path, qualname = split_node_key(key)
         yield key
         whole = qualname == MODULE
-        if not whole and qualname not in self._classes_of(path):
+        if not whole and qualname not in self._suites.classes_in(path):
             return
         lowered = self._program.lowered(path)
         for scope in lowered.scopes if lowered is not None else ():
@@ -135,43 +122,18 @@ class _Search:
 
     def _reach(self, rank: int, depth: int, key: str) -> None:
         path, qualname = split_node_key(key)
-        suite = self._suite(path)
+        suite = self._suites.at(path)
         if suite is not None and self._part(rank, depth, suite, qualname):
             return
         if depth >= self._depth:
             return
-        callers = self._callers(key)
+        callers = self._backlinks.callers(key)
         for edge in callers:
             self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
         owner, _, name = qualname.rpartition(".")
         called_by_others = not callers or (_DUNDER.fullmatch(name) and name not in _MAKERS)
-        if called_by_others and owner in self._classes_of(path):
+        if called_by_others and owner in self._suites.classes_in(path):
             self._instances(max(rank, _INFERRED), depth + 1, node_key(path, owner))
-
-    def _callers(self, key: str) -> Sequence[Edge]:
-        """As the linker finds them. Where many are asked for in a project of moderate size, what
-        everything calls is found quicker, and then turned around."""
-        known = self._known
-        if known.turned is None and len(known.callers) == _MANY:
-            known.turned = self._turned() if len(self._program.paths()) <= _MODERATE else None
-        if known.turned is not None:
-            return known.turned.get(key, ())
-        if key not in known.callers:
-            known.callers[key] = self._linker.callers(key)
-        return known.callers[key]
-
-    def _turned(self) -> dict[str, list[Edge]]:
-        """The callers of every node."""
-        turned: dict[str, list[Edge]] = {}
-        for path in sorted(self._program.paths()):
-            lowered = self._program.lowered(path)
-            scopes = lowered.scopes if lowered is not None else ()
-            for qualname in dict.fromkeys((MODULE, *(scope.qualname for scope in scopes))):
-                caller = node_key(path, qualname)
-                for edge in self._linker.callees(caller):
-                    found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
-                    turned.setdefault(edge.key, []).append(found)
-        return turned
 
     def _instances(self, rank: int, depth: int, key: str) -> None:
         """Who makes, hands over or extends a class: others call its methods by themselves, as
@@ -189,19 +151,11 @@ class _Search:
     def _mentioned(self, rank: int, key: str) -> None:
         """Tests that mention a class, in its own file or imported."""
         path, qualname = split_node_key(key)
-        suite = self._suite(path)
+        suite = self._suites.at(path)
         if suite is not None:
             for test in suite.mentioning(qualname):
                 self._part(rank, self._depth, suite, test)
         self.by_import(key)
-
-    def _classes_of(self, path: str) -> frozenset[str]:
-        """Qualnames of the classes of a file."""
-        if path not in self._classes:
-            lowered = self._program.lowered(path)
-            scopes = lowered.scopes if lowered is not None else ()
-            self._classes[path] = frozenset(s.qualname for s in scopes if s.kind == CLASS_SCOPE)
-        return self._classes[path]
 
     def _part(self, rank: int, depth: int, suite: Suite, qualname: str) -> bool:
         """A node of a test file was reached; False: it is none of pytest's."""
@@ -221,7 +175,7 @@ class _Search:
     def _users(self, rank: int, depth: int, suite: Suite, fixture: str) -> None:
         """Whoever asks for a fixture by name, where pytest would find it."""
         for path in self._program.mentioning(fixture):
-            asking = self._suite(path) if _sees(path, suite.path) else None
+            asking = self._suites.at(path) if _sees(path, suite.path) else None
             if asking is None or (asking.gives(fixture) and path != suite.path):
                 continue
             for user in asking.users(fixture):
@@ -236,71 +190,15 @@ class _Search:
         if not owner:
             self._keep(rank, suite.path, qualname)
             return
-        for path, runs in self._collected(suite.path, owner, name):
+        for path, runs in self._suites.running(suite.path, owner, name):
             self._keep(rank, path, f"{runs}.{name}")
 
     def _keep(self, rank: int, path: str, qualname: str) -> None:
         test = pytest_id(path, qualname)
         self.found[test] = min(rank, self.found.get(test, rank))
 
-    def _collected(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
-        """Classes, by file, in which pytest runs the inherited test `name` of class `owner`."""
-        waiting, seen = [(path, owner)], {(path, owner)}
-        while waiting and len(seen) < _SUBCLASSES:
-            file, qualname = waiting.pop()
-            suite = self._suite(file)
-            scope = suite.classes.get(qualname) if suite is not None else None
-            if scope is None or ((file, qualname) != (path, owner) and name in scope.binds):
-                continue
-            if is_test_file(file) and (
-                scope.name.startswith("Test") or self._is_case(file, qualname)
-            ):
-                yield file, qualname
-            for edge in self._linker.subclasses(node_key(file, qualname)):
-                below = split_node_key(edge.key)
-                if below not in seen:
-                    seen.add(below)
-                    waiting.append(below)
-
-    def _is_case(self, path: str, qualname: str, depth: int = 0) -> bool:
-        """Whether a class is one of unittest's, as far as the names of its bases tell."""
-        suite = self._suite(path)
-        scope = suite.classes.get(qualname) if suite is not None else None
-        if suite is None or scope is None or depth > 4:
-            return False
-        if suite.is_case(qualname):
-            return True
-        return any(
-            self._is_case(file, base, depth + 1)
-            for base in map(last_name, scope.bases)
-            for file in ((path,) if base in suite.classes else self._defining(base))
-        )
-
-    def _defining(self, name: str) -> list[str]:
-        """The files that define a name, if there are few."""
-        files = self._program.mentioning(f"def {name}") if name else ()
-        return sorted(files) if len(files) <= 3 else []
-
-    def _suite(self, path: str) -> Suite | None:
-        """A file as pytest sees it; None where there is nothing of pytest's in it."""
-        if path not in self._suites:
-            lowered = self._program.lowered(path)
-            known = is_test_file(path) or is_conftest(path)
-            mine = lowered is not None and (known or "fixture" in lowered.names)
-            self._suites[path] = Suite(lowered) if mine and lowered is not None else None
-            if lowered is not None and not mine and "/test" in f"/{path}":
-                self._suites[path] = Suite(lowered)  # bases of test classes, such as tests/base.py
-        return self._suites[path]
-
-    def _test_files(self, module: str) -> Iterator[Suite]:
-        """Those named after a module."""
-        ends = (f"/test_{module}.py", f"/{module}_test.py")
-        for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
-            if suite := self._suite(path):
-                yield suite
-
     def _named(self, path: str, name: str) -> None:
-        suite = self._suite(path)
+        suite = self._suites.at(path)
         for test in suite.tests() if suite is not None else ():
             parts = test.split(".")
             if suite is not None and name in {part.partition("#")[0] for part in parts}:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.code.edges import TIERS, Edge, Related
 from remora.code.match import nearest
-from remora.code.related import related_tests
+from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
 from remora.errors import NotFound
 from remora.hub.near import near_pool
@@ -32,6 +32,7 @@ class Answers:
         self.fresh = fresh
         self.partial_links = partial_links
         self._linker = Linker(view)
+        self._related = RelatedTests(self._linker, view)
         self._kept: dict[str, NodeState] = {}
 
     def told(self, *, fresh: bool) -> "Answers":
@@ -147,9 +148,7 @@ class Answers:
         )
 
     def _tests(self, key: str) -> tuple[Related, ...]:
-        return _surest(
-            (*related_tests(self._linker, self.view, key), *self.view.observed_tests(key))
-        )
+        return _surest((*self._related.of(key), *self.view.observed_tests(key)))
 
     def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
         callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()

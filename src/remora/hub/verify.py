@@ -9,7 +9,7 @@ import msgspec
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts
 from remora.code.lowered import encode_lowered
-from remora.code.related import related_tests
+from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
 from remora.errors import DiskError
 from remora.hub.content import reading
@@ -113,7 +113,7 @@ def _asked(view: View) -> Callable[[str, str], tuple[msgspec.Struct, ...]]:
     kinds: dict[str, Callable[[str], tuple[msgspec.Struct, ...]]] = {
         "callers": linker.callers,
         "callees": linker.callees,
-        "related_tests": lambda key: related_tests(linker, view, key),
+        "related_tests": RelatedTests(linker, view).of,
     }
     return lambda field, key: kinds[field](key)
 

@@ -1,0 +1,51 @@
+"""Links followed backwards, for questions that ask for many of one state of the code."""
+
+from collections.abc import Sequence
+
+from remora.code.edges import Edge
+from remora.code.resolve import Linker, Program
+from remora.ids import MODULE, node_key
+
+_MANY, _MODERATE = 12, 1_000
+"""Nodes whose callers were asked for, and files, from and up to which all links are turned around."""
+
+
+class Backlinks:
+    """What the linker says of callers and importers, kept as long as the linker."""
+
+    def __init__(self, linker: Linker, program: Program) -> None:
+        self._linker = linker
+        self._program = program
+        self._importers: dict[str, tuple[Edge, ...]] = {}
+        self._callers: dict[str, tuple[Edge, ...]] = {}
+        self._turned: dict[str, list[Edge]] | None = None
+
+    def importers(self, key: str) -> tuple[Edge, ...]:
+        """Modules that import the node."""
+        if key not in self._importers:
+            self._importers[key] = self._linker.importers(key)
+        return self._importers[key]
+
+    def callers(self, key: str) -> Sequence[Edge]:
+        """In any order. Where many are asked for in a project of moderate size, what everything
+        calls is found quicker, and then turned around."""
+        if self._turned is None and len(self._callers) == _MANY:
+            self._turned = self._turn() if len(self._program.paths()) <= _MODERATE else None
+        if self._turned is not None:
+            return self._turned.get(key, ())
+        if key not in self._callers:
+            self._callers[key] = self._linker.callers(key)
+        return self._callers[key]
+
+    def _turn(self) -> dict[str, list[Edge]]:
+        """The callers of every node."""
+        turned: dict[str, list[Edge]] = {}
+        for path in sorted(self._program.paths()):
+            lowered = self._program.lowered(path)
+            scopes = lowered.scopes if lowered is not None else ()
+            for qualname in dict.fromkeys((MODULE, *(scope.qualname for scope in scopes))):
+                caller = node_key(path, qualname)
+                for edge in self._linker.callees(caller):
+                    found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
+                    turned.setdefault(edge.key, []).append(found)
+        return turned
