@@ -33,7 +33,7 @@ class Torture(Edits):
         super().__init__(root, outside, chance, with_git=with_git)
         self.choices += [self.restore_backup, self.break_it, self.python_named_folder] * 2
         self.choices += [self.burst, self.swap_files, self.swap_folders, self.replace_folder] * 2
-        self.choices += [self.replace_tree, self.there_and_back, self.append]
+        self.choices += [self.replace_tree, self.there_and_back, self.append, self.comment]
         if with_git:
             self.choices += [self.stash, self.pop, self.reset, self.clean, self.lock_index]
             self.choices += [self.switch, self.commit, self.move_with_git, self.ignore_everywhere]
@@ -64,6 +64,11 @@ class Torture(Edits):
     def append(self) -> None:
         with self._file().open("a") as file:
             file.write("\n\ndef v():\n    return s(1)\n")
+
+    def comment(self) -> None:
+        """Nothing but the file's own hash changes."""
+        with self._file().open("a") as file:
+            file.write(f"# {self.count}\n")
 
     def python_named_folder(self) -> None:
         folder = self._new_file()

@@ -1,8 +1,8 @@
 """What may be told of files that somebody writes all the time: every answer is one of some moment
 between the question and its arrival.
 
-Each file `m/NUMBER.py` has one function, whose signature says the version; of an even version it
-calls `hub.py:target`. Times are nanoseconds of the system's monotonic clock.
+Each file `m/fNUMBER.py` has one function of that name, whose signature says the version; of an even
+version it calls `hub.py:target`. Times are nanoseconds of the system's monotonic clock.
 """
 
 import re
@@ -16,7 +16,7 @@ from remora.hub.node import AnsweredNode
 
 TARGET = "node:hub.py:target"
 _NOT_YET = 1 << 62
-_VERSION = re.compile(r"def f\(x=(\d+)\)")
+_VERSION = re.compile(r"def f\d+\(x=(\d+)\)")
 
 
 class Written(NamedTuple):
@@ -44,14 +44,14 @@ class Timeline:
         return len(self._written)
 
     def key(self, number: int) -> str:
-        return f"node:m/f{number}.py:f"
+        return f"node:m/f{number}.py:f{number}"
 
     def write(self, number: int, *, in_place: bool) -> None:
         """The next version."""
         done = self._written[number]
         version = done[-1].version + 1 if done else number % 2
         called = "target" if version % 2 == 0 else "str"
-        text = f"from hub import target\n\n\ndef f(x={version}):\n    return {called}(x)\n"
+        text = f"from hub import target\n\n\ndef f{number}(x={version}):\n    return {called}(x)\n"
         path = self._root / f"m/f{number}.py"
         # others read the list meanwhile
         done.append(Written(version, now(), _NOT_YET, in_place))
