@@ -1,7 +1,7 @@
 """The pull hook: which nodes are asked for, what packets show of them, what the record says."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +211,7 @@ class Hub:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """One file with two functions and a class, and what the user makes of it meanwhile."""
     root = tmp_path / "project"
     root.mkdir()
@@ -322,6 +322,7 @@ class TestHook:
         pulled = asyncio.run(hook.pull(DecisionPacket(node_id=TARGET)))
         assert pulled is not None
         assert token not in str(pulled)
+        assert isinstance(pulled.delta.hub_context, dict)
         assert "<secret:" in pulled.delta.hub_context[TARGET]["docstring"]
 
 
