@@ -23,6 +23,7 @@ from remora.code.resolve.classes import own_value
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import PARAMETER, File
 from remora.code.resolve.foreign import foreign_result
+from remora.code.resolve.overloads import chosen
 from remora.code.resolve.terms import evaluate, instances
 from remora.code.resolve.types import declared
 from remora.code.resolve.values import (
@@ -72,11 +73,17 @@ def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Va
 
 
 def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
+    promised = chosen(ctx, value, site, 0)
+    if promised is not None:
+        return promised
     return join((ctx.read(("result", level, *value[1:])), _passed(ctx, level, value, site, 0)))
 
 
 def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     inner = value[1]
+    promised = chosen(ctx, inner, site, 1)
+    if promised is not None:
+        return _own(ctx, promised, value[2])
     given = _passed(ctx, level, inner, site, 1)
     return join((_own(ctx, ctx.read(("result", level, *inner[1:])), value[2]), given))
 
@@ -115,7 +122,7 @@ def _own(ctx: Context, values: Values, receiver: Value) -> Values:
     if not any(value[0] == SELF for value, _ in values):
         return values
     kind = SELF if receiver[0] in {SELF, OWN_CLASS} else INSTANCE
-    above = {v[1:] for v, _ in ctx.read(("mro", receiver[1], receiver[2])) if v[0] == CLASS}
+    above = _above(ctx, receiver)
     found: dict[Value, int] = {}
     for value, tier in values:
         same = value[0] == SELF and value[1:] in above
@@ -204,10 +211,25 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
         return one(REST, path, scope, name)
     around = Place(level, path, found.parent, found.at)
     promised = declared(ctx, around, param.annotation)
+    given = _arguments(ctx, level, file, scope, index)
     if promised:
-        return promised
-    default = weaken(evaluate(ctx, around, param.default))
-    return join((default, *_arguments(ctx, level, file, scope, index)))
+        return join((promised, _narrower(ctx, promised, join(given))))
+    return join((weaken(evaluate(ctx, around, param.default)), *given))
+
+
+def _narrower(ctx: Context, promised: Values, given: Values) -> Values:
+    """Of what is passed, instances of classes that derive from a declared one."""
+    bases = {value[1:] for value, _ in promised if value[0] == INSTANCE}
+    if not bases:
+        return EMPTY
+    return tuple(
+        pair for pair in given if pair[0][0] in {INSTANCE, SELF} and _above(ctx, pair[0]) & bases
+    )
+
+
+def _above(ctx: Context, value: Value) -> set[tuple[Any, ...]]:
+    """Places of the class and of all from which it derives."""
+    return {v[1:] for v, _ in ctx.read(("mro", value[1], value[2])) if v[0] == CLASS}
 
 
 def _arguments(ctx: Context, level: int, file: File, scope: int, index: int) -> list[Values]:

@@ -31,6 +31,7 @@ GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_pr
 CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _MOST_DERIVED = 40
 _MOST_FILES = 120
+_FEW_OVERRIDERS = 4  # of an abstract method: of more it says nothing which one it is
 
 
 def mro(ctx: Context, path: str, scope: int) -> Values:
@@ -238,6 +239,9 @@ def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
     found = [bind_to(ctx, own, value), ctx.read(("stores", level, path, scope, name))]
     if value[0] == SELF:
         found.extend(_overriding(ctx, level, value, name))
+    elif is_abstract(ctx, own):
+        every = list(_overriding(ctx, level, value, name))
+        found.extend(every if len(every) <= _FEW_OVERRIDERS else ())
     values = join(found)
     if not values and is_foreign(ctx, value):
         return one(OPAQUE)
@@ -248,6 +252,29 @@ def _overriding(ctx: Context, level: int, value: Value, name: str) -> Iterator[V
     for below, _ in ctx.read(("derived", value[1], value[2])):
         own = ctx.read(("class_attribute", level, below[1], below[2], name))
         yield weaken(bind_to(ctx, own, value))
+
+
+def is_abstract(ctx: Context, methods: Values) -> bool:
+    """Whether a method is there to be overridden: it says so, or does nothing but to raise that."""
+    for value, _ in methods:
+        file = ctx.file(value[1]) if value[0] == FUNCTION else None
+        if file is None or not (
+            "abstractmethod" in file.decorations(value[2]) or _does_nothing(file, value[2])
+        ):
+            return False
+    return bool(methods)
+
+
+def _does_nothing(file: File, number: int) -> bool:
+    scope = file.scopes[number]
+    if scope.results or scope.yields or scope.binds:
+        return False
+    calls, reads, stores = file.sites_by_owner.get(scope.qualname, ([], [], []))
+    raised = all(file.last_name(file.lowered.calls[n].callee) in _NOT_MADE for n in calls)
+    return raised and not reads and not stores
+
+
+_NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
 
 
 def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:

@@ -5,6 +5,7 @@ from typing import Any
 from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
+from remora.code.resolve.spread import narrowed
 from remora.code.resolve.unique import only_definition
 from remora.code.resolve.values import (
     BOUND,
@@ -58,6 +59,7 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
         return {}
     call = file.lowered.calls[number]
     values = ctx.solve(("callee", 0 if call.implicit else LEVEL, path, number))
+    values = narrowed(ctx, values, of_self=_is_of_self(file, call))
     found: Targets = {}
     by_operator = _by_operator(call)
     for value, tier in values:
@@ -72,6 +74,13 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if not found and not values and not call.implicit:
         _add_only(ctx, path, call, found)
     return found
+
+
+def _is_of_self(file: File, call: Call) -> bool:
+    """Whether it is written `self.name()`."""
+    term: Any = call.callee
+    named = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
+    return bool(named) and file.class_of_self(call.scope, term[1]) is not None
 
 
 def _by_operator(call: Call) -> bool:

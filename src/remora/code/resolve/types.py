@@ -94,7 +94,7 @@ def _plain(ctx: Context, place: Place, term: Any) -> Values:
     found: dict[tuple[Any, ...], int] = {}
     for value, tier in _named(ctx, place, term):
         if value[0] == CLASS:
-            found[(SELF, *value[1:])] = tier
+            found[(INSTANCE, *value[1:])] = tier
         elif value[0] == EXTERNAL and value[1].rpartition(".")[2] not in _UNTOLD:
             found[(OPAQUE, value[1])] = 0
         elif value[0] in {INSTANCE, SELF, TYPED, OPAQUE}:  # an alias of a type
