@@ -7,10 +7,14 @@ import msgspec
 from remora.code.lowered import Lowered
 from remora.ids import NodeKey
 
+FACTS_VERSION = 1
+"""Raised whenever the same bytes come to mean other facts: what is stored is then read anew. A test
+holds it against a digest of what `read_facts` says of many small programs."""
+
 NodeType = Literal["function", "class", "module"]
 
 
-class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
+class NodeFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A node as its own file shows it; the fields mean what they mean in `hub.node.NodeState`."""
 
     key: NodeKey
@@ -31,7 +35,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     has_type_hints: bool
 
 
-class FileFacts(msgspec.Struct, frozen=True, kw_only=True):
+class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one file says. `path` is spelled as in keys; `nodes` are in source order, the
     module's own first. `partial`: the file has a syntax error or cannot be decoded; `detail` says
     which, in one line, and is empty otherwise. `lowered` is what links are made from.

@@ -369,7 +369,7 @@ def test_the_tables_are_those_of_the_contract(db: Path) -> None:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         columns = {row[1] for row in connection.execute("PRAGMA table_info(node_state)")}
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert {"node_state", "file_index", "dependencies"} <= names
+    assert {"node_state", "file_index", "file_facts", "mentions", "uids"} <= names
     assert {"uid", "file_path", "node_name", "node_type", "source_hash", "body_hash"} <= columns
     assert {"file_hash", "signature", "docstring", "docstring_outdated", "line_start"} <= columns
     assert {"line_count", "complexity", "has_type_hints", "partial"} <= columns

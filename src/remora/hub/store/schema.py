@@ -2,7 +2,11 @@
 
 import sqlite3
 
-VERSION = 1
+from remora.code.facts import FACTS_VERSION
+
+TABLES_VERSION = 2
+VERSION = TABLES_VERSION << 16 | FACTS_VERSION
+"""What the tables are and what stands in them: a database of any other version is made anew."""
 PAGE = 4096
 """Bytes of a page: in place only a page of the same size can take the place of another."""
 TABLES = (
@@ -27,12 +31,6 @@ TABLES = (
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX uids_by_key ON uids (key)",
     "CREATE INDEX uids_by_body ON uids (body_hash)",
-    # a memo: what was answered while the generation was this one
-    "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
-    "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
-    "generation INTEGER NOT NULL, PRIMARY KEY (source_key, target_key, dependency_type)) "
-    "WITHOUT ROWID",
-    "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
     "CREATE TABLE observed_calls (caller TEXT NOT NULL, callee TEXT NOT NULL, anchor TEXT NOT NULL, "
     "above_end TEXT NOT NULL, PRIMARY KEY (caller, callee)) WITHOUT ROWID",
     "CREATE INDEX observed_calls_by_callee ON observed_calls (callee)",
