@@ -1,5 +1,6 @@
 """By which names a function may be called: its own, and those of all that carries it about."""
 
+from collections import deque
 from collections.abc import Collection, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -7,7 +8,8 @@ from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
 from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
-from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow, places
+from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow
+from remora.code.resolve.reach import MOST_CALLING, MOST_CARRYING, Reach
 from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
 from remora.code.resolve.values import (
     BOUND,
@@ -24,6 +26,8 @@ from remora.code.resolve.wanted import Wanted
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
 CONSTRUCTORS = frozenset(("__init__", "__new__"))
+_MOST_STEPS = 128
+"""Places where a value may get another name that are looked at for one node."""
 _TAKING = frozenset(name.rpartition(".")[2] for name in CALLING)
 
 
@@ -39,33 +43,75 @@ class Carriers:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self._first_names: dict[tuple[str, int], dict[Name, None]] = {}
+        self._names: dict[tuple[str, int], dict[Name, None]] = {}
+        self._reaches: dict[tuple[str, int], Reach] = {}
+        self._left = 0
 
     def sites(self, file: File, scope: int) -> list[Site]:
         """Calls, reads and stores written with one of the names that carry the node."""
         found: dict[Site, None] = {}
+        reach = self._reach(file, scope)
         for carrier in self.names(file, scope):
-            for path in self._places(carrier):
+            for path in _places(reach, carrier, MOST_CALLING):
                 other = self._ctx.file(path)
                 if other is not None:
                     found.update(dict.fromkeys(_written(other, carrier.name)))
         return list(found)
 
-    def names(self, file: File, scope: int) -> list[Name]:
-        """All of them, the first ones first."""
+    def admits(self, file: File, scope: int, site: Site) -> bool:
+        """Whether `site` is one of the node's `sites`."""
+        other = self._ctx.file(site[0])
+        written = _names_at(other, site) if other is not None else ()
+        reach = self._reach(file, scope)
+        return any(
+            self._among(reach, names(file, scope), written, site[0])
+            for names in (self._first_of, self.names)
+        )
+
+    def _among(
+        self, reach: Reach, names: Container[Name], written: Iterable[str], path: str
+    ) -> bool:
+        for name in written:
+            if Name(name, path) in names:
+                return True
+            if Name(name, "") in names and path in reach.places(name, MOST_CALLING):
+                return True
+        return False
+
+    def names(self, file: File, scope: int) -> dict[Name, None]:
+        """All of them, the first ones first; of what is handed on very often only the nearest."""
+        place = (file.path, scope)
+        if place not in self._names:
+            self._names[place] = self._all_names(file, scope)
+        return self._names[place]
+
+    def _all_names(self, file: File, scope: int) -> dict[Name, None]:
+        found = dict(self._first_of(file, scope))
+        if not _is_handed_on(file, scope):
+            return found
         wanted = self._wanted(file, scope)
-        found: dict[Name, None] = dict.fromkeys(self._first(file, scope))
-        waiting = list(found) if _is_handed_on(file, scope) else []
+        reach = self._reach(file, scope)
+        waiting = deque(found)
+        self._left = _MOST_STEPS
         while waiting:
-            for further in self._carried(waiting.pop(), wanted, found):
-                if further.name.count(RESULT) <= MOST_RESULTS:
+            for further in self._carried(waiting.popleft(), wanted, reach, found):
+                if further.name.count(RESULT) <= MOST_RESULTS and further not in found:
                     found[further] = None
                     waiting.append(further)
-        return list(found)
+        return found
 
-    def _places(self, carrier: Name) -> Collection[str]:
-        if carrier.path:
-            return (carrier.path,)
-        return sorted(places(self._ctx.program, carrier.name))
+    def _first_of(self, file: File, scope: int) -> dict[Name, None]:
+        place = (file.path, scope)
+        if place not in self._first_names:
+            self._first_names[place] = dict.fromkeys(self._first(file, scope))
+        return self._first_names[place]
+
+    def _reach(self, file: File, scope: int) -> Reach:
+        place = (file.path, scope)
+        if place not in self._reaches:
+            self._reaches[place] = Reach(self._ctx, file, scope)
+        return self._reaches[place]
 
     def _wanted(self, file: File, scope: int) -> Wanted:
         """What a value must be to lead to the node."""
@@ -130,10 +176,12 @@ class Carriers:
                     yield Name("__class__", value[1])
                     yield Name("type" + RESULT, value[1])
 
-    def _carried(self, carrier: Name, wanted: Wanted, known: Container[Name]) -> Iterator[Name]:
+    def _carried(
+        self, carrier: Name, wanted: Wanted, reach: Reach, known: Container[Name]
+    ) -> Iterator[Name]:
         """New names for the same value; also for what calls give, if the called has one."""
         plain, *rest = carrier.name.split(RESULT)
-        for path in self._places(carrier):
+        for path in _places(reach, carrier, MOST_CARRYING):
             file = self._ctx.file(path)
             if file is None:
                 continue
@@ -142,9 +190,13 @@ class Carriers:
                 for place, flow in self._flows(file, head):
                     name = Name(flow.target + RESULT * depth, place if flow.local else "")
                     new = name not in known and Name(name.name, "") not in known
-                    if new and wanted.proved(path, flow, depth):
+                    if new and self._steps_on() and wanted.proved(path, flow, depth):
                         yield name
                         yield from self._called_instances(file, name)
+
+    def _steps_on(self) -> bool:
+        self._left -= 1
+        return self._left >= 0
 
     def _called_instances(self, file: File, name: Name) -> Iterator[Name]:
         """What is `__call__` of a class is what its instances are when they are called."""
@@ -161,6 +213,8 @@ class Carriers:
         for flow in file.flows.targets.get(name, ()):
             yield file.path, flow
         for number in file.flows.passed.get(name, ()):
+            if not self._steps_on():
+                return
             call = file.lowered.calls[number]
             for place, param, term in self._parameters(file, number, name):
                 yield place, Flow(param, call.scope, call.at, term, bool(place))
@@ -238,10 +292,24 @@ def _first_parameters(file: File, scope: int, *, of_type: bool) -> Iterator[str]
 def _written(file: File, name: str) -> Iterator[Site]:
     for number in file.flows.called.get(name, ()):
         yield file.path, CALL, number
-    for number in file.flows.passed.get(name, ()):
-        if file.last_name(file.lowered.calls[number].callee) in _TAKING:
-            yield file.path, CALL, number
+    for number in file.flows.passed_to(_TAKING, name):
+        yield file.path, CALL, number
     for number in file.reads_by_name.get(name, ()):
         yield file.path, READ, number
     for number in file.stores_by_name.get(name, ()):
         yield file.path, STORE, number
+
+
+def _names_at(file: File, site: Site) -> set[str]:
+    """The names by which a site is found: the converse of `_written`."""
+    _, kind, number = site
+    if kind == READ:
+        return {file.lowered.reads[number].term[2]}
+    if kind == STORE:
+        return {file.lowered.stores[number].name}
+    called = file.flows.names(file.lowered.calls[number].callee)
+    return called | file.flows.given(number) if called & _TAKING else called
+
+
+def _places(reach: Reach, carrier: Name, most: int) -> Collection[str]:
+    return (carrier.path,) if carrier.path else reach.places(carrier.name, most)

@@ -4,7 +4,8 @@ A name stands for a variable, an attribute or a function, wherever it is; `f()` 
 call of it gives. This knows nothing of scopes or types: it only narrows down where to look.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from remora.code.lowered import (
@@ -129,19 +130,57 @@ class Flow(NamedTuple):
 
 
 class Flows:
-    """The flows of one file."""
+    """The flows of one file; each index is made when it is first asked for."""
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
-        self.targets: dict[str, list[Flow]] = {}
+        self._found: dict[str, list[Flow]] = {}
+
+    @cached_property
+    def targets(self) -> dict[str, list[Flow]]:
         """Name → where its value gets another one."""
-        self.passed: dict[str, list[int]] = {}
-        """Name → calls that have its value among their arguments."""
-        self.called: dict[str, list[int]] = {}
-        """Name → calls of its value."""
         self._scopes()
         self._attributes()
-        self._calls()
+        return self._found
+
+    @cached_property
+    def called(self) -> dict[str, list[int]]:
+        """Name → calls of its value."""
+        found: dict[str, list[int]] = {}
+        for number, call in enumerate(self._lowered.calls):
+            callee = call.callee
+            if callee.__class__ is str:
+                found.setdefault(callee, []).append(number)
+            elif callee.__class__ is not int and callee is not None and callee[0] == ATTRIBUTE:
+                found.setdefault(callee[2], []).append(number)
+            else:
+                for name in self.names(callee):
+                    found.setdefault(name, []).append(number)
+        return found
+
+    @cached_property
+    def passed(self) -> dict[str, list[int]]:
+        """Name → calls that have its value among their arguments."""
+        found: dict[str, list[int]] = {}
+        for number in range(len(self._lowered.calls)):
+            for name in self.given(number):
+                found.setdefault(name, []).append(number)
+        return found
+
+    def given(self, number: int) -> set[str]:
+        """Names of the values among the arguments of a call."""
+        call = self._lowered.calls[number]
+        if call.implicit:
+            return set()
+        terms = (*call.args, *(term for _, term in call.keywords))
+        return {name for term in terms for name in self._names(term, 0)}
+
+    def passed_to(self, functions: Iterable[str], name: str) -> Iterator[int]:
+        """Calls that hand the value to a function with one of these names."""
+        for function in functions:
+            for number in self.called.get(function, ()):
+                if name in self.given(number):
+                    yield number
 
     def _flow(self, target: str, scope: int, at: int, term: Any, *, local: bool = False) -> None:
         if term is None:
@@ -149,18 +188,20 @@ class Flows:
         flow = Flow(target, scope, at, term, local)
         for name in self.names(term):
             if name != target:
-                self.targets.setdefault(name, []).append(flow)
+                self._found.setdefault(name, []).append(flow)
 
     def _promise(self, annotation: Any, target: str, *, local: bool = False) -> None:
+        if annotation is None:
+            return
         for name in self.names(annotation):
-            self.targets.setdefault(name + RESULT, []).append(Flow(target, 0, 0, None, local))
+            self._found.setdefault(name + RESULT, []).append(Flow(target, 0, 0, None, local))
 
     def _scopes(self) -> None:
         known = frozenset(self._lowered.names)
         for number, scope in enumerate(self._lowered.scopes):
             own = scope.name or lambda_name(self._lowered.path, number)
             if f"property {own}" in known:
-                self.targets.setdefault(own + RESULT, []).append(Flow(own, 0, 0, None))
+                self._found.setdefault(own + RESULT, []).append(Flow(own, 0, 0, None))
             local = scope.kind not in {MODULE_SCOPE, CLASS_SCOPE}
             for name, binds in scope.binds.items():
                 for bind in binds:
@@ -176,7 +217,7 @@ class Flows:
         if bind.kind == IMPORT_FROM:
             if bind.extra != name:
                 flow = Flow(name, 0, 0, None, local)
-                self.targets.setdefault(bind.extra, []).append(flow)
+                self._found.setdefault(bind.extra, []).append(flow)
         elif bind.kind == ANNOTATED:
             self._promise(bind.term, name, local=local)
             self._flow(name, bind.scope, bind.at, bind.extra, local=local)
@@ -190,18 +231,8 @@ class Flows:
             self._flow(store.name, store.scope, store.at, store.term)
             self._promise(store.annotation, store.name)
         for fill in self._lowered.fills:
-            for base in self.names(fill.base):
+            for base in sorted(self.names(fill.base)):
                 self._flow(base, fill.scope, fill.at, fill.term)
-
-    def _calls(self) -> None:
-        for number, call in enumerate(self._lowered.calls):
-            for name in self.names(call.callee):
-                self.called.setdefault(name, []).append(number)
-            if call.implicit:
-                continue
-            for term in (*call.args, *(term for _, term in call.keywords)):
-                for name in self.names(term):
-                    self.passed.setdefault(name, []).append(number)
 
     def names(self, term: Any) -> set[str]:
         """The names whose value `term` may have or hold."""

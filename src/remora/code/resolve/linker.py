@@ -81,9 +81,16 @@ class Linker:
         for kind, numbers in enumerate(file.sites_by_owner.get(qualname, ())):
             for number in numbers:
                 line = _record(file, kind, number).line
-                for target, tier in self._site((file.path, kind, number)).items():
-                    _note(found, target, tier, line)
+                site = (file.path, kind, number)
+                for target, tier in self._site(site).items():
+                    if self._is_followed(target, site):
+                        _note(found, target, tier, line)
         return _edges(found)
+
+    def _is_followed(self, target: str, site: Site) -> bool:
+        """Whether `callers` of the target would look at the site."""
+        file, qualname = self._node(target)
+        return file is None or self._carriers.admits(file, file.nodes[qualname], site)
 
     def _find_callers(self, key: str) -> tuple[Edge, ...]:
         file, qualname = self._node(key)
