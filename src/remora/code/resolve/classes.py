@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, ITEM
+from remora.code.lowered import CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, ITEM, Store
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File, Seen
 from remora.code.resolve.linear import linearize
@@ -176,16 +176,32 @@ def _made_property(ctx: Context, file: File, number: int, name: str, setting: bo
 def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Rule: what methods of the class and its bases store as `self.name`."""
     found: list[Values] = []
+    above: list[tuple[File, int]] = []
     for file, number in _orders(ctx, (CLASS, path, scope)):
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
+        above.append((file, number))
         for store in file.own_stores.get((number, name), ()):
+            if not _runs(above, store):
+                continue
             place = Place(level, file.path, store.scope, store.at)
             if store.annotation is not None:
                 found.append(declared(ctx, place, store.annotation))
             found.append(weaken(evaluate(ctx, place, store.term)))
     found.append(ctx.read(("outer_stores", level, path, scope, name)))
     return join(found)
+
+
+def _runs(order: list[tuple[File, int]], store: Store) -> bool:
+    """Whether no class before the last one overrides the method of a store, or those call it."""
+    method = order[-1][0].method_around(store.scope)
+    name = "" if method is None else order[-1][0].scopes[method].name
+    for file, number in order[:-1]:
+        binds = file.scopes[number].binds.get(name, ())
+        functions = {bind.term for bind in binds if bind.kind == DEFINITION}
+        if functions and not functions & file.calling_again(name):
+            return False
+    return True
 
 
 def is_dataclass(file: File, number: int) -> bool:
@@ -238,6 +254,7 @@ def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
     own = ctx.read(("class_attribute", level, path, scope, name))
     found = [bind_to(ctx, own, value), ctx.read(("stores", level, path, scope, name))]
     if value[0] == SELF:
+        found.extend(_stored_below(ctx, level, value, name))
         found.extend(_overriding(ctx, level, value, name))
     elif is_abstract(ctx, own):
         every = list(_overriding(ctx, level, value, name))
@@ -252,6 +269,12 @@ def _overriding(ctx: Context, level: int, value: Value, name: str) -> Iterator[V
     for below, _ in ctx.read(("derived", value[1], value[2])):
         own = ctx.read(("class_attribute", level, below[1], below[2], name))
         yield weaken(bind_to(ctx, own, value))
+
+
+def _stored_below(ctx: Context, level: int, value: Value, name: str) -> Iterator[Values]:
+    """What derived classes store: `self` may be of each of them."""
+    for below, _ in ctx.read(("derived", value[1], value[2])):
+        yield weaken(ctx.read(("stores", level, below[1], below[2], name)))
 
 
 def is_abstract(ctx: Context, methods: Values) -> bool:
@@ -287,6 +310,7 @@ def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:
         return functions or one(INSTANCE, *value[1:])
     found = [bind_to(ctx, own, value), ctx.read(("stores", level, value[1], value[2], name))]
     if value[0] == OWN_CLASS:
+        found.extend(_stored_below(ctx, level, value, name))
         found.extend(_overriding(ctx, level, value, name))
     values = join(found)
     return values or (one(OPAQUE) if is_foreign(ctx, value) else EMPTY)

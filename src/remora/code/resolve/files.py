@@ -47,6 +47,7 @@ class File:
         self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
         self._flow = Flow(lowered)
         self._lookups: dict[tuple[int, str, int], tuple[Seen, ...]] = {}
+        self._calling: dict[str, set[int]] = {}
 
     @cached_property
     def nodes(self) -> dict[str, int]:
@@ -107,6 +108,16 @@ class File:
             if owner is not None:
                 found.setdefault((owner, store.name), []).append(store)
         return found
+
+    def calling_again(self, name: str) -> set[int]:
+        """Functions that call something of that name as an attribute, as `super().name()` is."""
+        if name not in self._calling:
+            calls = self.lowered.calls
+            numbers = self.flows.called.get(name, ())
+            self._calling[name] = {
+                calls[n].scope for n in numbers if _is_attribute(calls[n].callee)
+            }
+        return self._calling[name]
 
     @cached_property
     def fills_of(self) -> dict[tuple[int, str], list[Fill]]:
@@ -275,6 +286,10 @@ class File:
             return None
         bind = self.scopes[seen.scope].binds[seen.name][seen.bind]
         return int(bind.term) if bind.kind == DEFINITION else None
+
+
+def _is_attribute(term: Any) -> bool:
+    return isinstance(term, list | tuple) and term[0] == ATTRIBUTE
 
 
 def _note(
