@@ -74,6 +74,7 @@ class Daemon:
         self._outcome: asyncio.Future[Outcome]
         self._written: Addresses | None = None
         self._reader: int | None = None
+        self._damaged = False
         self._events: asyncio.Queue[Awaitable[None]] = asyncio.Queue()
         self._watched_at = time.monotonic()
         self._released = False
@@ -97,7 +98,7 @@ class Daemon:
             return await self._outcome
         finally:
             await self._goodbye(tasks)
-            parts.store.close()
+            self._give_back(parts.store)
 
     def _compose(self, parts: Parts) -> None:
         places = self._places
@@ -111,9 +112,7 @@ class Daemon:
             tell=self._changed,
         )
         self._known.upkeep = self._upkeep
-        self._desk = Answering(
-            places, self._known, self._upkeep, damaged=lambda: self._end("restart")
-        )
+        self._desk = Answering(places, self._known, self._upkeep, damaged=self._begin_empty)
         self._connections = Connections(self._desk)
         self._vitals = Vitals(
             places.root, memory_mb=self._settings.memory_mb, restarted=self._settings.restarted
@@ -269,6 +268,17 @@ class Daemon:
     def _end(self, outcome: Outcome) -> None:
         if not self._outcome.done():
             self._outcome.set_result(outcome)
+
+    def _begin_empty(self) -> None:
+        """A reader met damage, of which the writer, who has much in memory, may know nothing."""
+        self._damaged = True
+        self._end("restart")
+
+    def _give_back(self, store: HubStore) -> None:
+        if self._damaged:
+            with suppress(RemoraError):  # then it is met again
+                store.rebuild()
+        store.close()
 
     def _broken(self, task: asyncio.Task[None]) -> None:
         """A task that ends by itself is a bug: begin anew rather than answer without it."""

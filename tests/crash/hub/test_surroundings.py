@@ -140,7 +140,7 @@ def test_a_database_that_somebody_else_locks(some: Hubs) -> None:
 def small_disk(place: Path) -> Iterator[None]:
     place.mkdir(parents=True)
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(place)],
+        ["mount", "-t", "tmpfs", "-o", "size=32m,mode=700", "tmpfs", str(place)],
         check=False,
         capture_output=True,
     )
