@@ -1,4 +1,4 @@
-"""Which calls look as if they could call a function, by the names they are written with."""
+"""Which calls could call a function, and which classes could derive from one, by their names."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from remora.code.resolve.flows import MOST_RESULTS, RESULT, lambda_name, places
 
 _MOST_FILES = 40
 _MOST_CALLS = 60
+_MOST_CLASS_FILES = 120
 
 
 def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
@@ -21,11 +22,30 @@ def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
             other = ctx.file(path)
             if other is None:
                 continue
-            for written in (name, *sorted(other.aliases.get(name, ()))):
+            for written in (name, *sorted(ctx.aliases(path, name))):
                 found.extend((path, n) for n in other.flows.called.get(written, ()))
             if len(found) > _MOST_CALLS:
                 return []
     return list(dict.fromkeys(found))
+
+
+def deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
+    """(path, class) of the classes with a base of that name, or what files import it as."""
+    names = {name}
+    mentioning = ctx.program.mentioning(name)
+    if len(mentioning) <= _MOST_CLASS_FILES:
+        for path in mentioning:
+            names.update(ctx.aliases(path, name))
+    paths = {path for known in names for path in ctx.program.mentioning(f"class ({known}")}
+    if len(paths) > _MOST_CLASS_FILES:
+        return
+    for path in sorted(paths):
+        file = ctx.file(path)
+        for number in file.classes if file is not None else ():
+            if file is not None and not names.isdisjoint(
+                map(file.last_name, file.scopes[number].bases)
+            ):
+                yield path, number
 
 
 def _names(ctx: Context, file: File, scope: int) -> Iterator[str]:

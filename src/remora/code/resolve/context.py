@@ -1,15 +1,14 @@
 """What every rule works with: the files, the modules, and the answers of other rules."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from remora.code.resolve.files import File
+from remora.code.resolve.indexed import IndexedFiles
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
 from remora.code.resolve.solver import Solver
 from remora.code.resolve.values import MODULE, Value, Values
-
-_MOST_WEIGHT = 150_000  # records of files that are kept decoded
 
 
 class Place(NamedTuple):
@@ -24,27 +23,32 @@ class Place(NamedTuple):
 class Context(Solver):
     """A solver over the files of one program."""
 
-    def __init__(self, program: Program, rules: Mapping[str, Callable[..., Values]]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        rules: Mapping[str, Callable[..., Values]],
+        files: IndexedFiles,
+    ) -> None:
         super().__init__(rules)
         self.program = program
         self.modules = Modules(program.paths())
-        self._files: dict[str, File | None] = {}
-        self._weight = 0
+        self._files = files
+        files.turn_to(program)
+        self._aliases: dict[str, Mapping[str, Collection[str]]] = {}
         self._imported: dict[tuple[str, int, str], Value | None] = {}
         self._starred: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def file(self, path: str) -> File | None:
         """A file with its indexes; None where there is none."""
-        if path in self._files:
-            return self._files[path]
-        lowered = self.program.lowered(path)
-        file = None if lowered is None or not lowered.scopes else File(lowered)
-        self._weight += 0 if file is None else file.weight
-        while self._weight > _MOST_WEIGHT and self._files:
-            dropped = self._files.pop(next(iter(self._files)))
-            self._weight -= 0 if dropped is None else dropped.weight
-        self._files[path] = file
-        return file
+        return self._files.file(path)
+
+    def aliases(self, path: str, name: str) -> Collection[str]:
+        """Other names that a file gives what it imports as `name`."""
+        known = self._aliases.get(path)
+        if known is None:
+            file = self.file(path)
+            known = self._aliases[path] = {} if file is None else file.aliases
+        return known.get(name, ())
 
     def imported(self, path: str, level: int, dotted: str) -> Value | None:
         """The module that an import in `path` names; None where it is not of the project."""

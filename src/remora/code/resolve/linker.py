@@ -7,6 +7,7 @@ from remora.code.lowered import CLASS_SCOPE, IMPORT, IMPORT_FROM, Call, Read, St
 from remora.code.resolve.carriers import Carriers
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
+from remora.code.resolve.indexed import IndexedFiles
 from remora.code.resolve.program import Program
 from remora.code.resolve.rules import RULES
 from remora.code.resolve.sites import Targets, call_targets, read_targets, store_targets
@@ -20,11 +21,14 @@ Found = dict[str, tuple[int, set[int]]]
 
 
 class Linker:
-    """Links of one state of a program; what was found once is remembered."""
+    """Links of one state of a program; what was found once is remembered.
 
-    def __init__(self, program: Program) -> None:
+    `files` are those of the linker of the state before, if there was one; it is not asked any more.
+    """
+
+    def __init__(self, program: Program, files: IndexedFiles | None = None) -> None:
         self._program = program
-        self._ctx = Context(program, RULES)
+        self._ctx = Context(program, RULES, IndexedFiles() if files is None else files)
         self._carriers = Carriers(self._ctx)
         self._targets: dict[Site, Targets] = {}
         self._callees: dict[str, tuple[Edge, ...]] = {}
