@@ -8,6 +8,7 @@ from typing import NamedTuple
 from remora.errors import OutsideError
 from remora.files.git import git_output
 
+_READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
 _LINK = b"160000"  # the mode of a submodule in the index
 
 
@@ -30,6 +31,7 @@ class GitIndex(NamedTuple):
 def git_top(root: Path) -> Path:
     """The root of the repository around `root`. Raises OutsideError where git's view is not to be
     taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
+    _check_has_an_end(root)
     try:
         top = _said(root, "rev-parse", "--show-toplevel")
     except OutsideError as error:
@@ -76,6 +78,18 @@ def git_ignored(root: Path, paths: Sequence[str]) -> set[str]:
     words = ("check-ignore", "--no-index", "--stdin", "-z")
     said = git_output(root, *words, stdin=asked, succeeds=(0, 1))  # 1: none of them is ignored
     return {os.fsdecode(name[2:]) for name in said.split(b"\0") if name}
+
+
+def _check_has_an_end(root: Path) -> None:
+    """Git reads a pipe or a device in its own folder for ever. Raises OutsideError."""
+    resolved = root.resolve()
+    places = (place / ".git" for place in (resolved, *resolved.parents))
+    git = next((place for place in places if place.exists()), None)
+    if git is None or not git.is_dir():
+        return
+    for path in (git / name for name in _READ_AT_ONCE):
+        if path.exists() and not path.is_file():
+            raise OutsideError(f"{path} is no regular file")
 
 
 def _said(root: Path, *words: str) -> Path:

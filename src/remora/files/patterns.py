@@ -4,6 +4,9 @@ import functools
 import re
 from pathlib import Path
 
+_MOST = 1 << 24
+"""Bytes of an ignore file."""
+
 
 @functools.lru_cache(maxsize=512)
 def glob_regex(pattern: str) -> re.Pattern[str]:
@@ -78,14 +81,17 @@ class IgnoreRules:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
 
     def read(self, root: Path, prefix: str) -> None:
-        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`), if readable."""
+        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`), if readable and
+        not so large that it is none."""
         path = root / prefix / ".gitignore"
         if path.is_file() and not path.is_symlink():
             try:
-                text = path.read_bytes()
+                with path.open("rb") as file:
+                    text = file.read(_MOST + 1)
             except OSError:
                 return
-            self.add(prefix, text.decode("utf-8", "surrogateescape"))
+            if len(text) <= _MOST:
+                self.add(prefix, text.decode("utf-8", "surrogateescape"))
 
     def add(self, prefix: str, text: str) -> None:
         """Add the lines of `text` as they stand in a `.gitignore` of the folder `prefix`."""

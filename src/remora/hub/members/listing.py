@@ -43,7 +43,7 @@ def look(top: str, path: str) -> os.stat_result | None:
     """What stands at `path` itself; None if there is nothing, or nobody may know."""
     try:
         return os.lstat(f"{top}/{path}")
-    except OSError:
+    except (OSError, ValueError):  # ValueError: it holds NUL
         return None
 
 

@@ -135,10 +135,11 @@ class Surveyor:
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
         """Whether there is a way to a folder through no link and nothing that is closed."""
-        if folder not in known:
-            known[folder] = self._is_passable(folder) and (
-                folder == "" or self._is_reachable(_folder_of(folder), known)
-            )
+        # from the root down, and not by recursion: a path can hold two thousand folders
+        for place in those_above(folder) if folder not in known else ():
+            if place not in known:
+                above = place == "" or known[_folder_of(place)]
+                known[place] = above and self._is_passable(place)
         return known[folder]
 
     def _is_passable(self, folder: str) -> bool:

@@ -12,6 +12,8 @@ from remora.hub.members.witness import Witness
 
 _MOST = 500_000
 """Paths: a hundred megabytes."""
+_LARGEST = 100 << 20
+"""Bytes of an ignore file: git's own limit, where it has one."""
 
 
 class RulesMoved(Exception):
@@ -100,6 +102,7 @@ class Verdicts:
         if ".gitignore" in marks:
             if witness is None and not self._settled:
                 path = self._root / folder / ".gitignore"
+                _check_ignore_file(path)
                 self._ignore_files[folder] = Witness(path)
                 self.rules.read(folder)
             elif witness is None or witness.moved():
@@ -174,6 +177,17 @@ class Verdicts:
     def is_barred(self, path: str) -> bool:
         """Whether nothing can make a path belong: it is private, or the user excluded it."""
         return is_private(path) or self._excluded.cover(path)
+
+
+def _check_ignore_file(path: Path) -> None:
+    """Raises OutsideError for a pipe, a device, or far too much: git would read it for ever."""
+    about = look(str(path.parent), path.name)
+    if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
+        return
+    if not st.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
+        raise OutsideError(
+            f"{path} is no ignore file: git would read it for ever", hint="remove it"
+        )
 
 
 def _mode(top: str, path: str, kind: int) -> bool:

@@ -1,17 +1,34 @@
 """Whether what decides membership from outside is still what it was when it was last looked at."""
 
+import errno
 import os
 import re
 import stat as st
 import time
-from hashlib import sha256
+from hashlib import file_digest
+from io import BufferedReader
 from pathlib import Path
 
 from remora.hub.stamp import Stamp, racy, stamp_of
 
-_GITFILE = re.compile(rb"gitdir: ([^\n]+)\n*")
+_GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)
 _MOST = 1 << 20
+_MOST_HASHED = 1 << 28
+"""Bytes; of a larger file, an index of millions of entries, the stamp has to tell."""
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """A file that has an end: neither waits for whoever writes into a pipe, nor reads a device.
+
+    Raises OSError: there is none.
+    """
+    file = os.open(path, _READ)
+    if not st.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return os.fdopen(file, "rb")
 
 
 class Witness:
@@ -20,14 +37,14 @@ class Witness:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stamp, self._racy = self._look()
-        self._digest = self._read()
+        self._digest = self._read(self._stamp)
 
     def moved(self) -> bool:
         """Whether the content differs from what it was at the last call, or at the beginning."""
         stamp, young = self._look()
         if stamp == self._stamp and not self._racy:
             return False
-        digest = self._read()
+        digest = self._read(stamp)
         moved = digest != self._digest
         self._stamp, self._racy, self._digest = stamp, young, digest
         return moved
@@ -40,9 +57,12 @@ class Witness:
             return None, False
         return stamp, racy(stamp, now)
 
-    def _read(self) -> bytes | None:
+    def _read(self, stamp: Stamp | None) -> bytes | None:
         try:
-            return sha256(self._path.read_bytes()).digest()
+            with open_regular(self._path) as file:
+                if os.fstat(file.fileno()).st_size > _MOST_HASHED:
+                    return repr(stamp).encode()
+                return file_digest(file, "sha256").digest()
         except OSError:
             return None
 
@@ -54,7 +74,7 @@ def is_repository(folder: Path) -> bool:
         mode = git.stat().st_mode
         if not st.S_ISREG(mode):
             return _is_git_folder(git)
-        with git.open("rb") as file:
+        with open_regular(git) as file:
             named = _GITFILE.fullmatch(file.read(_MOST))
     except FileNotFoundError:
         return False
@@ -65,9 +85,12 @@ def is_repository(folder: Path) -> bool:
 
 def _is_git_folder(git: Path) -> bool:
     try:
-        shared = git / os.fsdecode((git / "commondir").read_bytes().rstrip(b"\n"))
+        with open_regular(git / "commondir") as file:
+            shared = git / os.fsdecode(file.read(_MOST).rstrip(b"\n"))
     except OSError:
         shared = git
+    if "\0" in str(shared):  # no path at all
+        return False
     return _is_head(git / "HEAD") and all(
         os.access(shared / name, os.X_OK) for name in ("objects", "refs")
     )
@@ -77,7 +100,7 @@ def _is_head(head: Path) -> bool:
     try:
         if head.is_symlink():
             return str(head.readlink()).startswith("refs/")
-        with head.open("rb") as file:
+        with open_regular(head) as file:
             return _HEAD.fullmatch(file.read(255)) is not None
     except OSError:
         return False

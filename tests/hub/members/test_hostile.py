@@ -1,0 +1,111 @@
+"""Trees made to keep whoever reads them busy for ever."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remora.errors import OutsideError
+from remora.files import project_files
+from remora.hub.members import Members
+
+
+def repository(folder: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+def silent(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+@pytest.fixture(params=["git", "walk"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.py").write_text("def a(): pass\n")
+    return repository(folder) if request.param == "git" else folder
+
+
+def test_an_ignore_file_that_leads_to_a_device_says_nothing(root: Path) -> None:
+    (root / "sub").mkdir()
+    (root / "sub/b.py").touch()
+    for folder in (root, root / "sub"):
+        endless(folder / ".gitignore")
+    assert set(Members(root).sweep()) == {"a.py", "sub/b.py"}
+
+
+def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(root: Path) -> None:
+    members = Members(root)
+    assert set(members.sweep()) == {"a.py"}
+    silent(root / ".gitignore")
+    with pytest.raises(OutsideError, match=r"\.gitignore is no ignore file"):
+        members.sweep()
+    (root / ".gitignore").unlink()
+    assert set(members.sweep()) == {"a.py"}
+
+
+def test_gigabytes_of_patterns_are_told_and_not_read(root: Path) -> None:
+    (root / ".gitignore").touch()
+    os.truncate(root / ".gitignore", 1 << 34)
+    with pytest.raises(OutsideError, match=r"\.gitignore is no ignore file"):
+        Members(root).sweep()
+    if not (root / ".git").exists():
+        assert project_files(root).vcs == "walk"
+
+
+@pytest.mark.parametrize("name", ["HEAD", "commondir", "config", "info/exclude"])
+@pytest.mark.parametrize("spoil", [endless, silent])
+def test_a_repository_that_git_would_read_for_ever_is_none(
+    tmp_path: Path, name: str, spoil: Callable[[Path], None]
+) -> None:
+    root = repository(tmp_path)
+    (root / "a.py").touch()
+    spoil(root / ".git" / name)
+    assert set(Members(root).sweep()) == {"a.py"}
+    assert project_files(root).vcs == "walk"
+
+
+@pytest.mark.parametrize("name", ["HEAD", "commondir"])
+@pytest.mark.parametrize("spoil", [endless, silent, lambda path: path.write_bytes(b"a\0b")])
+def test_nor_does_a_repository_within_keep_anybody(
+    root: Path, name: str, spoil: Callable[[Path], None]
+) -> None:
+    spoil(repository(root / "sub") / ".git" / name)
+    (root / "sub/b.py").touch()
+    assert "a.py" in Members(root).sweep()
+
+
+def test_a_file_that_names_no_possible_repository_names_none(root: Path) -> None:
+    (root / "sub").mkdir()
+    (root / "sub/.git").write_bytes(b"gitdir: a\0b\n")
+    (root / "sub/b.py").touch()
+    assert "a.py" in Members(root).sweep()
+
+
+def test_a_path_of_a_thousand_folders_is_a_path(tmp_path: Path) -> None:
+    path = "d/" * 1200 + "x.py"
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    try:
+        assert Members(tmp_path).belonging([path]) == {path}
+    finally:  # too deep for Python's own rmtree
+        subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+
+
+def test_a_name_that_cannot_be_one_is_nobodys(root: Path) -> None:
+    assert Members(root).belonging(["a\0.py", "a.py", "x" * 5000 + ".py"]) == {"a.py"}
