@@ -165,9 +165,13 @@ class Answering:
     def _invalidate(self, path: str) -> None:
         raw = path if path.startswith("/") else unspell_path(path)
         place = self._root / raw
-        if ".." in place.parts or not place.is_relative_to(self._root):
+        if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
             raise Refused("bad_request", f"{path[:200]} is not beneath the root")
-        if place.is_dir():
+        try:
+            is_folder = place.is_dir()
+        except OSError as error:  # longer than a path can be
+            raise Refused("bad_request", f"{path[:200]}: {error.strerror}") from None
+        if is_folder:
             self._upkeep.want_sweep()
         else:
             self._upkeep.invalidate(str(place.relative_to(self._root)))

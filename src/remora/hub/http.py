@@ -55,6 +55,19 @@ class HttpConnections:
         """For `loop.create_server`."""
         return HttpConnection(self)
 
+    def enter(self, connection: "HttpConnection") -> bool:
+        """Whether there is room, made by closing the idlest one where there is none: anybody on
+        this machine may connect, and nobody may keep the user out by it."""
+        if len(self.open) >= self.most:
+            idle = [one for one in self.open if one.idle]
+            if not idle:
+                return False
+            oldest = min(idle, key=lambda one: one.last_active)
+            oldest.transport.abort()
+            self.open.discard(oldest)
+        self.open.add(connection)
+        return True
+
     def reap(self, now: float) -> None:
         """Close those that have been silent, or have not read, for too long."""
         for connection in [one for one in self.open if one.overdue(now)]:
@@ -80,19 +93,22 @@ class HttpConnection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._unsubscribe: Callable[[], None] | None = None
         self._full = self._discarding = False
-        self._last_active = self._loop.time()
+        self.last_active = self._loop.time()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for nothing."""
+        return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
         """Whether nothing has happened for too long; who subscribed or waits may be silent."""
-        waits = self._task is not None or self._unsubscribe is not None
-        return (self._full or not waits) and now - self._last_active > _PATIENCE_S
+        return (self._full or self.idle) and now - self.last_active > _PATIENCE_S
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Anybody on this machine can come as far as here."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=_WRITE_LIMIT)
-        self._all.open.add(self)
-        if len(self._all.open) > self._all.most:
+        if not self._all.enter(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
@@ -105,7 +121,7 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A part of a request, or several."""
-        self._last_active = self._loop.time()
+        self.last_active = self._loop.time()
         if self._discarding or self._unsubscribe is not None:
             return
         try:
@@ -129,7 +145,7 @@ class HttpConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """It does."""
         self._full = False
-        self._last_active = self._loop.time()
+        self.last_active = self._loop.time()
         self._pump()
 
     def _pump(self) -> None:
@@ -205,7 +221,7 @@ class HttpConnection(asyncio.Protocol):
     async def _answer(self, said: Awaitable[bytes]) -> None:
         line = await said
         self._task = None
-        self._last_active = self._loop.time()
+        self.last_active = self._loop.time()
         self._respond(200, line)
         self._pump()
 

@@ -193,7 +193,7 @@ def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
 def test_a_file_is_read_again_when_somebody_says_so(shared: Hub, client: Client) -> None:
     for path in ("a.py", str(shared.root / "a.py"), ".", "not/there.py"):
         assert client.ask("invalidate", path=path)["ok"] is True
-    for path in ("../a.py", "/etc/passwd"):
+    for path in ("../a.py", "/etc/passwd", "a\0.py", "x" * 300, "d/" * 9000 + "a.py"):
         assert client.ask("invalidate", path=path)["error"]["code"] == "bad_request"
     assert context(client, "node:a.py:f")
 

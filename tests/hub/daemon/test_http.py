@@ -206,6 +206,20 @@ def test_a_silent_client_is_closed(served: Served) -> None:
             assert raw.recv(1) == b""
 
 
+def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx.Client) -> None:
+    served.connections.most = 8
+    idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
+    try:
+        for half in idle[::2]:
+            with suppress(OSError):  # it may be closed already
+                half.sendall(b"POST /v1/health HT")
+        assert http.post("/v1/health").json()["ok"] is True
+        assert len(served.connections.open) <= 8
+    finally:
+        for one in idle:
+            one.close()
+
+
 def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: httpx.Client) -> None:
     with http.stream("POST", "/v1/subscribe", json={"id": 3}) as stream:
         lines = stream.iter_lines()
