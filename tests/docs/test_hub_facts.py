@@ -2,14 +2,19 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import msgspec
+from click import Context
 
+from remora.cli.hub import hub
 from remora.code.analysis import read_facts
 from remora.code.edges import TIERS
+from remora.config.schema import HubConfig
 from remora.hub import rules
 from remora.hub.actions.own import OwnScripts
 from remora.hub.node import NodeState
+from remora.hub.protocol import TYPES, Code
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/hub.md").read_text(encoding="utf-8")
 
@@ -22,6 +27,16 @@ def test_the_page_names_every_field_and_tier() -> None:
 def test_the_page_names_every_update_action() -> None:
     actions = [action.__name__ for action in rules.UpdateAction.__args__]
     assert [name for name in actions if f"`{name}`" not in PAGE] == []
+
+
+def test_the_page_names_every_command_and_setting() -> None:
+    assert [name for name in hub.list_commands(Context(hub)) if f"hub {name}" not in PAGE] == []
+    settings = [f"hub.{name}" for name in HubConfig.model_fields]
+    assert [name for name in settings if f"`{name}" not in PAGE] == []
+
+
+def test_the_page_names_every_type_and_code_of_the_protocol() -> None:
+    assert [name for name in (*TYPES, *get_args(Code)) if f"`{name}`" not in PAGE] == []
 
 
 def test_the_pages_script_runs(tmp_path: Path) -> None:
