@@ -1,5 +1,6 @@
 """The Hub's questions on the command line, without a daemon: each looks at the files itself."""
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -295,6 +296,37 @@ def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: P
     node = poor("hub", "get", "rounded", "--db", elsewhere, "--json", cwd=shop)
     assert node.document["uid"]
     assert not list((poor.home / "cache").rglob("hub.db"))
+
+
+@pytest.mark.parametrize("command", [("index",), ("get", "rounded"), ("gc",), ("start",)])
+def test_a_file_that_is_no_database_of_the_hub_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    letter, foreign = tmp_path / "letter.txt", tmp_path / "foreign.db"
+    letter.write_text("dear all\n" * 1000)
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+    for path in (letter, foreign):
+        before = path.read_bytes(), path.stat().st_mode
+        refused = poor("hub", *command, "--db", path, cwd=shop)
+        assert refused.code == 2
+        assert "is no database of the Hub" in refused.err
+        assert (path.read_bytes(), path.stat().st_mode) == before
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "foreign.db",
+        "letter.txt",
+    ]
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish" * 1000])
+def test_a_damaged_database_elsewhere_is_made_anew(
+    poor: Remora, shop: Path, tmp_path: Path, damage: bytes
+) -> None:
+    elsewhere = tmp_path / "my.db"
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    elsewhere.write_bytes(damage)
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    assert poor("hub", "verify", "--db", elsewhere, cwd=shop).code == 0
 
 
 def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from remora.hub.members import Members
 from remora.hub.ownership import Ownership
 from remora.hub.places import HubPlaces, hub_places
 from remora.hub.protocol import StatusResult
-from remora.hub.store import HubStore
+from remora.hub.store import HubStore, is_foreign
 from remora.hub.watcher import open_watcher
 
 _START_S = 60.0
@@ -58,7 +58,16 @@ class HubWish:
 
 
 def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
-    """Where the hub of this caller's root is. Raises UsageError."""
+    """Where the hub of this caller's root is.
+
+    Raises UsageError, also where a database is named and another file stands there: whoever writes
+    makes a database that cannot be right anew, in place.
+    """
+    if wish.db is not None and is_foreign(wish.db):
+        raise UsageError(
+            f"--db {wish.db}: this is no database of the Hub, and is left as it is",
+            hint="name another file; one that is not there is made",
+        )
     return hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
 
 

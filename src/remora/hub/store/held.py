@@ -70,7 +70,7 @@ class Held:
 
     @property
     def _lock_path(self) -> Path:
-        return self.path.with_name(self.path.name + ".lock")
+        return ownership.lock_of(self.path)
 
     def _lock_is_elsewhere(self) -> bool:
         mine = os.fstat(self._lock)

@@ -12,6 +12,11 @@ _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | 
 _LONGEST_PID = 20
 
 
+def lock_of(db: Path) -> Path:
+    """Where the lock of a database is; it stays when its owner ends."""
+    return db.with_name(f"{db.name}.lock")
+
+
 def take(path: Path) -> int:
     """The lock's open descriptor; closing it gives the lock back. Makes the folder, if need be.
 
