@@ -62,10 +62,9 @@ def is_ours(peer: socket.socket) -> bool:
 
 def _private_folder(folder: Path) -> None:
     """Ours is only for us; a folder that somebody named is as they made it."""
-    existed = folder.exists()
     make_private(folder)
-    found = folder.lstat()
-    if existed and found.st_uid not in (os.geteuid(), 0):
+    # looked at last: in a folder that all may write another user can be quicker than we
+    if folder.lstat().st_uid not in (os.geteuid(), 0):
         raise OutsideError(
             f"{folder} belongs to another user",
             hint="name a socket elsewhere with --socket",

@@ -1,0 +1,96 @@
+"""The Hub's commands on trees that are odd, or that mean harm: nothing is run, believed or written."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, git, write
+
+SOURCE = "def a():\n    return b()\n\n\ndef b():\n    pass\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop").mkdir()
+    return write(tmp_path / "shop", {"a.py": SOURCE})
+
+
+def seen(folder: Path) -> dict[str, tuple[int, int]]:
+    """Everything in a folder, with the time of its last change and its inode."""
+    places = [folder, *folder.rglob("*")]
+    found = {place: place.lstat() for place in places}
+    return {str(place): (about.st_mtime_ns, about.st_ino) for place, about in found.items()}
+
+
+@pytest.mark.slow
+def test_gits_index_is_read_and_never_locked(poor: Remora, shop: Path) -> None:
+    for said in ("init -q", "add -A", "commit -q -m one"):
+        git(shop, *said.split())
+    os.utime(shop / "a.py", (1, 1))  # git would like to write down what it sees now
+    (shop / ".git/index.lock").write_text("an operation under way")
+    before = seen(shop / ".git")
+    for words in (("index",), ("get", "a.py:b"), ("callers", "a.py:b"), ("verify",), ("gc",)):
+        done = poor("hub", *words, "--json", cwd=shop)
+        assert done.code == 0, done.err
+    assert seen(shop / ".git") == before
+
+
+@pytest.mark.slow
+def test_scripts_of_the_tree_cost_their_own_values_only(poor: Remora, shop: Path) -> None:
+    bad = {
+        "loops": "while True:\n    pass\n",
+        "fills": "x = [0]\nwhile True:\n    x = x + x\n",
+        "walks": "().__class__.__base__.__subclasses__()\n",
+        "opens": "open('/etc/passwd').read()\n",
+        "imports": "import os\nos.system('true')\n",
+        "recurses": "def f():\n    return f()\n\n\nf()\n",
+    }
+    write(shop, {f".remora/hub/{name}.pym": f'"""Bad."""\n\n{text}' for name, text in bad.items()})
+    os.mkfifo(shop / ".remora/hub/pipe.pym")
+    (shop / ".remora/hub/link.pym").symlink_to("/etc/passwd")
+    done = poor("hub", "get", "a.py:b", "--json", cwd=shop)
+    assert done.code == 0, done.err
+    extra: dict[str, Any] = done.document["extra"]
+    assert extra.keys() == {*bad, "pipe", "link"}
+    assert all(value.keys() == {"error"} for value in extra.values()), extra
+    assert "root:" not in json.dumps(extra)
+
+
+@pytest.mark.slow
+def test_a_file_of_thousands_of_levels_is_told_and_the_others_answer(
+    poor: Remora, shop: Path
+) -> None:
+    deep = {
+        "tower": "x = " + "(" * 5000 + "1" + ")" * 5000 + "\n",
+        "stairs": "".join(" " * level + "if x:\n" for level in range(300)) + " " * 300 + "pass\n",
+        "ladder": "if x: a()\n" + "elif x: a()\n" * 5000,
+        "chain": "x = a" + ".b" * 20000 + "\n",
+        "sum": "x = " + "a+" * 30000 + "a\n",
+    }
+    write(shop, {f"{name}.py": f"def f():\n    pass\n\n\n{text}" for name, text in deep.items()})
+    done = poor("hub", "index", "--json", cwd=shop)
+    assert done.code == 0, done.err
+    assert [error["path"] for error in done.document["errors"]] == sorted(
+        f"{name}.py" for name in deep
+    )
+    for name in deep:
+        assert poor("hub", "get", f"{name}.py:f", "--json", cwd=shop).document["partial"] is True
+    assert poor("hub", "get", "a.py:b", "--json", cwd=shop).document["partial"] is False
+
+
+@pytest.mark.slow
+def test_links_pipes_and_devices_are_no_files_of_the_project(poor: Remora, shop: Path) -> None:
+    (shop / "loop").symlink_to(".")
+    (shop / "up").symlink_to("..")
+    (shop / "me.py").symlink_to("me.py")
+    (shop / "zero.py").symlink_to("/dev/zero")
+    os.mkfifo(shop / "pipe.py")
+    (shop / "folder.py").mkdir()
+    write(shop, {"env/pyvenv.cfg": "", "env/x.py": SOURCE, "node_modules/y.py": SOURCE})
+    done = poor("hub", "index", "--json", cwd=shop)
+    assert (done.code, done.document["files"], done.document["errors"]) == (0, 1, [])
+    for name in ("zero.py", "pipe.py", "loop/a.py:b", "env/x.py:a", "folder.py"):
+        assert poor("hub", "get", name, "--json", cwd=shop).code == 1
