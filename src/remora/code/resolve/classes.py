@@ -1,14 +1,15 @@
 """Classes: their order of resolution, what their attributes are, and which classes derive."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from remora.code.lowered import CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, ITEM, Store
+from remora.code.lowered import CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, ITEM
+from remora.code.resolve.candidates import deriving
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File, Seen
 from remora.code.resolve.linear import linearize
 from remora.code.resolve.terms import bind_values, evaluate
-from remora.code.resolve.types import declared
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
@@ -74,10 +75,10 @@ def derived(ctx: Context, path: str, scope: int) -> Values:
     own: Value = (CLASS, path, scope)
     found: dict[Value, int] = {}
     found.update(_conforming(ctx, file, scope))
-    for below in _candidates(ctx, file.scopes[scope].name):
-        if any(base == own for base, _ in ctx.read(("bases", *below[1:]))):
-            found[below] = 0
-            found.update(ctx.read(("derived", *below[1:])))
+    for place in deriving(ctx, file.scopes[scope].name):
+        if any(base == own for base, _ in ctx.read(("bases", *place))):
+            found[(CLASS, *place)] = 0
+            found.update(ctx.read(("derived", *place)))
     return tuple(sorted(found.items())) if len(found) <= _MOST_DERIVED else EMPTY
 
 
@@ -98,23 +99,7 @@ def _conforming(ctx: Context, file: File, scope: int) -> Iterator[tuple[Value, i
                 yield value, 1
 
 
-def _candidates(ctx: Context, name: str) -> Iterator[Value]:
-    names = {name}
-    mentioning = ctx.program.mentioning(name)
-    if len(mentioning) <= _MOST_FILES:
-        for path in mentioning:
-            file = ctx.file(path)
-            names.update(file.aliases.get(name, ()) if file is not None else ())
-    paths = {path for known in names for path in ctx.program.mentioning(f"class ({known}")}
-    if len(paths) > _MOST_FILES:
-        return
-    for path in sorted(paths):
-        file = ctx.file(path)
-        for number in file.classes if file is not None else ():
-            yield (CLASS, path, number)
-
-
-def _orders(ctx: Context, value: Value) -> Iterator[tuple[File, int]]:
+def orders(ctx: Context, value: Value) -> Iterator[tuple[File, int]]:
     """The project's classes of a class's order, each with its file."""
     for found, _ in ctx.read(("mro", value[1], value[2])):
         file = ctx.file(found[1]) if found[0] == CLASS else None
@@ -141,7 +126,7 @@ _PLAIN_BASES = frozenset(
 
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Rule: what the class, or the first of its bases that has it, binds to `name`."""
-    for file, number in _orders(ctx, (CLASS, path, scope)):
+    for file, number in orders(ctx, (CLASS, path, scope)):
         seen = file.exported(number, name)
         if seen:
             return join([bind_values(ctx, level, file, one_seen) for one_seen in seen])
@@ -150,7 +135,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
     """Rule: the function behind the property `name`; nothing if it is none."""
-    for file, number in _orders(ctx, (CLASS, path, scope)):
+    for file, number in orders(ctx, (CLASS, path, scope)):
         binds = file.scopes[number].binds.get(name, ())
         if not binds:
             continue
@@ -173,37 +158,6 @@ def _made_property(ctx: Context, file: File, number: int, name: str, setting: bo
     return tuple(pair for pair in join(found) if pair[0][0] == FUNCTION)
 
 
-def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what methods of the class and its bases store as `self.name`."""
-    found: list[Values] = []
-    above: list[tuple[File, int]] = []
-    for file, number in _orders(ctx, (CLASS, path, scope)):
-        if is_dataclass(file, number) and name in file.scopes[number].binds:
-            found.append(ctx.read(("field", level, file.path, number, name)))
-        above.append((file, number))
-        for store in file.own_stores.get((number, name), ()):
-            if not _runs(above, store):
-                continue
-            place = Place(level, file.path, store.scope, store.at)
-            if store.annotation is not None:
-                found.append(declared(ctx, place, store.annotation))
-            found.append(weaken(evaluate(ctx, place, store.term)))
-    found.append(ctx.read(("outer_stores", level, path, scope, name)))
-    return join(found)
-
-
-def _runs(order: list[tuple[File, int]], store: Store) -> bool:
-    """Whether no class before the last one overrides the method of a store, or those call it."""
-    method = order[-1][0].method_around(store.scope)
-    name = "" if method is None else order[-1][0].scopes[method].name
-    for file, number in order[:-1]:
-        binds = file.scopes[number].binds.get(name, ())
-        functions = {bind.term for bind in binds if bind.kind == DEFINITION}
-        if functions and not functions & file.calling_again(name):
-            return False
-    return True
-
-
 def is_dataclass(file: File, number: int) -> bool:
     """Whether the class gets its constructor from its fields."""
     scope = file.scopes[number]
@@ -211,41 +165,12 @@ def is_dataclass(file: File, number: int) -> bool:
     return bool(made) or any(file.last_name(base) == "NamedTuple" for base in scope.bases)
 
 
-def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what other code stores as `name` in what proves to be an instance of the class."""
-    owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
-    return _stored(ctx, level, owners, name)
+def of_instance(ctx: Context, level: int, value: Value, name: str, within: str = "") -> Values:
+    """An attribute of an instance: a bound method, what a property gives, or what was stored.
 
-
-def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what is stored as attribute `name` of a function."""
-    return _stored(ctx, level, {(FUNCTION, path, scope)}, name)
-
-
-def _stored(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
-    paths = ctx.program.mentioning(f"set {name}")
-    if level == 0 or len(paths) > _FEW_FILES:
-        return EMPTY
-    found: list[Values] = []
-    for other in sorted(paths):
-        file = ctx.file(other)
-        if file is None:
-            continue
-        for number in file.stores_by_name.get(name, ()):
-            store = file.lowered.stores[number]
-            place = Place(level - 1, other, store.scope, store.at)
-            if file.class_of_self(store.scope, store.base) is None and any(
-                value in owners for value, _ in evaluate(ctx, place, store.base)
-            ):
-                found.append(weaken(evaluate(ctx, place, store.term)))
-    return join(found)
-
-
-_FEW_FILES = 12
-
-
-def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """An attribute of an instance: a bound method, what a property gives, or what was stored."""
+    `within` is the method of the class that says `self.name`, where it is asked for there: `self`
+    is of no class that overrides it.
+    """
     _, path, scope = value
     getters = ctx.read(("accessor", path, scope, name, False))
     if getters:
@@ -254,27 +179,50 @@ def of_instance(ctx: Context, level: int, value: Value, name: str) -> Values:
     own = ctx.read(("class_attribute", level, path, scope, name))
     found = [bind_to(ctx, own, value), ctx.read(("stores", level, path, scope, name))]
     if value[0] == SELF:
-        found.extend(_stored_below(ctx, level, value, name))
-        found.extend(_overriding(ctx, level, value, name))
+        found.extend(_below(ctx, level, value, name, within))
     elif is_abstract(ctx, own):
-        every = list(_overriding(ctx, level, value, name))
-        found.extend(every if len(every) <= _FEW_OVERRIDERS else ())
+        below = ctx.read(("derived", path, scope))
+        few = len(below) <= _FEW_OVERRIDERS
+        found.extend(_below(ctx, level, value, name, "") if few else ())
     values = join(found)
     if not values and is_foreign(ctx, value):
         return one(OPAQUE)
     return values
 
 
-def _overriding(ctx: Context, level: int, value: Value, name: str) -> Iterator[Values]:
+def _below(ctx: Context, level: int, value: Value, name: str, within: str) -> Iterator[Values]:
+    """What derived classes have or store as the attribute; `self` may be of each of them."""
     for below, _ in ctx.read(("derived", value[1], value[2])):
+        if within and not _is_reached(ctx, below, value, within):
+            continue
         own = ctx.read(("class_attribute", level, below[1], below[2], name))
         yield weaken(bind_to(ctx, own, value))
-
-
-def _stored_below(ctx: Context, level: int, value: Value, name: str) -> Iterator[Values]:
-    """What derived classes store: `self` may be of each of them."""
-    for below, _ in ctx.read(("derived", value[1], value[2])):
         yield weaken(ctx.read(("stores", level, below[1], below[2], name)))
+
+
+def _is_reached(ctx: Context, below: Value, value: Value, method: str) -> bool:
+    """Whether the method of the class runs for a derived one, which may override it."""
+    between = itertools.takewhile(lambda o: (o[0].path, o[1]) != value[1:], orders(ctx, below))
+    return all(is_handed_up(file, number, method) for file, number in between)
+
+
+def is_handed_up(file: File, number: int, method: str, *, but: str = "") -> bool:
+    """Whether a class leaves a method to its bases: has none, or one that calls theirs.
+
+    With `but`, what theirs stores under that name must count: it is not stored anew afterwards.
+    """
+    binds = file.scopes[number].binds.get(method, ())
+    functions = {bind.term for bind in binds if bind.kind == DEFINITION}
+    stores = [file.lowered.stores[n] for n in file.stores_by_name.get(but, ())]
+    blocks = file.lowered.statements
+    return not functions or any(
+        call.scope in functions
+        and not any(
+            store.scope == call.scope and store.at > call.at and blocks[store.at] == blocks[call.at]
+            for store in stores
+        )
+        for call in file.calls_on(method)
+    )
 
 
 def is_abstract(ctx: Context, methods: Values) -> bool:
@@ -300,7 +248,7 @@ def _does_nothing(file: File, number: int) -> bool:
 _NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
 
 
-def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:
+def of_class(ctx: Context, level: int, value: Value, name: str, within: str = "") -> Values:
     """An attribute of a class itself; members of an enumeration are its instances."""
     own = ctx.read(("class_attribute", level, value[1], value[2], name))
     order = ctx.read(("mro", value[1], value[2]))
@@ -310,8 +258,7 @@ def of_class(ctx: Context, level: int, value: Value, name: str) -> Values:
         return functions or one(INSTANCE, *value[1:])
     found = [bind_to(ctx, own, value), ctx.read(("stores", level, value[1], value[2], name))]
     if value[0] == OWN_CLASS:
-        found.extend(_stored_below(ctx, level, value, name))
-        found.extend(_overriding(ctx, level, value, name))
+        found.extend(_below(ctx, level, value, name, within))
     values = join(found)
     return values or (one(OPAQUE) if is_foreign(ctx, value) else EMPTY)
 

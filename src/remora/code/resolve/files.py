@@ -47,7 +47,6 @@ class File:
         self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
         self._flow = Flow(lowered)
         self._lookups: dict[tuple[int, str, int], tuple[Seen, ...]] = {}
-        self._calling: dict[str, set[int]] = {}
 
     @cached_property
     def nodes(self) -> dict[str, int]:
@@ -109,15 +108,11 @@ class File:
                 found.setdefault((owner, store.name), []).append(store)
         return found
 
-    def calling_again(self, name: str) -> set[int]:
-        """Functions that call something of that name as an attribute, as `super().name()` is."""
-        if name not in self._calling:
-            calls = self.lowered.calls
-            numbers = self.flows.called.get(name, ())
-            self._calling[name] = {
-                calls[n].scope for n in numbers if _is_attribute(calls[n].callee)
-            }
-        return self._calling[name]
+    def calls_on(self, name: str) -> list[Call]:
+        """Calls of an attribute of that name, as `super().name()` is one."""
+        numbers = self.flows.called.get(name, ())
+        calls = [self.lowered.calls[number] for number in numbers]
+        return [call for call in calls if _is_attribute(call.callee)]
 
     @cached_property
     def fills_of(self) -> dict[tuple[int, str], list[Fill]]:

@@ -35,6 +35,12 @@ def member(ctx: Context, level: int, value: Value, name: str) -> Values:
     return EMPTY if found is None else found(ctx, level, value, name)
 
 
+def self_member(ctx: Context, level: int, value: Value, name: str, within: str) -> Values:
+    """Rule: `self.name` in a method of the class, or `cls.name`."""
+    find = of_class if value[0] == OWN_CLASS else of_instance
+    return find(ctx, level, value, name, within)
+
+
 def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:
     return ctx.read(("export", level, value[1], name))
 

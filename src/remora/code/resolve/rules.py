@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from remora.code.resolve import calls, classes, containers, members, terms
+from remora.code.resolve import calls, classes, containers, members, stores, terms
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.values import Values
 
@@ -33,6 +33,7 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "field": calls.field,
     "sites": calls.sites,
     "member": members.member,
+    "self_member": members.self_member,
     "item": containers.item,
     "each": containers.each,
     "entered": containers.entered,
@@ -41,8 +42,8 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "derived": classes.derived,
     "class_attribute": classes.class_attribute,
     "accessor": classes.accessor,
-    "stores": classes.attribute_stores,
-    "outer_stores": classes.outer_stores,
-    "function_stores": classes.function_stores,
+    "stores": stores.attribute_stores,
+    "outer_stores": stores.outer_stores,
+    "function_stores": stores.function_stores,
     "special": classes.special,
 }

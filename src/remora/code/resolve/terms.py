@@ -179,7 +179,20 @@ def _attribute(ctx: Context, place: Place, term: Any, depth: int) -> Values:
         owner = file.class_of_self(place.scope, term[1]) if file is not None else None
         return one(OPAQUE) if owner is None else one(OWN_CLASS, place.path, owner)
     receivers = evaluate(ctx, place, term[1], depth)
+    own = _own_method(ctx, place, term[1])
+    if own is not None and receivers in (one(SELF, *own[:2]), one(OWN_CLASS, *own[:2])):
+        return ctx.read(("self_member", place.level, receivers[0][0], term[2], own[2]))
     return member_values(ctx, place.level, receivers, term[2])
+
+
+def _own_method(ctx: Context, place: Place, base: Any) -> tuple[str, int, str] | None:
+    """Class and name of the method whose first parameter `base` is."""
+    file = ctx.file(place.path) if base.__class__ is str else None
+    owner = None if file is None else file.class_of_self(place.scope, base)
+    method = None if file is None else file.method_around(place.scope)
+    if file is None or owner is None or method is None:
+        return None
+    return place.path, owner, file.scopes[method].name
 
 
 def member_values(ctx: Context, level: int, receivers: Values, name: str) -> Values:
