@@ -1,7 +1,6 @@
 """Everything that one file says, from its bytes alone."""
 
 import ast
-import hashlib
 from typing import NamedTuple
 
 from remora.code.complexity import complexities
@@ -21,7 +20,7 @@ from remora.code.signature import (
     signature,
 )
 from remora.code.source import Source, Unreadable, read_broken, read_source
-from remora.code.spans import module_span, span_of
+from remora.code.spans import Span, module_span, span_of
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 
@@ -48,23 +47,25 @@ def read_whole(path: str, source: bytes) -> Reading:
     spelled = spell_path(path)
     found = outline(read.tree, spelled)
     lowering = lower(spelled, read.tree, {each.node: each.qualname for each in found.definitions})
+    span, file_hash = module_span(read)
     facts = FileFacts(
         path=spelled,
-        file_hash=hashlib.sha256(source).hexdigest(),
+        file_hash=file_hash,
         partial=bool(detail),
         detail=detail,
-        nodes=_nodes(path, found, lowering, read),
+        nodes=_nodes(path, found, lowering, read, span),
         lowered=lowering.lowered,
     )
     return Reading(facts, read, found)
 
 
-def _nodes(path: str, found: Outline, lowering: Lowering, source: Source) -> tuple[NodeFacts, ...]:
+def _nodes(
+    path: str, found: Outline, lowering: Lowering, source: Source, span: Span
+) -> tuple[NodeFacts, ...]:
     definitions = found.definitions
     counts = complexities(definitions, [lowering.points[each.node] for each in definitions])
     key = node_key(lowering.lowered.path)
     hinted = _hinted(definitions, key)
-    span = module_span(source)
     module = NodeFacts(
         key=key,
         qualname=MODULE,

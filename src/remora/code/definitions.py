@@ -82,9 +82,10 @@ def outline(tree: ast.Module, spelled: str) -> Outline:
         elif kind in _IMPORTS:
             imports.append(statement)
         for name in _SOUGHT.get(kind, _BODY):
-            block = getattr(statement, name)
             # what comes first in the source has to come off first
-            waiting += [(each, scope) for each in block[::-1] if each.__class__ in _SOUGHT]
+            for each in reversed(getattr(statement, name)):
+                if each.__class__ in _SOUGHT:
+                    waiting.append((each, scope))  # noqa: PERF401 a generator costs more
     return Outline(definitions, imports)
 
 

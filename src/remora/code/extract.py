@@ -1,14 +1,13 @@
 """Source text of a Python file in, its nodes out."""
 
 import ast
-import hashlib
 
 from remora.code.definitions import Definition, outline
 from remora.code.nodes import Module, Node
 from remora.code.signature import decorators, docstring, first_line, signature
 from remora.code.skip import Skips, find_skips
 from remora.code.source import Source, Unreadable, read_source
-from remora.code.spans import module_span, span_of, without_docstring
+from remora.code.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 
@@ -19,7 +18,8 @@ def parse_module(path: str, source: bytes) -> Module | Unreadable:
         return read
     spelled = spell_path(path)
     skips = find_skips(read.utf8)
-    own = _module_node(path, spelled, read, skips)
+    span, file_hash = module_span(read)
+    own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
     skipped: dict[NodeKey, bool] = {own.key: own.skip}
     for definition in outline(read.tree, spelled).definitions:
@@ -31,7 +31,7 @@ def parse_module(path: str, source: bytes) -> Module | Unreadable:
         path=path,
         key=own.key,
         nodes=tuple(nodes),
-        file_hash=hashlib.sha256(source).hexdigest(),
+        file_hash=file_hash,
         line_count=own.line_count,
         encoding=read.encoding,
     )
@@ -58,9 +58,8 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
     )
 
 
-def _module_node(path: str, spelled: str, source: Source, skips: Skips) -> Node:
+def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Span) -> Node:
     body = source.tree.body
-    span = module_span(source)
     code = without_docstring(body)
     first_code = first_line(code[0], source) if code else span.line_end + 1
     return Node(

@@ -2,6 +2,8 @@
 
 from remora.code.definitions import FunctionNode
 
+_BOUND = ("self", "cls")
+
 
 def has_type_hints(node: FunctionNode) -> bool:
     """All parameters but a first `self` or `cls`, and the return."""
@@ -13,5 +15,6 @@ def has_type_hints(node: FunctionNode) -> bool:
         given.append(args.vararg)
     if args.kwarg is not None:
         given.append(args.kwarg)
-    bare = [arg.arg for arg in given if arg.annotation is None]
-    return not bare or (len(bare) == 1 and bare[0] in ("self", "cls") and bare[0] == given[0].arg)
+    if given and given[0].annotation is None and given[0].arg in _BOUND:
+        del given[0]
+    return all(arg.annotation is not None for arg in given)

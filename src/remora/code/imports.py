@@ -27,21 +27,19 @@ def imported_names(path: str, imports: Iterable[ImportNode]) -> tuple[str, ...]:
     A relative import that leads above the outermost folder stays as it is written: `..a`.
     """
     names: dict[str, None] = {}
+    package = package_of(path)
     for node in imports:
-        if isinstance(node, ast.Import):
-            names.update((alias.name, None) for alias in node.names)
-        else:
-            base = _base(path, node)
-            names.update((base + alias.name, None) for alias in node.names)
+        base = "" if isinstance(node, ast.Import) else _base(package, node)
+        for alias in node.names:
+            names[base + alias.name] = None
     return tuple(names)
 
 
-def _base(path: str, node: ast.ImportFrom) -> str:
+def _base(package: tuple[str, ...], node: ast.ImportFrom) -> str:
     """What stands before an imported name, with its dot."""
     module = f"{node.module}." if node.module else ""
     if not node.level:
         return module
-    package = package_of(path)
     kept = len(package) - node.level + 1
     if kept < 0 or (kept == 0 and not module):
         return "." * node.level + module

@@ -33,7 +33,7 @@ ASYNC, GENERATOR = 1, 2
 LOOP, ENDS, TRYING = 1, 2, 4
 
 
-class Parameter(msgspec.Struct, frozen=True, array_like=True):
+class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`kind` is POSITIONAL, ORDINARY, VARARGS, KEYWORD or KWARGS."""
 
     name: str
@@ -42,7 +42,7 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True):
     default: Any
 
 
-class Bind(msgspec.Struct, frozen=True, array_like=True):
+class Bind(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One place that gives a name a value.
 
     `at` is the number of its statement, `scope` where its terms are evaluated. By `kind`: VALUE and
@@ -59,7 +59,7 @@ class Bind(msgspec.Struct, frozen=True, array_like=True):
     extra: Any = None
 
 
-class Scope(msgspec.Struct, frozen=True, array_like=True):
+class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A module, class, function, lambda or comprehension.
 
     `qualname` is that of the node its code belongs to; `at` the number of the statement that makes
@@ -83,7 +83,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
     yields: tuple[tuple[int, Any], ...]
 
 
-class Call(msgspec.Struct, frozen=True, array_like=True):
+class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A call: `at` is its statement's number; an implicit one is made by syntax, as by `with`."""
 
     scope: int
@@ -95,7 +95,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
     implicit: bool = False
 
 
-class Read(msgspec.Struct, frozen=True, array_like=True):
+class Read(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An attribute that is read and not called: it may be a property."""
 
     scope: int
@@ -104,7 +104,7 @@ class Read(msgspec.Struct, frozen=True, array_like=True):
     term: Any
 
 
-class Store(msgspec.Struct, frozen=True, array_like=True):
+class Store(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`base.name = term`."""
 
     scope: int
@@ -116,7 +116,7 @@ class Store(msgspec.Struct, frozen=True, array_like=True):
     annotation: Any = None
 
 
-class Fill(msgspec.Struct, frozen=True, array_like=True):
+class Fill(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`base[key] = term`, or `base.append(term)` and the like (`key` null)."""
 
     scope: int
@@ -126,7 +126,7 @@ class Fill(msgspec.Struct, frozen=True, array_like=True):
     term: Any
 
 
-class Container(msgspec.Struct, frozen=True, array_like=True):
+class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A display or a comprehension; `keys` only of a dict."""
 
     scope: int
@@ -136,7 +136,7 @@ class Container(msgspec.Struct, frozen=True, array_like=True):
     each: bool = False
 
 
-class Block(msgspec.Struct, frozen=True, array_like=True):
+class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Statements that run, or do not run, together.
 
     `group` is one number for all arms of an if, try or match, `arms` how many there are if one of
@@ -149,7 +149,7 @@ class Block(msgspec.Struct, frozen=True, array_like=True):
     flags: int
 
 
-class Lowered(msgspec.Struct, frozen=True, array_like=True):
+class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file for the linker.
 
     `names` are all names by which it may mention something, for an index over files; `def NAME`

@@ -35,7 +35,7 @@ def quick_text(node: ast.expr) -> str | None:
 
 
 def _parameters(args: ast.arguments) -> str:
-    parts = [_parameter(arg) for arg in args.posonlyargs + args.args]
+    parts = list(map(_parameter, args.posonlyargs + args.args))
     if args.defaults:
         first = len(parts) - len(args.defaults)
         for place, default in enumerate(args.defaults, first):
@@ -63,7 +63,7 @@ def _parameter(arg: ast.arg) -> str:
 
 
 def _call_arguments(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> str:
-    parts = [_text(arg) for arg in args]
+    parts = list(map(_text, args))
     for keyword in keywords:
         name = "**" if keyword.arg is None else f"{keyword.arg}="
         parts.append(name + _text(keyword.value))
@@ -147,7 +147,7 @@ def _dict(node: ast.Dict) -> str:
 
 
 def _items(nodes: Sequence[ast.expr]) -> str:
-    return ", ".join([_text(node) for node in nodes])
+    return ", ".join(map(_text, nodes))
 
 
 _PLAIN = frozenset((str, int, bool, type(None), bytes))

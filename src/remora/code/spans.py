@@ -9,7 +9,8 @@ from remora.code.definitions import DEFINITIONS, DefinitionNode
 from remora.code.signature import docstring_text, first_line
 from remora.code.source import Source
 
-_EMPTY = sha256(b"").hexdigest()
+_FRESH = sha256()
+_EMPTY = _FRESH.hexdigest()
 
 
 class Span(NamedTuple):
@@ -30,15 +31,18 @@ def span_of(node: DefinitionNode, source: Source) -> Span:
     """The span of a definition."""
     start = first_line(node, source) if node.decorator_list else node.lineno
     end = node.end_lineno or node.lineno
-    whole = sha256(source.raw_lines(start, end)).hexdigest()
+    whole = _digest(source.raw_lines(start, end))
     return Span(start, end, whole, _body_hash(source, node.body))
 
 
-def module_span(source: Source) -> Span:
-    """The span of the whole file."""
+def module_span(source: Source) -> tuple[Span, str]:
+    """The span of the whole file, and the hash of all its bytes."""
     end = len(source.starts) - 1
-    whole = sha256(source.raw_lines(1, end)).hexdigest()
-    return Span(1, end, whole, _body_hash(source, source.tree.body))
+    lines = source.raw_lines(1, end)
+    taken = sha256(lines)
+    whole = taken.hexdigest()
+    taken.update(source.raw[len(lines) :])
+    return Span(1, end, whole, _body_hash(source, source.tree.body)), taken.hexdigest()
 
 
 def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -60,5 +64,11 @@ def _body_hash(source: Source, body: Sequence[ast.stmt]) -> str:
     if column:
         # the lines that follow lose the margin that the first one has
         margin = source.utf8[start - column : start]
-        block = b"\n".join(block.split(b"\n" + margin))
-    return sha256(block).hexdigest()
+        block = block.replace(b"\n" + margin, b"\n")
+    return _digest(block)
+
+
+def _digest(block: bytes) -> str:
+    taken = _FRESH.copy()  # looking SHA-256 up again takes as long as hashing a short function
+    taken.update(block)
+    return taken.hexdigest()

@@ -34,6 +34,9 @@ def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
 def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
     inner = node.slice
     parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if len(parts) == 1:
+        term = annotation_term(parts[0], names, depth)
+        return (GENERIC, annotation_term(node.value, names, depth), term)
     terms = [annotation_term(part, names, depth) for part in parts[:8]]
     return (GENERIC, annotation_term(node.value, names, depth), *terms)
 
@@ -41,8 +44,11 @@ def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
 def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
     if not isinstance(node.op, ast.BitOr):
         return None
-    sides = [annotation_term(side, names, depth) for side in (node.left, node.right)]
-    return (EITHER, *[side for side in sides if side is not None])
+    left = annotation_term(node.left, names, depth)
+    right = annotation_term(node.right, names, depth)
+    if left is None or right is None:
+        return (EITHER,) if left is right else (EITHER, right if left is None else left)
+    return (EITHER, left, right)
 
 
 def _quoted(text: str, names: set[str], depth: int) -> Any:

@@ -86,8 +86,8 @@ class OpenScope:
             tuple(self.decorators),
             self.annotation,
             tuple(self.bases),
-            {name: tuple(binds) for name, binds in self.binds.items()},
-            tuple(sorted(self.outer)),
+            {name: tuple(binds) for name, binds in self.binds.items()} if self.binds else {},
+            tuple(sorted(self.outer)) if self.outer else (),
             tuple(self.results),
             tuple(self.yields),
         )
@@ -132,9 +132,10 @@ class Builder:
             target = scope.outer.get(name, scope)
         self.names.add(name)
         bind = Bind(kind, self.at, scope.index, term, extra)
-        known = target.binds.get(name)
+        binds = target.binds
+        known = binds.get(name)
         if known is None:
-            target.binds[name] = [bind]
+            binds[name] = [bind]
         else:
             known.append(bind)
 

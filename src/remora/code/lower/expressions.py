@@ -39,6 +39,7 @@ MOST_ITEMS = 256  # of a display: longer ones are data
 LONGEST_NAME = 60
 _FILLING = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1, "setdefault": 1}
 _FILLING_FROM = frozenset(("extend", "update"))
+_FILLERS = _FILLING_FROM.union(_FILLING)
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add__",
     ast.Sub: "__sub__",
@@ -63,7 +64,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: "__ge__",
 }
 _CONTAINMENT = frozenset((ast.In, ast.NotIn))
-_NAME, _CONSTANT = ast.Name, ast.Constant
+_NAME, _CONSTANT, _ATTRIBUTE = ast.Name, ast.Constant, ast.Attribute
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
 _SAYING_LITTLE = frozenset((CONSTANT, TEXT))
 _CONSTANTS: dict[type[object], Any] = {
@@ -180,28 +181,35 @@ class Expressions(Builder):
         return len(self.calls) - 1
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        term = (ATTRIBUTE, self.expression(node.value), node.attr)
-        self.names.add(node.attr)
+        value, name = node.value, node.attr
+        if value.__class__ is _NAME:
+            base = value.id
+            self.names.add(base)
+        else:
+            base = self.expression(value)
+        self.names.add(name)
+        term = (ATTRIBUTE, base, name)
         self.reads.append(Read(self.scope.index, self.at, node.end_lineno or node.lineno, term))
         return term
 
     def _call(self, node: ast.Call) -> Any:
-        func = node.func
-        line = node.lineno
-        if func.__class__ is ast.Attribute:
-            name = func.attr
-            callee: Any = (ATTRIBUTE, self.expression(func.value), name)
-            self.names.add(name)
-            line = func.end_lineno or line
-        else:
-            callee = self.expression(func)
+        func, given, named = node.func, node.args, node.keywords
         expression = self.expression
-        args = tuple([expression(arg) for arg in node.args]) if node.args else ()
+        if func.__class__ is _ATTRIBUTE:
+            name = func.attr
+            callee: Any = (ATTRIBUTE, expression(func.value), name)
+            self.names.add(name)
+            line = func.end_lineno or node.lineno
+        else:
+            callee = expression(func)
+            line = node.lineno
+        args = tuple(map(expression, given)) if given else ()
         keywords: Sequence[tuple[str | None, Any]] = ()
-        if node.keywords:
-            keywords = tuple([(k.arg, expression(k.value)) for k in node.keywords])
-        if callee.__class__ is tuple and callee[0] == ATTRIBUTE:
-            self._fills(callee, args)
+        if named:
+            keywords = tuple([(k.arg, expression(k.value)) for k in named])
+        if callee.__class__ is tuple:
+            if args and callee[0] == ATTRIBUTE and callee[2] in _FILLERS:
+                self._fills(callee, args)
         elif (callee == "getattr" or callee == "setattr") and len(args) > 1:
             self._named_by_text(node, callee, args)
         self.calls.append(Call(self.scope.index, self.at, line, callee, args, keywords))
@@ -249,8 +257,7 @@ class Expressions(Builder):
                 self.expression(part)
 
     def _display(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
-        items = [self.expression(item) for item in node.elts]
-        return self._container(items, None)
+        return self._container(list(map(self.expression, node.elts)), None)
 
     def _dict(self, node: ast.Dict) -> Any:
         keys = [None if key is None else _key(key) for key in node.keys]
@@ -266,7 +273,7 @@ class Expressions(Builder):
         return self._container(items, keys)
 
     def _container(self, items: list[Any], keys: list[Any] | None, *, each: bool = False) -> Any:
-        if len(items) > MOST_ITEMS or not any(_says_something(item) for item in items):
+        if len(items) > MOST_ITEMS or all(map(_is_plain, items)):
             items, keys = [], None if keys is None else []
         self.containers.append(Container(self.scope.index, self.at, items, keys, each))
         return (CONTAINER, len(self.containers) - 1)
@@ -312,13 +319,11 @@ class Expressions(Builder):
 
     def parameters(self, args: ast.arguments) -> list[Parameter]:
         """In the order of the signature; defaults and annotations belong to the scope around."""
-        positional = [*args.posonlyargs, *args.args]
-        missing = len(positional) - len(args.defaults)
-        params: list[Parameter] = []
-        for index, arg in enumerate(positional):
-            kind = POSITIONAL if index < len(args.posonlyargs) else ORDINARY
-            default = args.defaults[index - missing] if index >= missing else None
-            params.append(self._parameter(arg, kind, default))
+        alone, defaults = args.posonlyargs, args.defaults
+        positional = alone + args.args
+        kinds = [POSITIONAL] * len(alone) + [ORDINARY] * len(args.args)
+        given_last = [None] * (len(positional) - len(defaults)) + defaults
+        params = list(map(self._parameter, positional, kinds, given_last))
         if args.vararg is not None:
             params.append(self._parameter(args.vararg, VARARGS, None))
         for arg, given in zip(args.kwonlyargs, args.kw_defaults, strict=True):
@@ -328,10 +333,11 @@ class Expressions(Builder):
         return params
 
     def _parameter(self, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
-        annotation = None if arg.annotation is None else self.annotation(arg.annotation)
-        self.names.add(arg.arg)
+        name, promised = arg.arg, arg.annotation
+        annotation = None if promised is None else self.annotation(promised)
+        self.names.add(name)
         return Parameter(
-            arg.arg, kind, annotation, None if default is None else self.expression(default)
+            name, kind, annotation, None if default is None else self.expression(default)
         )
 
     def annotation(self, node: ast.expr) -> Any:
@@ -386,8 +392,9 @@ class Expressions(Builder):
         left = self.expression(node.left)
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.expression(comparator)
-            name = _COMPARISONS.get(operator.__class__)
-            if operator.__class__ in _CONTAINMENT:
+            kind = operator.__class__
+            name = _COMPARISONS.get(kind)
+            if kind in _CONTAINMENT:
                 self.implicit(right, "__contains__", node.lineno, (left,))
             elif name is not None and not _is_plain(right):
                 self.implicit(left, name, node.lineno, (right,))
@@ -467,7 +474,3 @@ def _is_plain(term: Any) -> bool:
 
 def _is_text(term: Any) -> bool:
     return term.__class__ is tuple and term[0] == TEXT
-
-
-def _says_something(term: Any) -> bool:
-    return not _is_plain(term)

@@ -32,6 +32,7 @@ from remora.code.lowered import (
     Lowered,
 )
 
+_CONSTANT = ast.Constant
 _LEAVING = frozenset((ast.Return, ast.Raise))
 _MAY_NARROW = frozenset((ast.Call, ast.BoolOp))
 _MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
@@ -39,7 +40,15 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 _ACCESSORS = frozenset(
-    ["property", "cached_property", "abstractproperty", "lazy_property", "getter", "setter", "deleter"]
+    [
+        "property",
+        "cached_property",
+        "abstractproperty",
+        "lazy_property",
+        "getter",
+        "setter",
+        "deleter",
+    ]
 )
 
 
@@ -134,18 +143,20 @@ class _Statements(Expressions):
         return self._groups
 
     def _expression_statement(self, node: ast.Expr) -> None:
-        if node.value.__class__ is not ast.Constant:
-            self.expression(node.value)
+        value = node.value
+        if value.__class__ is not _CONSTANT:
+            self.expression(value)
 
     def _assign(self, node: ast.Assign) -> None:
-        term = self.expression(node.value)
-        may_be_property = node.value.__class__ in _MAY_BE_PROPERTY
-        for target in node.targets:
+        value, targets = node.value, node.targets
+        term = self.expression(value)
+        may_be_property = value.__class__ in _MAY_BE_PROPERTY
+        for target in targets:
             self.assign(target, term)
             if may_be_property and isinstance(target, ast.Name):
-                self._note_property(target.id, node.value)
-        if self.scope.kind == MODULE_SCOPE and _is_all(node.targets[0]):
-            self.exports = _texts(node.value)
+                self._note_property(target.id, value)
+        if self.scope.kind == MODULE_SCOPE and _is_all(targets[0]):
+            self.exports = _texts(value)
 
     def _note_property(self, name: str, value: ast.expr) -> None:
         if _last_name(value) == "property":
@@ -323,6 +334,9 @@ class _Statements(Expressions):
         return scope
 
     def _decorated(self, node: _Definition, scope: OpenScope) -> None:
+        if not node.decorator_list:
+            self.bind(node.name, DEFINITION, scope.index)
+            return
         decorators = [(d.lineno, self.expression(d)) for d in node.decorator_list]
         made: Any = (SCOPE, scope.index)
         if any(_last_name(decorator) in _ACCESSORS for decorator in node.decorator_list):
@@ -330,7 +344,7 @@ class _Statements(Expressions):
         for line, decorator in reversed(decorators):
             made = self.decoration(decorator, line, made)
         scope.decorators = list(range(len(self.calls) - len(decorators), len(self.calls)))
-        self.bind(node.name, DEFINITION, scope.index, None if not decorators else made)
+        self.bind(node.name, DEFINITION, scope.index, made)
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
