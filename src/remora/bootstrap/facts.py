@@ -9,7 +9,7 @@ from typing import Literal
 from remora.agents.pull import NodeFacts, NoHub
 from remora.bootstrap.caller import Caller
 from remora.errors import OutsideError
-from remora.hub.places import HubPlaces, hub_places
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.runs.project import Project
 
 TURN_S = 0.25

@@ -20,19 +20,19 @@ from pathlib import Path
 from remora.bootstrap.caller import Caller, open_config
 from remora.config import Config, make_private
 from remora.errors import HubLocked, OutsideError, RemoraError, UsageError
-from remora.hub import control
+from remora.hub.access import control
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.actions import workers
 from remora.hub.actions.analyse import ScriptedAnalysis
 from remora.hub.actions.cascade import reached
 from remora.hub.actions.own import OwnScripts
-from remora.hub.daemon import Daemon, Parts, Settings
+from remora.hub.daemon.daemon import Daemon, Parts, Settings
+from remora.hub.daemon.lanes import LANE
+from remora.hub.daemon.launch import FOLDER, command, environment, left_alone
+from remora.hub.daemon.logfile import log_to
 from remora.hub.indexer import Indexer
-from remora.hub.lanes import LANE
-from remora.hub.launch import FOLDER, command, environment, left_alone
-from remora.hub.logfile import log_to
 from remora.hub.members import Members
 from remora.hub.ownership import Ownership
-from remora.hub.places import HubPlaces, hub_places
 from remora.hub.protocol import StatusResult
 from remora.hub.store import HubStore, is_foreign
 from remora.hub.watcher import open_watcher

@@ -11,14 +11,14 @@ from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub import HubWish, places_of
 from remora.config import make_private
 from remora.errors import OutsideError
-from remora.hub import control
+from remora.hub.access import control
+from remora.hub.access.asking import ask
+from remora.hub.access.places import HubPlaces
 from remora.hub.actions.analyse import ScriptedAnalysis
 from remora.hub.actions.own import OwnScripts
-from remora.hub.asking import ask
 from remora.hub.indexer import FileError, Indexer, Refreshed
 from remora.hub.members import Members
 from remora.hub.node import UpdateSource
-from remora.hub.places import HubPlaces
 from remora.hub.protocol import ChangedSince
 from remora.hub.store import HubStore, open_view
 from remora.hub.verify import Verified, verify
@@ -88,6 +88,17 @@ def verify_hub(caller: Caller, wish: HubWish) -> Verified:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
     try:
         return verify(places.root, _members(caller, places), view)
+    finally:
+        view.close()
+
+
+def known_keys(places: HubPlaces) -> Sequence[str]:
+    """Of every node that is stored; none where the database cannot be read."""
+    view = open_view(places.db)
+    if view is None:
+        return ()
+    try:
+        return tuple(view.keys())
     finally:
         view.close()
 

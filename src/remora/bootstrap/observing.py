@@ -10,7 +10,8 @@ from remora.bootstrap.hub import HubWish, places_of
 from remora.code.analysis import read_facts
 from remora.config import Config, make_private
 from remora.errors import HubLocked, RemoraError, UsageError
-from remora.hub.asking import ask
+from remora.hub.access.asking import ask
+from remora.hub.access.places import HubPlaces
 from remora.hub.members import Members
 from remora.hub.observe.running import (
     SECONDS,
@@ -22,7 +23,6 @@ from remora.hub.observe.running import (
 )
 from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed import Observation
-from remora.hub.places import HubPlaces
 from remora.hub.protocol import Invalidate
 from remora.hub.store import HubStore
 from remora.hub.view import MemoryView

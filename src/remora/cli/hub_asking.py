@@ -8,19 +8,17 @@ from typing import Any, TypeVar
 
 from remora.bootstrap import open_config
 from remora.bootstrap.hub import HubWish, places_of
-from remora.bootstrap.indexing import index_hub
+from remora.bootstrap.indexing import index_hub, known_keys
 from remora.cli.hub_index import watched
 from remora.cli.options import Options
 from remora.cli.output import note
 from remora.cli.session import caller_of
-from remora.code.match import nearest
-from remora.errors import NotFound, OutsideError, UsageError
-from remora.hub import control
+from remora.errors import OutsideError, UsageError
+from remora.hub.access import control
+from remora.hub.access.places import HubPlaces
 from remora.hub.client import HubClient
-from remora.hub.near import near_pool
-from remora.hub.places import HubPlaces
+from remora.hub.near import unknown_node
 from remora.hub.protocol import AnsweredNode
-from remora.hub.store import open_view
 from remora.ids import MODULE, node_key, spell_path, split_node_key
 
 _PATIENCE_S = 120.0
@@ -55,7 +53,7 @@ class Asking:
             return str(called_so[0])
         if called_so:
             raise UsageError(f"several nodes are called {name}", hint=_listed(called_so))
-        raise self._unknown(name)
+        raise unknown_node(name, known_keys(self._places))
 
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
         """`callers`, `callees` or `tests` of a node, as the protocol has them."""
@@ -76,21 +74,6 @@ class Asking:
                 hint="`remora hub status` tells how they are; `remora hub index` makes the index",
             )
         return told
-
-    def _unknown(self, name: str) -> NotFound:
-        near = nearest(name, near_pool(name, self._keys()))
-        shown = ", ".join(key.removeprefix("node:") for key in near)
-        hint = f"did you mean {shown}?" if near else "`remora hub search WORD` looks for nodes"
-        return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
-
-    def _keys(self) -> Sequence[str]:
-        view = open_view(self._places.db)
-        if view is None:
-            return ()
-        try:
-            return tuple(view.keys())
-        finally:
-            view.close()
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import emit, note, plain
 from remora.cli.session import caller_of
-from remora.hub import control
-from remora.hub.places import HubPlaces
+from remora.hub.access import control
+from remora.hub.access.places import HubPlaces
 from remora.hub.protocol import StatusResult
 
 

@@ -6,11 +6,9 @@ from typing import Any
 import msgspec
 
 from remora.code.edges import TIERS, Edge, Related
-from remora.code.match import nearest
 from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
-from remora.errors import NotFound
-from remora.hub.near import near_pool
+from remora.hub.near import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.view import StoredNode, View
 from remora.ids import split_node_key
@@ -56,7 +54,7 @@ class Answers:
         """Raises NotFound, which names the nearest."""
         state = self._state(key)
         if state is None:
-            raise self._unknown(key)
+            raise unknown_node(key, self.view.keys())
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
@@ -87,7 +85,7 @@ class Answers:
         self, key: str, name: str, links: Callable[[], Iterable[Edge | Related]]
     ) -> dict[str, Any]:
         if self.view.node(key) is None:
-            raise self._unknown(key)
+            raise unknown_node(key, self.view.keys())
         found = None if self.partial_links else [_plain(link) for link in links()]
         return {
             "node": key,
@@ -95,12 +93,6 @@ class Answers:
             "fresh": self.fresh,
             "generation": self.view.generation,
         }
-
-    def _unknown(self, key: str) -> NotFound:
-        near = nearest(key, near_pool(key, self.view.keys()))
-        hint = f"did you mean {', '.join(name.removeprefix('node:') for name in near)}?"
-        message = f"there is no node {key.removeprefix('node:')}"
-        return NotFound(message, hint=hint if near else "`remora hub search WORD` looks for nodes")
 
     def _state(self, key: str) -> NodeState | None:
         state = self._kept.get(key)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from remora.config import UserFolders
 from remora.errors import ConfigError, NotFound
-from remora.hub.places import HubPlaces, hub_places
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.protocol import (
     AnsweredNode,
     Callees,

@@ -1,13 +1,24 @@
-"""Among very many nodes, those worth comparing with a name that does not exist."""
+"""What to say of a node that does not exist: which ones are near."""
 
 import heapq
 from collections.abc import Iterable
 
+from remora.code.match import nearest
+from remora.errors import NotFound
+
 _ENOUGH = 2000
 
 
+def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
+    """The error for a name, or a key, that none of `keys` is."""
+    near = nearest(name, near_pool(name, keys))
+    shown = ", ".join(key.removeprefix("node:") for key in near)
+    hint = f"did you mean {shown}?" if near else "`remora hub search WORD` looks for nodes"
+    return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
+
+
 def near_pool(name: str, keys: Iterable[str]) -> list[str]:
-    """All of `keys` where they are few, else those whose last names share most pairs of letters
+    """Those worth comparing: all of `keys` where they are few, else those whose last names share most pairs of letters
     with the last name of `name`: a whole comparison of 50,000 would take a second."""
     known = list(keys)
     if len(known) <= _ENOUGH:

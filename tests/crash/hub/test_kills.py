@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from remora.errors import OutsideError
-from remora.hub.asking import ask
+from remora.hub.access.asking import ask
 from remora.hub.ownership import owner
 from remora.hub.protocol import ChangedSince
 from remora.hub.store import open_view

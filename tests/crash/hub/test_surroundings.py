@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub import control
+from remora.hub.access import control
 from remora.hub.client import Context, HubClient
 from tests.hub.client.conftest import GENEROUS, House, ask
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs

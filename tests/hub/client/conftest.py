@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import pytest
 
 from remora.bootstrap import Caller
-from remora.hub import control
+from remora.hub.access import control
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.client import Context, HubClient
 from remora.hub.indexer import Indexer
 from remora.hub.members import Members
-from remora.hub.places import HubPlaces, hub_places
 from remora.hub.store import HubStore
 
 _T = TypeVar("_T")

@@ -15,8 +15,8 @@ import pytest
 from remora.bootstrap import Caller
 from remora.bootstrap.hub import HubWish, places_of, start_hub
 from remora.errors import RemoraError
-from remora.hub import control
-from tests.hub.daemon.conftest import Client
+from remora.hub.access import control
+from tests.hub.conftest import Client
 
 PATIENCE_S = 20.0
 

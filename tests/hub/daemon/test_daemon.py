@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub.daemon.conftest import Client
+from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
 
 SOURCE = "def f(x):\n    return g(x)\n\n\ndef g(x):\n    return x\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.health import REPLACE_AGAIN_S, ROOT_GONE_S, Vitals, memory_mb, release_memory
-from remora.hub.logfile import MOST_BYTES, log_to
+from remora.hub.daemon.health import REPLACE_AGAIN_S, ROOT_GONE_S, Vitals, memory_mb, release_memory
+from remora.hub.daemon.logfile import MOST_BYTES, log_to
 
 
 def test_memory_is_measured_and_given_back() -> None:

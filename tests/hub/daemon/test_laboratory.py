@@ -14,14 +14,14 @@ import pytest
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts
-from remora.hub import laboratory
-from remora.hub.laboratory import Laboratory
-from remora.hub.launch import environment
+from remora.hub.daemon import laboratory
+from remora.hub.daemon.laboratory import Laboratory
+from remora.hub.daemon.launch import environment
 
 ENVIRONMENT = environment(os.environ)
 PARENT = """
 import asyncio, os, sys
-from remora.hub.laboratory import Laboratory
+from remora.hub.daemon.laboratory import Laboratory
 async def main():
     child = Laboratory({})
     work = asyncio.create_task(child.analyse("a.py", b"x = [" + b"[1, 2], " * 3_000_000 + b"]"))
@@ -122,7 +122,7 @@ def test_nothing_of_the_folder_or_the_environment_is_imported(tmp_path: Path) ->
     assert not [name for name in hostile if name.startswith("PYTHON")]
     code = f"""
 import asyncio, os
-from remora.hub.laboratory import Laboratory
+from remora.hub.daemon.laboratory import Laboratory
 os.chdir({str(tmp_path)!r})
 async def main():
     child = Laboratory({hostile!r})

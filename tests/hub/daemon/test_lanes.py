@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError
-from remora.hub import lanes
 from remora.hub.answers import Answers
-from remora.hub.lanes import Lanes
+from remora.hub.daemon import lanes
+from remora.hub.daemon.lanes import Lanes
 from remora.hub.protocol import Refused
 from remora.hub.store import HubStore
 

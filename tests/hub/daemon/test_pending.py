@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from remora.hub.pending import Pending
+from remora.hub.daemon.pending import Pending
 
 PATHS = st.sampled_from("abcdef")
 

@@ -9,11 +9,11 @@ import msgspec
 
 from remora.errors import NotFound
 from remora.hub import protocol
-from remora.hub.addresses import read_addresses
-from remora.hub.listener import is_ours
-from remora.hub.places import HubPlaces
+from remora.hub.access.addresses import read_addresses
+from remora.hub.access.places import HubPlaces
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.rungs.told import Told
+from remora.hub.server.listener import is_ours
 
 MOST_ANSWERED = 1 << 26
 """Bytes of one answer's line; more is not believed."""

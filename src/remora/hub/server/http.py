@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import h11
 
-from remora.hub.desk import Desk, take
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
+from remora.hub.server.desk import Desk, take
 
 _PREFIX = b"/v1/"
 _OURS = {"127.0.0.1", "localhost", "::1"}

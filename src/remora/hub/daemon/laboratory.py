@@ -11,8 +11,8 @@ import msgspec
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts, NodeFacts
-from remora.hub.analyst import framed
-from remora.hub.launch import FOLDER, command
+from remora.hub.daemon.analyst import framed
+from remora.hub.daemon.launch import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
@@ -76,7 +76,7 @@ class Laboratory:
     async def _running(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
             self._child = await asyncio.create_subprocess_exec(
-                *command("remora.hub.analyst:main"),
+                *command("remora.hub.daemon.analyst:main"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 from msgspec import Raw
 
 from remora.errors import HubDamaged, NotFound, RemoraError
+from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
-from remora.hub.lanes import Lanes
-from remora.hub.places import HubPlaces
+from remora.hub.daemon.lanes import Lanes
+from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import (
     MOST_FOUND,
     PROTOCOL,
@@ -33,7 +34,6 @@ from remora.hub.protocol import (
     encoded,
     event_line,
 )
-from remora.hub.upkeep import Upkeep
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import DiskError, HubDamaged, OutsideError
-from remora.hub.addresses import read_addresses, remove
-from remora.hub.asking import ask
+from remora.hub.access.addresses import read_addresses, remove
+from remora.hub.access.asking import ask
+from remora.hub.access.places import HubPlaces
 from remora.hub.ownership import owner
-from remora.hub.places import HubPlaces
 from remora.hub.protocol import Status, StatusResult, decode_status
 from remora.hub.store import open_view
 

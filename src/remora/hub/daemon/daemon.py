@@ -9,23 +9,23 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
-from remora.hub.addresses import Addresses, make_token, remove, write_addresses
-from remora.hub.answering import Answering
+from remora.hub.access.addresses import Addresses, make_token, remove, write_addresses
+from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
-from remora.hub.health import Vitals, release_memory
-from remora.hub.http import HttpConnections
+from remora.hub.daemon.answering import Answering
+from remora.hub.daemon.health import Vitals, release_memory
+from remora.hub.daemon.knowledge import Knowledge
+from remora.hub.daemon.laboratory import Laboratory
+from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.indexer import Indexer
-from remora.hub.knowledge import Knowledge
-from remora.hub.laboratory import Laboratory
-from remora.hub.listener import Listener
 from remora.hub.observe.spool import collect, spool_folder
 from remora.hub.observed import Observation
 from remora.hub.ownership import Ownership
-from remora.hub.places import HubPlaces
 from remora.hub.protocol import StatusResult
-from remora.hub.server import Connections
+from remora.hub.server.http import HttpConnections
+from remora.hub.server.listener import Listener
+from remora.hub.server.unix import Connections
 from remora.hub.store import HubStore
-from remora.hub.upkeep import Upkeep
 from remora.hub.watcher import Watcher
 
 Outcome = Literal["stopped", "restart"]

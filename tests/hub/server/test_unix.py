@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.hub.listener import Listener
 from remora.hub.protocol import MAX_BYTES
-from remora.hub.server import Connections
-from tests.hub.daemon.conftest import ADesk, Client
+from remora.hub.server.listener import Listener
+from remora.hub.server.unix import Connections
+from tests.hub.conftest import ADesk, Client
 
 
 class Served:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from remora.code.facts import FileFacts
 from remora.errors import RemoraError
+from remora.hub.daemon.laboratory import Laboratory
+from remora.hub.daemon.pending import Pending
 from remora.hub.indexer import Indexer, Refreshed
-from remora.hub.laboratory import Laboratory
 from remora.hub.node import UpdateSource
-from remora.hub.pending import Pending
 from remora.hub.watcher import Watcher
 
 DEFER_OVER = 64 * 1024

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError
-from remora.hub.addresses import Addresses, make_token, read_addresses, remove, write_addresses
+from remora.hub.access.addresses import (
+    Addresses,
+    make_token,
+    read_addresses,
+    remove,
+    write_addresses,
+)
 
 SAID = Addresses(pid=7, root="/r", socket="/s", http="http://127.0.0.1:1", notes=("a note",))
 

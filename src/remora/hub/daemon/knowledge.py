@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from remora.hub.places import HubPlaces
+from remora.hub.access.places import HubPlaces
+from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import StatusResult
 from remora.hub.store import HubStore
-from remora.hub.upkeep import Upkeep
 
 
 class Knowledge:

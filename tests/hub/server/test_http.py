@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from remora.hub.http import HttpConnections
 from remora.hub.protocol import MAX_BYTES
-from tests.hub.daemon.conftest import ADesk
+from remora.hub.server.http import HttpConnections
+from tests.hub.conftest import ADesk
 
 TOKEN = "t" * 43
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from remora.errors import DiskError
 from remora.hub.answers import Answers
+from remora.hub.daemon.reader import Reader
 from remora.hub.protocol import Refused
-from remora.hub.reader import Reader
 from remora.hub.store import StoreView
 
 LANE = "remora-hub-lane"

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import OutsideError
-from remora.hub.listener import is_ours
 from remora.hub.protocol import Answer, Request, decode_answer, request_line
+from remora.hub.server.listener import is_ours
 
 _PART = 1 << 16
 

@@ -5,9 +5,9 @@ import select
 from collections.abc import Awaitable, Callable, Iterator
 from typing import cast
 
-from remora.hub.desk import Desk, take
-from remora.hub.listener import BACKLOG, Listener, is_ours
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
+from remora.hub.server.desk import Desk, take
+from remora.hub.server.listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
 _AT_ONCE = 16

@@ -7,7 +7,7 @@ import pytest
 
 from remora.config import UserFolders
 from remora.errors import UsageError
-from remora.hub.places import SOCKET_LIMIT, hub_places
+from remora.hub.access.places import SOCKET_LIMIT, hub_places
 
 
 def folders(home: Path) -> UserFolders:
