@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from remora.code.analysis import read_facts
-from remora.code.edges import Edge, Related
+from remora.code.edges import Edge
+from remora.code.facts import NodeFacts
 from remora.errors import NotFound
 from remora.hub.answers import Answers
 from remora.hub.near import near_pool
 from remora.hub.node import AnsweredNode, NodeState
+from remora.hub.observed import ObservedCall, ObservedTest, anchor_of
 from remora.hub.view import MemoryView
 
 FILES = {
@@ -63,17 +65,28 @@ class Watched(MemoryView):
 
     generation = 7
 
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        known = {
-            TOTAL: [(CHECKOUT, 99), ("node:shop/gone.py:f", 1), (ROUNDED, 3)],
-        }
-        return tuple(
-            Edge(key=caller, tier="observed", lines=(line,)) for caller, line in known.get(key, ())
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
+        if key != TOTAL:
+            return ()
+        gone = ObservedCall(caller="node:shop/gone.py:f", callee=key, anchor="", above_end=(0,))
+        return gone, self._call(CHECKOUT, key, 99), self._call(ROUNDED, key, 3)
+
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
+        ids = ["tests/test_cart.py::test_total", "tests/test_x.py::test_y"] if key == TOTAL else []
+        anchor = anchor_of(self._facts_of(TEST))
+        return tuple(ObservedTest(node=key, id=each, test=TEST, anchor=anchor) for each in ids)
+
+    def _call(self, caller: str, callee: str, line: int) -> ObservedCall:
+        facts = self._facts_of(caller)
+        above_end = facts.line_start + facts.line_count - 1 - line
+        return ObservedCall(
+            caller=caller, callee=callee, anchor=anchor_of(facts), above_end=(above_end,)
         )
 
-    def observed_tests(self, key: str) -> tuple[Related, ...]:
-        ids = ["tests/test_cart.py::test_total", "tests/test_x.py::test_y"] if key == TOTAL else []
-        return tuple(Related(id=each, tier="observed") for each in ids)
+    def _facts_of(self, key: str) -> NodeFacts:
+        node = self.node(key)
+        assert node is not None
+        return node.facts
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import DiskError
+from remora.errors import DiskError, HubLocked
 from remora.hub.ownership import Ownership, owner
 
 HOLD = """
 import sys
 from pathlib import Path
 from remora.hub.ownership import Ownership
-print(Ownership.take(Path(sys.argv[1])) is not None, flush=True)
+mine = Ownership(Path(sys.argv[1]))
+print("held", flush=True)
 sys.stdin.read()
 """
 
@@ -27,15 +28,16 @@ def test_only_one_has_it_and_the_others_are_told_who(tmp_path: Path) -> None:
     )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"True\n"
-        assert Ownership.take(lock) is None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(HubLocked) as told:
+            Ownership(lock)
+        assert told.value.pid == process.pid
         assert owner(lock) == process.pid
     finally:
         process.kill()
         process.communicate()
     assert owner(lock) is None
-    mine = Ownership.take(lock)
-    assert mine is not None
+    mine = Ownership(lock)
     assert not mine.lost()
     assert owner(lock) == os.getpid()
     mine.close()
@@ -44,8 +46,7 @@ def test_only_one_has_it_and_the_others_are_told_who(tmp_path: Path) -> None:
 
 def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
     lock = tmp_path / "made" / "lock"
-    mine = Ownership.take(lock)
-    assert mine is not None
+    mine = Ownership(lock)
     assert lock.stat().st_mode & 0o777 == 0o600
     assert lock.parent.stat().st_mode & 0o777 == 0o700
     mine.close()
@@ -54,8 +55,7 @@ def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", [True, False])
 def test_who_holds_a_file_that_nobody_sees_any_more_knows_it(tmp_path: Path, again: bool) -> None:
     lock = tmp_path / "lock"
-    mine = Ownership.take(lock)
-    assert mine is not None
+    mine = Ownership(lock)
     lock.unlink()
     if again:
         lock.touch()
@@ -66,14 +66,13 @@ def test_who_holds_a_file_that_nobody_sees_any_more_knows_it(tmp_path: Path, aga
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DiskError):
-        Ownership.take(tmp_path / "lock")
+        Ownership(tmp_path / "lock")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_what_says_no_process_is_held_by_an_unknown_one(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    mine = Ownership.take(lock)
-    assert mine is not None
+    mine = Ownership(lock)
     lock.write_text("x")
     assert owner(lock) == 0
     mine.close()

@@ -97,8 +97,9 @@ def run_hub(
     """
     places = places_of(caller, wish)
     settings, config = _settings(caller, places, wish)
-    ownership = Ownership.take(places.lock)
-    if ownership is None:
+    try:
+        ownership = Ownership(places.lock)
+    except HubLocked:
         return False
     log_to(places.log if log_file else None)
     _allow_many_descriptors()

@@ -10,6 +10,7 @@ from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
 from remora.hub.near import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
+from remora.hub.observed import observed_callees, observed_callers, observed_tests
 from remora.hub.view import StoredNode, View
 from remora.ids import split_node_key
 
@@ -124,11 +125,11 @@ class Answers:
         )
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
-        observed = self.view.observed_callers(key)
+        observed = observed_callers(self.view, key)
         return _with_observed(self._linker.callers(key), self._standing(observed))
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
-        observed = self.view.observed_callees(key)
+        observed = observed_callees(self.view, key)
         return _with_observed(self._linker.callees(key), self._standing(observed))
 
     def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
@@ -140,7 +141,7 @@ class Answers:
         )
 
     def _tests(self, key: str) -> tuple[Related, ...]:
-        return _surest((*self._related.of(key), *self.view.observed_tests(key)))
+        return _surest((*self._related.of(key), *observed_tests(self.view, key)))
 
     def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
         callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()

@@ -15,6 +15,7 @@ from remora.errors import DiskError
 from remora.hub.content import reading
 from remora.hub.members import Members
 from remora.hub.view import MemoryView, View
+from remora.ids import MODULE, node_key
 
 _OWN = (
     "node_name",
@@ -84,7 +85,7 @@ def read_all(root: Path, members: Members) -> dict[str, FileFacts]:
 
 def _files(view: View, cold: View) -> Iterator[Difference]:
     for path in sorted({*view.paths(), *cold.paths()}):
-        key = f"node:{path}:__module__"
+        key = node_key(path, MODULE)
         stored, now = view.lowered(path), cold.lowered(path)
         if (stored and encode_lowered(stored)) != (now and encode_lowered(now)):
             yield Difference(key, "lowered", stored is not None, now is not None)

@@ -6,10 +6,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from remora.code.edges import Edge, Related
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.lowered import Lowered
-from remora.hub import seen
 from remora.hub.matching import best
 from remora.hub.node import UpdateSource
 from remora.hub.observed import ObservedCall, ObservedTest
@@ -55,15 +53,6 @@ class View(Protocol):
 
     def keys(self) -> Iterable[str]:
         """Of every node."""
-
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """Who was seen to call the node and is what it was; the callee may be gone since."""
-
-    def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """What the node was seen to call, if it is what it was; the callees may be gone since."""
-
-    def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """Which tests were seen to enter the node and are what they were."""
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
         """All that was seen of calls to the node, whatever happened since."""
@@ -123,18 +112,6 @@ class MemoryView:
     def keys(self) -> Iterator[str]:
         """Of every node."""
         return (node.key for facts in self._files.values() for node in facts.nodes)
-
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """None: nothing was run."""
-        return seen.callers(self, self.calls_to(key))
-
-    def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """None: nothing was run."""
-        return seen.callees(self, self.calls_from(key))
-
-    def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """None: nothing was run."""
-        return seen.tests(self, self.tests_of(key))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002 - nothing was run
         """None."""
@@ -208,18 +185,6 @@ class OverlaidView:
         below, changed = self.base.keys(), self._changed
         yield from (key for key in below if split_node_key(key)[0] not in changed)
         yield from self._new.keys()
-
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """Who was seen to call the node and is what it was; the callee may be gone since."""
-        return seen.callers(self, self.calls_to(key))
-
-    def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """What the node was seen to call, if it is what it was; the callees may be gone since."""
-        return seen.callees(self, self.calls_from(key))
-
-    def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """Which tests were seen to enter the node and are what they were."""
-        return seen.tests(self, self.tests_of(key))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
         """All that was seen of calls to the node."""

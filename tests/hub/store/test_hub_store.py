@@ -11,7 +11,15 @@ import pytest
 
 from remora.code.lowered import encode_lowered
 from remora.errors import DiskError, HubLocked
-from remora.hub.observed import Observation, ObservedCall, ObservedTest, anchor_of
+from remora.hub.observed import (
+    Observation,
+    ObservedCall,
+    ObservedTest,
+    anchor_of,
+    observed_callees,
+    observed_callers,
+    observed_tests,
+)
 from remora.hub.stamp import Stamp
 from remora.hub.store import Batch, HubStore, open_view
 from remora.hub.view import MemoryView
@@ -288,18 +296,18 @@ def test_what_was_seen_is_answered_as_long_as_the_caller_is_what_ran(store: HubS
     assert applied.generation == before + 1
     assert set(applied.changed) == {A, B}
     view = store.view()
-    assert [(e.key, e.tier, e.lines) for e in view.observed_callers(A)] == [(B, "observed", (3,))]
-    assert [(e.key, e.lines) for e in view.observed_callees(B)] == [(A, (3,))]
-    assert [(t.id, t.tier) for t in view.observed_tests(A)] == [("t.py::test_f", "observed")]
+    assert [(e.key, e.tier, e.lines) for e in observed_callers(view, A)] == [(B, "observed", (3,))]
+    assert [(e.key, e.lines) for e in observed_callees(view, B)] == [(A, (3,))]
+    assert [(t.id, t.tier) for t in observed_tests(view, A)] == [("t.py::test_f", "observed")]
 
     put(store, {"b.py": "# moved\n" + CODE["b.py"]})
-    assert [e.lines for e in view.observed_callees(B)] == [(4,)]
+    assert [e.lines for e in observed_callees(view, B)] == [(4,)]
 
     put(store, {"b.py": CODE["b.py"].replace("return h()", "return h")})
-    assert view.observed_callees(B) == view.observed_callers(A) == ()
+    assert observed_callees(view, B) == observed_callers(view, A) == ()
 
     put(store, {"t.py": CODE["t.py"].replace("1", "2")})
-    assert view.observed_tests(A) == ()
+    assert observed_tests(view, A) == ()
 
 
 def test_seeing_the_same_again_writes_nothing(store: HubStore) -> None:
@@ -319,7 +327,7 @@ def test_a_test_that_ran_again_is_known_for_what_it_enters_now(store: HubStore) 
     applied = store.record_observed(Observation(calls=(), tests=(), ran=("t.py::test_f",)))
 
     assert applied.changed == (A,)
-    assert store.view().observed_tests(A) == ()
+    assert observed_tests(store.view(), A) == ()
 
 
 def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
@@ -330,13 +338,13 @@ def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
     put(store, {"a.py": CODE["a.py"].replace("f()", "ff()")})
 
     assert uid_of(store, "a.py:ff") == uid
-    assert [e.key for e in store.view().observed_callers("node:a.py:ff")] == [B]
+    assert [e.key for e in observed_callers(store.view(), "node:a.py:ff")] == [B]
 
 
 def test_a_file_with_a_syntax_error_is_told(store: HubStore) -> None:
     put(store, {"a.py": "def f(:\n", "b.py": "x = 1\n"})
 
-    ((path, detail),) = store.unparsed()
+    ((path, detail),) = store.view().partial().items()
 
     assert path == "a.py"
     assert detail

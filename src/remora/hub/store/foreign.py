@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from remora.hub.store.ownership import lock_of
+from remora.hub.ownership import lock_of
 
 _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 """What the database of every version holds."""

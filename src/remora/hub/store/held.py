@@ -1,6 +1,5 @@
 """One database held for writing: its lock, its connection, and a new one where either is gone."""
 
-import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import HubDamaged
-from remora.hub.store import ownership
+from remora.hub.ownership import Ownership, lock_of
 from remora.hub.store.database import open_writing, reset, told
 
 Clock = Callable[[], datetime]
@@ -26,28 +25,26 @@ class Held:
         """As it was when the database was opened or made anew."""
         self._root = root
         self._clock = clock
-        with told(path):
-            self._lock = ownership.take(self._lock_path)
+        self._lock = Ownership(self._lock_path)
         try:
             self.connection = self._connected()
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
 
     def is_elsewhere(self) -> bool:
         """Whether the database or the lock was deleted or replaced."""
         try:
-            return self._lock_is_elsewhere() or _place(self.path) != self._place
+            return self._lock.lost() or _place(self.path) != self._place
         except OSError:
             return True
 
     def reopen(self) -> None:
         """Take the place again. Raises HubLocked if another has taken it meanwhile."""
-        with told(self.path):
-            if self._lock_is_elsewhere():
-                lock = ownership.take(self._lock_path)
-                os.close(self._lock)
-                self._lock = lock
+        if self._lock.lost():
+            lock = Ownership(self._lock_path)
+            self._lock.close()
+            self._lock = lock
         self.connection.close()
         self.connection = self._connected()
 
@@ -66,18 +63,11 @@ class Held:
         """Give the database back."""
         with suppress(sqlite3.Error):
             self.connection.close()
-        os.close(self._lock)
+        self._lock.close()
 
     @property
     def _lock_path(self) -> Path:
-        return ownership.lock_of(self.path)
-
-    def _lock_is_elsewhere(self) -> bool:
-        mine = os.fstat(self._lock)
-        try:
-            return (mine.st_dev, mine.st_ino) != _place(self._lock_path)
-        except FileNotFoundError:
-            return True
+        return lock_of(self.path)
 
     def _connected(self) -> sqlite3.Connection:
         connection = open_writing(self.path, self._next_beginning())

@@ -125,14 +125,6 @@ class HubStore:
             self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
 
-    def unparsed(self) -> tuple[tuple[str, str], ...]:
-        """Raw path and the reason of every file of which only a part could be read."""
-        with told(self._db):
-            rows = self._connection.execute(
-                "SELECT path, detail FROM file_index WHERE detail <> '' ORDER BY path"
-            )
-            return tuple((unspell_path(path), detail) for path, detail in rows)
-
     def record_observed(self, observation: Observation) -> Applied:
         """Store what was seen while tests ran."""
         with told(self._db):

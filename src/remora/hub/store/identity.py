@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from remora.ids import MODULE, split_node_key
+from remora.ids import MODULE, node_key, split_node_key
 
 Others = Callable[[frozenset[str]], Mapping[str, int]]
 """How many nodes of the project, but for those being matched, have each of these bodies."""
@@ -82,7 +82,7 @@ class _Match:
             if path not in votes:
                 continue
             before = min(votes[path].items(), key=lambda vote: (-vote[1], vote[0]))[0]
-            candidate = self._old.get(f"node:{before}:{qualname}")
+            candidate = self._old.get(node_key(before, qualname))
             if candidate is not None and candidate.node_type == self._new[key].node_type:
                 self._take(self._new[key], candidate)
 

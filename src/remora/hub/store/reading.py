@@ -7,10 +7,8 @@ from typing import Any
 
 import msgspec
 
-from remora.code.edges import Edge, Related
 from remora.code.lowered import Lowered
 from remora.errors import DiskError, HubDamaged
-from remora.hub import seen
 from remora.hub.matching import best, words_of
 from remora.hub.observed import ObservedCall, ObservedTest
 from remora.hub.store.database import as_ours, open_reading
@@ -129,18 +127,6 @@ class StoreView:
     def keys(self) -> Iterator[str]:
         """Of every node."""
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
-
-    def observed_callers(self, key: str) -> tuple[Edge, ...]:
-        """Who was seen to call the node and is what it was; the callee may be gone since."""
-        return seen.callers(self, self.calls_to(key))
-
-    def observed_callees(self, key: str) -> tuple[Edge, ...]:
-        """What the node was seen to call, if it is what it was; the callees may be gone since."""
-        return seen.callees(self, self.calls_from(key))
-
-    def observed_tests(self, key: str) -> tuple[Related, ...]:
-        """Which tests were seen to enter the node and are what they were."""
-        return seen.tests(self, self.tests_of(key))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
         """All that was seen of calls to the node, whatever happened since."""
