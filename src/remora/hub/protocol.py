@@ -10,6 +10,7 @@ from remora.hub.node import AnsweredNode, NodeState
 
 __all__ = [
     "MAX_BYTES",
+    "MOST_FOUND",
     "PROTOCOL",
     "TYPES",
     "Answer",

@@ -10,7 +10,7 @@ from pathlib import Path
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.access.addresses import read_addresses, remove
 from remora.hub.access.asking import ask
-from remora.hub.access.places import HubPlaces
+from remora.hub.access.places import HubPlaces, shown
 from remora.hub.ownership import owner
 from remora.hub.protocol import Status, StatusResult, decode_status
 from remora.hub.store import open_view
@@ -104,9 +104,9 @@ def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
     return StatusResult(
         running=pid is not None,
         pid=pid,
-        root=_text(places.root),
-        db=_text(places.db),
-        socket=_text(places.socket if pid is None else _address(places)),
+        root=shown(places.root),
+        db=shown(places.db),
+        socket=shown(places.socket if pid is None else _address(places)),
         files=files,
         nodes=nodes,
         generation=generation,
@@ -127,7 +127,3 @@ def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
         return None, None, None
     finally:
         view.close()
-
-
-def _text(path: Path) -> str:
-    return os.fsencode(path).decode(errors="replace")

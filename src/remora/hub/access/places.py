@@ -52,6 +52,11 @@ def hub_places(
     )
 
 
+def shown(path: Path) -> str:
+    """A path as JSON can tell it: what is not UTF-8 is replaced."""
+    return os.fsencode(path).decode(errors="replace")
+
+
 def _beside(db: Path, suffix: str) -> Path:
     return db.with_name(db.name + suffix)
 

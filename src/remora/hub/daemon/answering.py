@@ -14,26 +14,21 @@ from remora.hub.answers import Answers
 from remora.hub.daemon.lanes import Lanes
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import (
-    MOST_FOUND,
     PROTOCOL,
     TYPES,
-    Callees,
-    Callers,
     ChangedSince,
     GetContext,
-    GetNode,
     Health,
     Invalidate,
     Refused,
     Request,
-    Search,
     Status,
     Subscribe,
-    Tests,
     answer_line,
     encoded,
     event_line,
 )
+from remora.hub.results import nodes_of, result_of
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
@@ -42,7 +37,6 @@ _KEYS_PER_EVENT = 2000
 """A line of an event stays well below what a subscriber may leave unread."""
 _MOST_KEPT = 4096
 
-Links = Callers | Callees | Tests
 _SAID = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
 }
@@ -183,28 +177,10 @@ def _subject(request: Request) -> tuple[Any, ...]:
 
 
 def _result(request: Request, answers: Answers) -> Any:
-    match request:
-        case GetContext():
-            return answers.context(request.nodes)
-        case Search():
-            return answers.search(request.query, min(request.limit, MOST_FOUND))
-        case GetNode():
-            _check_known(answers, request.node)
-            return answers.node(request.node)
-        case Callers() | Callees() | Tests():
-            _check_known(answers, request.node)
-            return _links(answers, request)(request.node, request.depth)
-    raise Refused("unknown_type", "nothing is known of that")
-
-
-def _links(answers: Answers, request: Links) -> Callable[[str, int], dict[str, Any]]:
-    match request:
-        case Callers():
-            return answers.callers
-        case Callees():
-            return answers.callees
-        case Tests():
-            return answers.tests
+    if not isinstance(request, GetContext):  # which leaves out what is unknown
+        for key in nodes_of(request):
+            _check_known(answers, key)
+    return result_of(answers, request)
 
 
 def _check_known(answers: Answers, key: str) -> None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from remora.hub.access.places import HubPlaces
+from remora.hub.access.places import HubPlaces, shown
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import StatusResult
 from remora.hub.store import HubStore
@@ -35,16 +35,16 @@ class Knowledge:
         return StatusResult(
             running=True,
             pid=os.getpid(),
-            root=os.fsencode(self._places.root).decode(errors="replace"),
-            db=os.fsencode(self._places.db).decode(errors="replace"),
-            socket=os.fsencode(self._places.socket).decode(errors="replace"),
+            root=shown(self._places.root),
+            db=shown(self._places.db),
+            socket=shown(self._places.socket),
             files=files,
             nodes=nodes,
             generation=self.generation,
             watcher=self.upkeep.watcher.kind if self.upkeep.watcher.healthy else "sweep",
             last_sweep=None if sweep is None else _rfc3339(sweep),
             http=self.http,
-            token_file=None if self.http is None else str(self._places.token),
+            token_file=None if self.http is None else shown(self._places.token),
         )
 
 

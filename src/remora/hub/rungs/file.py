@@ -8,8 +8,9 @@ from remora.hub.answers import Answers
 from remora.hub.content import reading
 from remora.hub.members import Members
 from remora.hub.protocol import Request
+from remora.hub.results import nodes_of, result_of
 from remora.hub.rungs.ignored import IgnoreFiles
-from remora.hub.rungs.told import Budget, Told, answered, nodes_of
+from remora.hub.rungs.told import Budget, Told
 from remora.hub.view import MemoryView
 from remora.ids import split_node_key, unspell_path
 
@@ -50,7 +51,7 @@ class FileRung:
                 facts = read_facts(path, data)
                 found[facts.path] = facts
         answers = Answers(MemoryView(found), partial_links=True)
-        return Told(answered(answers, request), None, "file")
+        return Told(result_of(answers, request), None, "file")
 
 
 def _is_below(path: str) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.access.addresses import read_addresses
-from remora.hub.access.places import HubPlaces
+from remora.hub.access.places import HubPlaces, shown
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.rungs.told import Told
 from remora.hub.server.listener import is_ours
@@ -28,7 +28,7 @@ class SocketRung:
 
     def __init__(self, root: Path, places: HubPlaces | None, *, named: bool = False) -> None:
         """`named`: somebody chose the socket, so that no other one is looked for."""
-        self._root = str(root)
+        self._root = shown(root)
         self._places = places
         self._named = named
 

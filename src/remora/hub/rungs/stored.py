@@ -14,8 +14,9 @@ from remora.hub.answers import Answers
 from remora.hub.content import Reader, reading
 from remora.hub.members import Members
 from remora.hub.protocol import Request
+from remora.hub.results import result_of
 from remora.hub.rungs.file import SECONDS_PER_BYTE
-from remora.hub.rungs.told import Budget, Told, answered
+from remora.hub.rungs.told import Budget, Told
 from remora.hub.stamp import racy
 from remora.hub.store import FileRow, StoreView, open_view
 from remora.hub.view import OverlaidView, StoredNode
@@ -100,7 +101,7 @@ class StoredRung:
             return None
         unknown, result = None, None
         try:
-            result = answered(self._answers(view, generation, changed, budget), request)
+            result = result_of(self._answers(view, generation, changed, budget), request)
         except NotFound as error:
             unknown = error
         if view.generation != generation:  # some of it may be of a database that was just emptied
