@@ -13,24 +13,22 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from remora.bootstrap.caller import Caller, open_config
-from remora.config import Config, make_private
+from remora.bootstrap.hub_store import indexer_of, open_store
+from remora.config import Config
 from remora.errors import HubLocked, OutsideError, RemoraError, UsageError
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.actions import workers
 from remora.hub.actions.analyse import ScriptedAnalysis
 from remora.hub.actions.cascade import reached
-from remora.hub.actions.own import OwnScripts
 from remora.hub.daemon.daemon import Daemon, Parts, Settings
 from remora.hub.daemon.lanes import LANE
 from remora.hub.daemon.launch import FOLDER, command, environment, left_alone
 from remora.hub.daemon.logfile import log_to
-from remora.hub.indexer import Indexer
 from remora.hub.members import Members
 from remora.hub.ownership import Ownership
 from remora.hub.protocol import StatusResult
@@ -123,21 +121,13 @@ def _end_unfinished() -> None:
 
 
 def _opened(places: HubPlaces, config: Config) -> Parts:
-    make_private(places.db.parent)
     members = Members(places.root, config.exclude)
     store = _store(places)
     workers.load_all()
     analysis = ScriptedAnalysis()
     return Parts(
         store=store,
-        indexer=Indexer(
-            places.root,
-            store,
-            members,
-            analyse=analysis,
-            extras=OwnScripts(places.root),
-            clock=_now,
-        ),
+        indexer=indexer_of(places, store, members, analysis),
         open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
         newest_changes=lambda: partial(reached, analysis.taken()),
     )
@@ -148,7 +138,7 @@ def _store(places: HubPlaces) -> HubStore:
     until = time.monotonic() + _LOCKED_S
     while True:
         try:
-            return HubStore.open(places.db, root=places.root, clock=_now)
+            return open_store(places)
         except HubLocked:
             if time.monotonic() > until:
                 raise
@@ -254,7 +244,3 @@ def _allow_many_descriptors() -> None:
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -2,20 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub import HubWish, places_of
-from remora.config import make_private
+from remora.bootstrap.hub_store import indexer_of, open_store
 from remora.errors import OutsideError
 from remora.hub.access import control
 from remora.hub.access.asking import ask
 from remora.hub.access.places import HubPlaces
 from remora.hub.actions.analyse import ScriptedAnalysis
-from remora.hub.actions.own import OwnScripts
 from remora.hub.indexer import FileError, Indexer, Refreshed
 from remora.hub.members import Members
 from remora.hub.node import UpdateSource
@@ -52,7 +50,7 @@ def index_hub(caller: Caller, wish: HubWish, progress: Progress) -> Indexed:
         files, nodes = _counted(places)
         errors = _partial(places)
     else:
-        with _opened(places) as store:
+        with open_store(places) as store:
             changed, unreadable = _refreshed(caller, places, store, progress)
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
@@ -74,7 +72,7 @@ def collect_hub(caller: Caller, wish: HubWish) -> Collected:
     if daemon is not None:
         _caught_up(places)
         return Collected(0, daemon)
-    with _opened(places) as store:
+    with open_store(places) as store:
         there = _members(caller, places).sweep()
         return Collected(store.gc(path for path in store.files() if path not in there))
 
@@ -103,11 +101,6 @@ def known_keys(places: HubPlaces) -> Sequence[str]:
         view.close()
 
 
-def _opened(places: HubPlaces) -> HubStore:
-    make_private(places.db.parent)
-    return HubStore.open(places.db, root=places.root, clock=_now)
-
-
 def _members(caller: Caller, places: HubPlaces) -> Members:
     return Members(places.root, open_config(caller, places.root).exclude)
 
@@ -115,15 +108,7 @@ def _members(caller: Caller, places: HubPlaces) -> Members:
 def _refreshed(
     caller: Caller, places: HubPlaces, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
-    members = _members(caller, places)
-    indexer = Indexer(
-        places.root,
-        store,
-        members,
-        analyse=ScriptedAnalysis(),
-        extras=OwnScripts(places.root),
-        clock=_now,
-    )
+    indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
     changed: set[str] = set()
     errors: dict[str, str] = {}
     for done in _passes(indexer, store, progress):
@@ -179,7 +164,3 @@ def _caught_up(places: HubPlaces) -> int:
             break
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon did not bring the index up to date", hint=f"see {places.log}")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 
 from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub import HubWish, places_of
-from remora.code.analysis import read_facts
-from remora.config import Config, make_private
+from remora.bootstrap.hub_store import open_store
+from remora.config import Config
 from remora.errors import HubLocked, RemoraError, UsageError
 from remora.hub.access.asking import ask
 from remora.hub.access.places import HubPlaces
+from remora.hub.cold import read_cold
 from remora.hub.members import Members
 from remora.hub.observe.running import (
     SECONDS,
@@ -24,12 +23,9 @@ from remora.hub.observe.running import (
 from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed import Observation
 from remora.hub.protocol import Invalidate
-from remora.hub.store import HubStore
 from remora.hub.view import MemoryView
-from remora.ids import spell_path
 from remora.runs.checkup import isolation_level
 
-_FILE_BYTES = 1 << 24
 _ANSWER_S = 10.0
 
 
@@ -80,12 +76,7 @@ class Prepared:
     def _look(self, paths: frozenset[str]) -> MemoryView:
         """The files that belong to the project, as they are now: no index is needed for it."""
         members = Members(self.places.root, self._config.exclude)
-        sources = {
-            path: source
-            for path in members.belonging(paths)
-            if (source := _source(self.places.root / path)) is not None
-        }
-        return MemoryView({spell_path(p): read_facts(p, source) for p, source in sources.items()})
+        return MemoryView(read_cold(self.places.root, members.belonging(paths)))
 
 
 def _check_level(config: Config, level: int) -> None:
@@ -98,20 +89,12 @@ def _check_level(config: Config, level: int) -> None:
     check_consent(level, allowed=config.workspace.allow_unsandboxed)
 
 
-def _source(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes() if path.stat().st_size <= _FILE_BYTES else None
-    except OSError:
-        return None
-
-
 def _keep(places: HubPlaces, observation: Observation) -> bool:
     """Store it, if this process may write there; True: it waits for the one that may."""
-    make_private(places.db.parent)
     spool = spool_folder(places.db)
     leave(spool, observation)
     try:
-        with HubStore.open(places.db, root=places.root, clock=_now) as store:
+        with open_store(places) as store:
             collect(spool, store.record_observed)
     except HubLocked:
         _tell(places)
@@ -125,7 +108,3 @@ def _tell(places: HubPlaces) -> None:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)
     except RemoraError:
         return
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -50,13 +50,14 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeleteFileNodes(msgspec.Struct, frozen=True, tag=True):
-    """Nothing of this file is left."""
+    """Nothing of this file is left: the store removes its nodes, and keeps their uids for a while."""
 
     path: str
 
 
 class RenameFile(msgspec.Struct, frozen=True, tag=True):
-    """The nodes of `before` are those of `path` now, with their uids."""
+    """The nodes of `before` are those of `path` now, with their uids: the store knows them again by
+    their bodies, whatever told of the two paths (`store.identity`)."""
 
     before: str
     path: str

@@ -6,13 +6,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.analysis import read_facts
-from remora.code.facts import FileFacts
 from remora.code.lowered import encode_lowered
 from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
-from remora.errors import DiskError
-from remora.hub.content import reading
+from remora.hub.cold import read_cold
 from remora.hub.members import Members
 from remora.hub.view import MemoryView, View
 from remora.ids import MODULE, node_key
@@ -59,28 +56,12 @@ def verify(root: Path, members: Members, view: View) -> Verified:
 
     A file that changes meanwhile may differ.
     """
-    cold = MemoryView(read_all(root, members))
+    cold = MemoryView(read_cold(root, members.sweep()))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
     found += _links(keys, view, cold)
     found.sort(key=lambda difference: (difference.key, difference.field))
     return Verified(not found, len(keys), tuple(found))
-
-
-def read_all(root: Path, members: Members) -> dict[str, FileFacts]:
-    """The facts of every file of the project, by spelled path; without those that cannot be read."""
-    files: dict[str, FileFacts] = {}
-    try:
-        with reading(root) as reader:
-            for path in sorted(members.sweep()):
-                try:
-                    facts = read_facts(path, reader.read(path).data)
-                except OSError:  # an index leaves it out, too
-                    continue
-                files[facts.path] = facts
-    except OSError as error:
-        raise DiskError(f"{root}: {error.strerror or error}") from error
-    return files
 
 
 def _files(view: View, cold: View) -> Iterator[Difference]:
