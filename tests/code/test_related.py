@@ -293,3 +293,15 @@ def test_many_questions_find_what_the_first_one_does() -> None:
         assert found.tier == "exact"
         fresh = RelatedTests(Linker(view), view).of(f"node:chain.py:f{number}", depth=50)
         assert fresh == (found,)
+
+
+@pytest.mark.slow
+def test_a_long_line_of_classes_is_followed_to_its_end() -> None:
+    line = "".join(f"class C{at + 1}(C{at}): pass\n" for at in range(1600))
+    text = f"class C0:\n    def m(self): pass\n{line}def z(): C1600().m()\n"
+    view = MemoryView({"line.py": read_facts("line.py", text.encode())})
+    linker = Linker(view)
+    linker.callers("node:line.py:C0.m")
+    linker.callees("node:line.py:z")
+    found = RelatedTests(linker, view)
+    assert found.of("node:line.py:C0.m") == ()

@@ -138,15 +138,18 @@ class _Search:
     def _instances(self, rank: int, depth: int, key: str) -> None:
         """Who makes, hands over or extends a class: others call its methods by themselves, as
         operators and libraries do."""
-        self._push(rank, depth, key)
-        for maker in _MAKERS:
-            path, qualname = split_node_key(key)
-            self._push(rank, depth, node_key(path, f"{qualname}.{maker}"))
-        if key not in self._extended:
-            self._extended.add(key)
-            self._mentioned(rank, key)
-            for edge in self._linker.subclasses(key):
-                self._instances(max(rank, TIERS.index(edge.tier)), depth, edge.key)
+        waiting = [(rank, key)]
+        while waiting:  # hundreds of classes may each extend the one before
+            rank, key = waiting.pop()
+            self._push(rank, depth, key)
+            for maker in _MAKERS:
+                path, qualname = split_node_key(key)
+                self._push(rank, depth, node_key(path, f"{qualname}.{maker}"))
+            if key not in self._extended:
+                self._extended.add(key)
+                self._mentioned(rank, key)
+                extending = reversed(self._linker.subclasses(key))
+                waiting += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _mentioned(self, rank: int, key: str) -> None:
         """Tests that mention a class, in its own file or imported."""
