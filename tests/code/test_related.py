@@ -2,6 +2,8 @@
 
 import textwrap
 
+import pytest
+
 from remora.code.analysis import read_facts
 from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
