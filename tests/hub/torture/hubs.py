@@ -29,13 +29,12 @@ class Hubs:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self._said = house.folder / "said"
         self._all: list[subprocess.Popen[bytes]] = []
 
     def begin(self, kind: str = "auto", *words: str) -> "subprocess.Popen[bytes]":
         """Start one, and do not wait."""
         command = ["hub", "start", "--foreground", "--root", str(self.house.root), *words]
-        with self._said.open("wb") as said:
+        with (self.house.folder / f"said-{len(self._all)}").open("wb") as said:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _BEGIN, kind, *command],
                 cwd="/",
@@ -55,9 +54,13 @@ class Hubs:
         key = "node:nothing.py:nothing"
         while ask(client, [key]).rung != "socket":
             assert time.monotonic() < until, "the daemon does not answer"
-            assert child.poll() is None, self._said.read_text()
+            assert child.poll() is None, self.said(child)
             time.sleep(0.02)
         return child
+
+    def said(self, child: "subprocess.Popen[bytes]") -> str:
+        """What one told people."""
+        return (self.house.folder / f"said-{self._all.index(child)}").read_text()
 
     def kill(self, child: "subprocess.Popen[bytes]") -> None:
         child.kill()
