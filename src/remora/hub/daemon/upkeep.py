@@ -11,6 +11,7 @@ from pathlib import Path
 
 from remora.code.facts import FileFacts
 from remora.errors import RemoraError
+from remora.hub.content import reading
 from remora.hub.daemon.laboratory import Laboratory
 from remora.hub.daemon.pending import Pending
 from remora.hub.indexer import Indexer, Refreshed
@@ -178,7 +179,8 @@ class Upkeep:
 
     def _send_away(self, path: str, number: int) -> None:
         try:
-            source = (self._root / path).read_bytes()
+            with reading(self._root) as reader:
+                source = reader.read(path).data
         except OSError:  # it is gone again, or will not be read: that is found out here
             self.pending.put_back({path: number})
             return

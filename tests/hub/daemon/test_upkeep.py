@@ -1,0 +1,39 @@
+"""What another process is to read is looked at first, without waiting for anybody."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remora.hub.daemon.laboratory import Laboratory
+from remora.hub.daemon.upkeep import Upkeep
+from remora.hub.indexer import Indexer
+from remora.hub.members import Members
+from remora.hub.store import HubStore
+from remora.hub.watcher import open_watcher
+
+
+@pytest.mark.parametrize("becomes", ["pipe", "link", "nothing"])
+def test_a_large_file_that_became_something_else_is_left_to_the_next_look(
+    tmp_path: Path, becomes: str
+) -> None:
+    root, path = tmp_path / "root", tmp_path / "root" / "a.py"
+    root.mkdir()
+    if becomes == "pipe":
+        os.mkfifo(path)
+    elif becomes == "link":
+        path.symlink_to("/dev/zero")
+
+    async def ask() -> dict[str, int]:
+        members = Members(root)
+        watcher = open_watcher(root, members, marker=tmp_path / "marker", kind="sweep")
+        with HubStore.open(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
+            indexer = Indexer(root, store, members, clock=lambda: datetime.now(UTC))
+            upkeep = Upkeep(root, indexer, watcher, Laboratory({}), tell=lambda *_: None)
+            upkeep._send_away("a.py", 3)
+            await upkeep.close()
+            return upkeep.pending.first(1)
+
+    assert asyncio.run(ask()) == {"a.py": 3}
