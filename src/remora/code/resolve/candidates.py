@@ -6,9 +6,9 @@ from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, lambda_name, places
 
-_MOST_FILES = 40
-_MOST_CALLS = 60
-_MOST_CLASS_FILES = 120
+_MOST_FILES = 24
+_MOST_CALLS = 48
+_MOST_CLASS_FILES = 64
 
 
 def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
@@ -29,8 +29,14 @@ def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
     return list(dict.fromkeys(found))
 
 
-def deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
+def deriving(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
     """(path, class) of the classes with a base of that name, or what files import it as."""
+    if name not in ctx.deriving:
+        ctx.deriving[name] = tuple(_deriving(ctx, name))
+    return ctx.deriving[name]
+
+
+def _deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
     names = {name}
     mentioning = ctx.program.mentioning(name)
     if len(mentioning) <= _MOST_CLASS_FILES:
@@ -42,9 +48,8 @@ def deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
     for path in sorted(paths):
         file = ctx.file(path)
         for number in file.classes if file is not None else ():
-            if file is not None and not names.isdisjoint(
-                map(file.last_name, file.scopes[number].bases)
-            ):
+            bases = file.scopes[number].bases if file is not None else ()
+            if file is not None and not names.isdisjoint(map(file.last_name, bases)):
                 yield path, number
 
 

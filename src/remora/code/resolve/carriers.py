@@ -1,7 +1,7 @@
 """By which names a function may be called: its own, and those of all that carries it about."""
 
 from collections import deque
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
@@ -9,7 +9,7 @@ from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow
-from remora.code.resolve.reach import MOST_CALLING, MOST_CARRYING, Reach
+from remora.code.resolve.reach import Reach
 from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
 from remora.code.resolve.values import (
     BOUND,
@@ -51,9 +51,11 @@ class Carriers:
     def sites(self, file: File, scope: int) -> list[Site]:
         """Calls, reads and stores written with one of the names that carry the node."""
         found: dict[Site, None] = {}
+        if scope == 0:  # a module is not called
+            return []
         reach = self._reach(file, scope)
         for carrier in self.names(file, scope):
-            for path in _places(reach, carrier, MOST_CALLING):
+            for path in (carrier.path,) if carrier.path else reach.calling(carrier.name):
                 other = self._ctx.file(path)
                 if other is not None:
                     found.update(dict.fromkeys(_written(other, carrier.name)))
@@ -75,7 +77,7 @@ class Carriers:
         for name in written:
             if Name(name, path) in names:
                 return True
-            if Name(name, "") in names and path in reach.places(name, MOST_CALLING):
+            if Name(name, "") in names and path in reach.calling(name):
                 return True
         return False
 
@@ -181,7 +183,7 @@ class Carriers:
     ) -> Iterator[Name]:
         """New names for the same value; also for what calls give, if the called has one."""
         plain, *rest = carrier.name.split(RESULT)
-        for path in _places(reach, carrier, MOST_CARRYING):
+        for path in (carrier.path,) if carrier.path else reach.carrying(carrier.name):
             file = self._ctx.file(path)
             if file is None:
                 continue
@@ -309,7 +311,3 @@ def _names_at(file: File, site: Site) -> set[str]:
         return {file.lowered.stores[number].name}
     called = file.flows.names(file.lowered.calls[number].callee)
     return called | file.flows.given(number) if called & _TAKING else called
-
-
-def _places(reach: Reach, carrier: Name, most: int) -> Collection[str]:
-    return (carrier.path,) if carrier.path else reach.places(carrier.name, most)

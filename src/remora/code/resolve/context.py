@@ -34,6 +34,8 @@ class Context(Solver):
         self.modules = Modules(program.paths())
         self._files = files
         files.turn_to(program)
+        self.deriving: dict[str, tuple[tuple[str, int], ...]] = {}
+        """Name → classes that have a base of that name."""
         self._aliases: dict[str, Mapping[str, Collection[str]]] = {}
         self._imported: dict[tuple[str, int, str], Value | None] = {}
         self._starred: dict[str, dict[str, tuple[str, ...]]] = {}

@@ -5,6 +5,7 @@ among the node's callers, nor the node among the callees there.
 """
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from remora.code.lowered import CLASS_SCOPE
 from remora.code.resolve.context import Context
@@ -12,7 +13,7 @@ from remora.code.resolve.files import File
 from remora.code.resolve.flows import places
 
 MOST_CALLING = 256
-"""Files in which calls by one name are looked at."""
+"""Files in which calls by one name are looked at, be they near or not."""
 MOST_CARRYING = 32
 """Files in which a value is followed from one name to another."""
 
@@ -24,37 +25,53 @@ class Reach:
         self._ctx = ctx
         self._file = file
         self._scope = scope
-        self._folder = file.path.rpartition("/")[0]
-        self._naming: frozenset[str] | None = None
 
-    def places(self, name: str, most: int) -> Collection[str]:
-        """Paths of the files in which the node may go by `name`, at most so many; sorted."""
-        mentioning = places(self._ctx.program, name)
-        if len(mentioning) <= most:
-            return sorted(mentioning)
-        near = sorted(path for path in mentioning if self._is_near(path))
-        if len(near) <= most:
+    def calling(self, name: str) -> Collection[str]:
+        """Paths of the files in which the node may be called by `name`, sorted."""
+        return self._within(name, MOST_CALLING)
+
+    def carrying(self, name: str) -> Collection[str]:
+        """Paths of the files in which the node may get further names than `name`, sorted."""
+        near = self._within(name, MOST_CARRYING)
+        if len(near) <= MOST_CARRYING:
             return near
         return [self._file.path] if self._file.path in near else []
 
-    def _is_near(self, path: str) -> bool:
-        """Whether a file names the node's class, one above or below, or its module or a package."""
-        if self._naming is None:
-            program = self._ctx.program
-            found = (program.mentioning(owner) for owner in set(self._owners()))
-            self._naming = frozenset(path for paths in found for path in paths)
-        return path.rpartition("/")[0] == self._folder or path in self._naming
+    def _within(self, name: str, most: int) -> Collection[str]:
+        mentioning = places(self._ctx.program, name)
+        if len(mentioning) > most:
+            mentioning = [path for path in mentioning if path in self._near]
+        return sorted(mentioning)
 
-    def _owners(self) -> Iterator[str]:
-        file, number = self._file, self._scope
-        while number > 0 and file.scopes[number].kind != CLASS_SCOPE:
-            number = file.scopes[number].parent
-        if number <= 0:
-            yield from file.path.removesuffix(".py").split("/")
-            return
-        yield file.scopes[number].name
+    @cached_property
+    def _near(self) -> frozenset[str]:
+        """Files that name what the node is got from: a method from its class, one above or below;
+        anything from its module, what is no method from the packages around that too."""
+        program, path = self._ctx.program, self._file.path
+        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        owner = self._class_around()
+        if owner is None:
+            names = {*parts}
+            folder = path.rpartition("/")[0]
+            found = {p for p in program.paths() if p.rpartition("/")[0] == folder}
+        else:
+            names = {parts[-1], *self._family(owner)}
+            found = {path}
+        for name in sorted(names):
+            found.update(program.mentioning(name))
+        return frozenset(found)
+
+    def _class_around(self) -> int | None:
+        """The class of which the node is a method, or in a method."""
+        number = self._file.scopes[self._scope].parent
+        while number > 0 and self._file.scopes[number].kind != CLASS_SCOPE:
+            number = self._file.scopes[number].parent
+        return number if number > 0 else None
+
+    def _family(self, owner: int) -> Iterator[str]:
+        yield self._file.scopes[owner].name
         for rule in ("derived", "mro"):
-            for value, _ in self._ctx.solve((rule, file.path, number)):
+            for value, _ in self._ctx.solve((rule, self._file.path, owner)):
                 other = self._ctx.file(value[1]) if len(value) > 2 else None
                 if other is not None:
                     yield other.scopes[value[2]].name
