@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from remora.errors import DiskError
 from remora.hub.answers import Answers
-from remora.hub.daemon.reader import Reader
+from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
 from remora.hub.store import StoreView
 
@@ -73,17 +73,17 @@ class _Lane:
 
     def __init__(self, db: Path) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
-        self._reader = Reader(db)
+        self._newest = NewestView(db)
         self._answers: tuple[StoreView, int, Answers] | None = None
 
     def ask(self, question: Callable[[Answers], _T]) -> _T:
         try:
-            view = self._reader.view()
+            view = self._newest.view()
             state = view, view.generation
             if self._answers is None or self._answers[:2] != state:
                 self._answers = (*state, Answers(view))
             return question(self._answers[2])
         except DiskError:  # it may have been the view: the next question gets another one
-            self._reader.close()
+            self._newest.close()
             self._answers = None
             raise

@@ -6,7 +6,7 @@ from remora.errors import DiskError
 from remora.hub.store import StoreView, open_view
 
 
-class Reader:
+class NewestView:
     """Opens the view when it is first needed. Used by one thread."""
 
     def __init__(self, db: Path) -> None:
