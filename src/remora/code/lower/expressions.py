@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from remora.code.lower.annotations import annotation_term
 from remora.code.lower.builder import Builder, OpenScope
@@ -77,33 +77,7 @@ class Expressions(Builder):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
-            ast.Attribute: self._attribute,
-            ast.Call: self._call,
-            ast.Subscript: self._subscript,
-            ast.List: self._display,
-            ast.Tuple: self._display,
-            ast.Set: self._display,
-            ast.Dict: self._dict,
-            ast.ListComp: self._comprehension,
-            ast.SetComp: self._comprehension,
-            ast.GeneratorExp: self._comprehension,
-            ast.DictComp: self._comprehension,
-            ast.Lambda: self._lambda,
-            ast.BoolOp: self._either,
-            ast.IfExp: self._conditional,
-            ast.BinOp: self._operator,
-            ast.UnaryOp: self._unary,
-            ast.Compare: self._compare,
-            ast.Await: self._await,
-            ast.Yield: self._yield,
-            ast.YieldFrom: self._yield_from,
-            ast.Starred: self._starred,
-            ast.NamedExpr: self._named,
-            ast.JoinedStr: self._text,
-            ast.FormattedValue: self._formatted,
-            ast.Slice: self._slice,
-        }
+        self._handlers = self._HANDLERS
 
     def expression(self, node: Any) -> Any:
         """The term of `node`, and everything in it recorded; null beyond a sane depth."""
@@ -119,7 +93,7 @@ class Expressions(Builder):
         if handler is None or self.depth > DEEPEST:
             return None
         self.depth += 1
-        term = handler(node)
+        term = handler(self, node)
         self.depth -= 1
         return term
 
@@ -440,6 +414,34 @@ class Expressions(Builder):
         self.expression(node.value)
         if node.format_spec is not None:
             self.expression(node.format_spec)
+
+    _HANDLERS: ClassVar[dict[type[ast.AST], Callable[[Any, Any], Any]]] = {
+        ast.Attribute: _attribute,
+        ast.Call: _call,
+        ast.Subscript: _subscript,
+        ast.List: _display,
+        ast.Tuple: _display,
+        ast.Set: _display,
+        ast.Dict: _dict,
+        ast.ListComp: _comprehension,
+        ast.SetComp: _comprehension,
+        ast.GeneratorExp: _comprehension,
+        ast.DictComp: _comprehension,
+        ast.Lambda: _lambda,
+        ast.BoolOp: _either,
+        ast.IfExp: _conditional,
+        ast.BinOp: _operator,
+        ast.UnaryOp: _unary,
+        ast.Compare: _compare,
+        ast.Await: _await,
+        ast.Yield: _yield,
+        ast.YieldFrom: _yield_from,
+        ast.Starred: _starred,
+        ast.NamedExpr: _named,
+        ast.JoinedStr: _text,
+        ast.FormattedValue: _formatted,
+        ast.Slice: _slice,
+    }
 
 
 def _constant(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import ast
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from remora.code.lower.builder import OpenScope
 from remora.code.lower.expressions import Expressions
@@ -63,9 +63,7 @@ def lower(path: str, tree: ast.Module, definitions: Mapping[ast.AST, str]) -> Lo
     """One file for the linker. `path` is spelled; `definitions` gives the qualname of each."""
     walk = _Statements(path, definitions)
     walk.run(tree)
-    lowering = Lowering(walk.close(), {node: scope.points for node, scope in walk.defined})
-    walk.let_go()
-    return lowering
+    return Lowering(walk.close(), {node: scope.points for node, scope in walk.defined})
 
 
 class _Statements(Expressions):
@@ -77,32 +75,7 @@ class _Statements(Expressions):
         self.defined: list[tuple[ast.AST, OpenScope]] = []
         self._waiting: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
         self._groups = 0
-        self._steps: dict[type[ast.AST], Callable[[Any], None]] = {
-            ast.Expr: self._expression_statement,
-            ast.Assign: self._assign,
-            ast.AugAssign: self._augmented,
-            ast.AnnAssign: self._annotated,
-            ast.Return: self._return,
-            ast.If: self._if,
-            ast.For: self._for,
-            ast.AsyncFor: self._for,
-            ast.While: self._while,
-            ast.With: self._with,
-            ast.AsyncWith: self._with,
-            ast.Try: self._try,
-            ast.TryStar: self._try,
-            ast.Match: self._match,
-            ast.FunctionDef: self._function,
-            ast.AsyncFunctionDef: self._function,
-            ast.ClassDef: self._class,
-            ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
-            ast.Global: self._global,
-            ast.Nonlocal: self._nonlocal,
-            ast.Delete: self._delete,
-            ast.Raise: self._raise,
-            ast.Assert: self._assert,
-        }
+        self._steps = self._STEPS
 
     def run(self, tree: ast.Module) -> None:
         """The whole file."""
@@ -112,11 +85,6 @@ class _Statements(Expressions):
             self.scope = self.owner = scope
             self._body(body, block)
 
-    def let_go(self) -> None:
-        """End the cycles through its own methods: the tree is freed without a garbage collection."""
-        self._steps.clear()
-        self._handlers.clear()
-
     def _body(self, body: Sequence[ast.stmt], block: int) -> None:
         outside, self.block = self.block, block
         statements, steps = self.statements, self._steps
@@ -125,7 +93,7 @@ class _Statements(Expressions):
             statements.append(block)
             handler = steps.get(statement.__class__)
             if handler is not None:
-                handler(statement)
+                handler(self, statement)
         self.block = outside
 
     def _step(self) -> None:
@@ -395,6 +363,33 @@ class _Statements(Expressions):
             self.expression(node.msg)
         self.owner.points = points  # radon looks no further into it
         self._narrow(node.test, self.block)
+
+    _STEPS: ClassVar[dict[type[ast.AST], Callable[[Any, Any], None]]] = {
+        ast.Expr: _expression_statement,
+        ast.Assign: _assign,
+        ast.AugAssign: _augmented,
+        ast.AnnAssign: _annotated,
+        ast.Return: _return,
+        ast.If: _if,
+        ast.For: _for,
+        ast.AsyncFor: _for,
+        ast.While: _while,
+        ast.With: _with,
+        ast.AsyncWith: _with,
+        ast.Try: _try,
+        ast.TryStar: _try,
+        ast.Match: _match,
+        ast.FunctionDef: _function,
+        ast.AsyncFunctionDef: _function,
+        ast.ClassDef: _class,
+        ast.Import: _import,
+        ast.ImportFrom: _import_from,
+        ast.Global: _global,
+        ast.Nonlocal: _nonlocal,
+        ast.Delete: _delete,
+        ast.Raise: _raise,
+        ast.Assert: _assert,
+    }
 
 
 def _is_all(target: ast.expr) -> bool:
