@@ -11,9 +11,12 @@ from remora.code.lowered import CLASS_SCOPE
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import places
+from remora.code.resolve.unique import KNOWN_ELSEWHERE
 
 MOST_CALLING = 256
 """Files in which calls by one name are looked at, be they near or not."""
+MOST_COMMON = 48
+"""The same, for methods of names that built-in types have too: most calls are of those."""
 MOST_CARRYING = 32
 """Files in which a value is followed from one name to another."""
 
@@ -28,7 +31,8 @@ class Reach:
 
     def calling(self, name: str) -> Collection[str]:
         """Paths of the files in which the node may be called by `name`, sorted."""
-        return self._within(name, MOST_CALLING)
+        common = name in KNOWN_ELSEWHERE and self._class_around() is not None
+        return self._within(name, MOST_COMMON if common else MOST_CALLING)
 
     def carrying(self, name: str) -> Collection[str]:
         """Paths of the files in which the node may get further names than `name`, sorted."""

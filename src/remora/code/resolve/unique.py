@@ -4,7 +4,7 @@ from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE
 from remora.code.resolve.context import Context
 from remora.ids import node_key
 
-_KNOWN_ELSEWHERE = frozenset(
+KNOWN_ELSEWHERE = frozenset(
     name
     for kind in (str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset)
     for name in dir(kind)
@@ -78,10 +78,12 @@ _KNOWN_ELSEWHERE = frozenset(
     ]
 )
 
+"""Names of methods that values from outside the project have as well."""
+
 
 def only_definition(ctx: Context, name: str) -> str | None:
     """Its key; None where there is none, more than one, or the outside uses the name too."""
-    if name in _KNOWN_ELSEWHERE or name.startswith("__"):
+    if name in KNOWN_ELSEWHERE or name.startswith("__"):
         return None
     paths = ctx.program.mentioning(f"def {name}")
     if len(paths) != 1:
