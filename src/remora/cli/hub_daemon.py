@@ -10,7 +10,7 @@ import msgspec
 from remora.bootstrap.hub import HubWish, announce, places_of, run_hub, start_hub
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
-from remora.cli.output import emit, note, plain
+from remora.cli.output import count, emit, note, plain
 from remora.cli.session import caller_of
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
@@ -112,8 +112,12 @@ def _lines(status: StatusResult) -> Iterator[str]:
     if status.generation is None:
         yield "it knows    nothing yet"
     else:
-        yield f"it knows    {status.nodes:,} nodes of {status.files:,} files"
+        yield f"it knows    {_known(status)}"
         yield f"generation  {status.generation}"
+
+
+def _known(status: StatusResult) -> str:
+    return f"{count(status.nodes or 0, 'node')} of {count(status.files or 0, 'file')}"
 
 
 _WATCHERS = {
