@@ -253,7 +253,7 @@ def test_a_race_of_two() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_twenty_races() -> None:
     with hubs() as some:
         some.house.write({"shop.py": shop(0)})
