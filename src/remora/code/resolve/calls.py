@@ -22,6 +22,7 @@ from remora.code.resolve.candidates import call_sites
 from remora.code.resolve.classes import own_value
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import PARAMETER, File
+from remora.code.resolve.fixtures import handed
 from remora.code.resolve.foreign import foreign_result
 from remora.code.resolve.overloads import chosen
 from remora.code.resolve.terms import evaluate, instances
@@ -214,6 +215,7 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
     given = _arguments(ctx, level, file, scope, index)
     if promised:
         return join((promised, _narrower(ctx, promised, join(given))))
+    given.append(handed(ctx, level, file, scope, name))
     return join((weaken(evaluate(ctx, around, param.default)), *given))
 
 
