@@ -7,7 +7,7 @@ import msgspec
 
 from remora.code.edges import TIERS, Edge, Related
 from remora.code.related import RelatedTests
-from remora.code.resolve import Linker
+from remora.code.resolve import IndexedFiles, Linker
 from remora.hub.near import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed import observed_callees, observed_callers, observed_tests
@@ -23,14 +23,22 @@ class Answers:
     """Answers about one state of the code; links are kept, so ask one as long as it holds.
 
     `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
-    links and tests are not computed (null).
+    links and tests are not computed (null). `files` are those of the answers before, which are not
+    asked any more.
     """
 
-    def __init__(self, view: View, *, fresh: bool = True, partial_links: bool = False) -> None:
+    def __init__(
+        self,
+        view: View,
+        *,
+        fresh: bool = True,
+        partial_links: bool = False,
+        files: IndexedFiles | None = None,
+    ) -> None:
         self.view = view
         self.fresh = fresh
         self.partial_links = partial_links
-        self._linker = Linker(view)
+        self._linker = Linker(view, files)
         self._related = RelatedTests(self._linker, view)
         self._kept: dict[str, NodeState] = {}
 

@@ -3,7 +3,7 @@
 from remora.code.resolve.files import File
 from remora.code.resolve.program import Program
 
-_MOST_WEIGHT = 150_000
+_MOST_WEIGHT = 100_000
 """Records of files that are kept decoded and indexed."""
 
 

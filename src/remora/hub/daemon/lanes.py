@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from remora.code.resolve import IndexedFiles
 from remora.errors import DiskError
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
@@ -74,6 +75,7 @@ class _Lane:
     def __init__(self, db: Path) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
         self._newest = NewestView(db)
+        self._files = IndexedFiles()
         self._answers: tuple[StoreView, int, Answers] | None = None
 
     def ask(self, question: Callable[[Answers], _T]) -> _T:
@@ -81,7 +83,7 @@ class _Lane:
             view = self._newest.view()
             state = view, view.generation
             if self._answers is None or self._answers[:2] != state:
-                self._answers = (*state, Answers(view))
+                self._answers = (*state, Answers(view, files=self._files))
             return question(self._answers[2])
         except DiskError:  # it may have been the view: the next question gets another one
             self._newest.close()

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 from remora.code.lowered import Lowered, decode_lowered
 
-LIMIT = 12 * 1024 * 1024
+LIMIT = 8 * 1024 * 1024
 """Encoded bytes whose decoded form is kept; that takes about ten times as much memory."""
 
 
