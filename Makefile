@@ -72,7 +72,7 @@ check: setup ## format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
 	$(BIN)/mypy --strict --explicit-package-bases tests
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
