@@ -69,7 +69,9 @@ def test_receivers_from_outside_are_never_guessed(line: str) -> None:
     assert "m.py:A.polish" not in edges({"m.py": text}, "m.py:f")
 
 
-@pytest.mark.parametrize("name", ["append", "get", "items", "join", "read", "close"])
+@pytest.mark.parametrize(
+    "name", ["append", "get", "items", "join", "read", "close", "getvalue", "write_text"]
+)
 def test_names_that_builtins_have_are_never_guessed(name: str) -> None:
     text = f"class A:\n    def {name}(self): ...\ndef f(x):\n    x.{name}()\n"
     assert edges({"m.py": text}, "m.py:f") == {}
