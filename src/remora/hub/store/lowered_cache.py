@@ -5,8 +5,8 @@ from collections.abc import Hashable
 
 from remora.code.lowered import Lowered, decode_lowered
 
-LIMIT = 8 * 1024 * 1024
-"""Encoded bytes whose decoded form is kept; that takes about ten times as much memory."""
+LIMIT = 5 * 1024 * 1024
+"""Encoded bytes whose decoded form is kept; that takes about thirteen times as much memory."""
 
 
 class LoweredCache:
