@@ -54,30 +54,38 @@ class Carriers:
         if scope == 0:  # a module is not called
             return []
         reach = self._reach(file, scope)
+        first = self._first_of(file, scope)
         for carrier in self.names(file, scope):
-            for path in (carrier.path,) if carrier.path else reach.calling(carrier.name):
+            own = carrier in first
+            for path in (carrier.path,) if carrier.path else reach.calling(carrier.name, own=own):
                 other = self._ctx.file(path)
                 if other is not None:
                     found.update(dict.fromkeys(_written(other, carrier.name)))
-        return list(found)
+        return sorted(found)  # file by file
 
     def admits(self, file: File, scope: int, site: Site) -> bool:
         """Whether `site` is one of the node's `sites`."""
         other = self._ctx.file(site[0])
         written = _names_at(other, site) if other is not None else ()
         reach = self._reach(file, scope)
-        return any(
-            self._among(reach, names(file, scope), written, site[0])
-            for names in (self._first_of, self.names)
-        )
+        first = self._first_of(file, scope)
+        if self._among(reach, first, first, (site[0], written)):
+            return True
+        return self._among(reach, self.names(file, scope), first, (site[0], written))
 
     def _among(
-        self, reach: Reach, names: Container[Name], written: Iterable[str], path: str
+        self,
+        reach: Reach,
+        names: Container[Name],
+        first: Container[Name],
+        at: tuple[str, Iterable[str]],
     ) -> bool:
+        path, written = at
         for name in written:
             if Name(name, path) in names:
                 return True
-            if Name(name, "") in names and path in reach.calling(name):
+            wide = Name(name, "")
+            if wide in names and path in reach.calling(name, own=wide in first):
                 return True
         return False
 

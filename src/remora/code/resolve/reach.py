@@ -17,6 +17,8 @@ MOST_CALLING = 256
 """Files in which calls by one name are looked at, be they near or not."""
 MOST_COMMON = 48
 """The same, for methods of names that built-in types have too: most calls are of those."""
+MOST_NAMING = 128
+"""Files from which the name of a class above or below tells anything: many have a TestCase."""
 MOST_CARRYING = 32
 """Files in which a value is followed from one name to another."""
 
@@ -29,10 +31,11 @@ class Reach:
         self._file = file
         self._scope = scope
 
-    def calling(self, name: str) -> Collection[str]:
-        """Paths of the files in which the node may be called by `name`, sorted."""
+    def calling(self, name: str, *, own: bool) -> Collection[str]:
+        """Paths of the files in which the node may be called by `name`, sorted; `own`: by its own,
+        or its class's."""
         common = name in KNOWN_ELSEWHERE and self._class_around() is not None
-        return self._within(name, MOST_COMMON if common else MOST_CALLING)
+        return self._within(name, _most(own=own, common=common))
 
     def carrying(self, name: str) -> Collection[str]:
         """Paths of the files in which the node may get further names than `name`, sorted."""
@@ -61,8 +64,11 @@ class Reach:
         else:
             names = {parts[-1], *self._family(owner)}
             found = {path}
+        own = "" if owner is None else self._file.scopes[owner].name
         for name in sorted(names):
-            found.update(program.mentioning(name))
+            mentioning = program.mentioning(name)
+            if name == own or len(mentioning) <= MOST_NAMING or owner is None:
+                found.update(mentioning)
         return frozenset(found)
 
     def _class_around(self) -> int | None:
@@ -79,3 +85,9 @@ class Reach:
                 other = self._ctx.file(value[1]) if len(value) > 2 else None
                 if other is not None:
                     yield other.scopes[value[2]].name
+
+
+def _most(*, own: bool, common: bool) -> int:
+    if not own:
+        return MOST_CARRYING
+    return MOST_COMMON if common else MOST_CALLING
