@@ -9,7 +9,7 @@ from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow
-from remora.code.resolve.reach import Reach
+from remora.code.resolve.reach import MOST_NAMING, Reach
 from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
 from remora.code.resolve.values import (
     BOUND,
@@ -163,7 +163,10 @@ class Carriers:
         for path, number in sorted(classes | self._family(file, parent)):
             other = self._ctx.file(path)
             name = other.scopes[number].name if other is not None else ""
-            for place in sorted({path, *self._ctx.program.mentioning(name)}):
+            mentioning = self._ctx.program.mentioning(name)
+            is_own = (path, number) == (file.path, parent)
+            near = mentioning if is_own or len(mentioning) <= MOST_NAMING else ()
+            for place in sorted({path, *near}):
                 yield Name(own, place)
                 for called in BY_BUILTIN.get(own, ()):
                     yield Name(called, place)
