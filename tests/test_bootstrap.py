@@ -88,7 +88,6 @@ def test_the_nearest_word_on_turns_counts(wish: Wish, flags: Mapping[str, Any], 
     ("key", "value"),
     [
         ("escalation.enabled", True),
-        ("hub.enabled", True),
         ("runner.memory.trace_store", "postgres"),
         ("workspace.driver", "overlay"),
         ("workspace.require_isolation", 1),

@@ -100,7 +100,7 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("trace",),
         ("trace", "shw"),
         ("show",),
-        ("schema", "node"),
+        ("schema", "nodes"),
         ("--config", "nowhere.yaml", "runs"),
         ("--root", "nowhere", "runs"),
     ],
