@@ -76,7 +76,7 @@ def seconds(redactor: Redactor, text: str) -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_tenth_of_a_megabyte(shape: str) -> None:
     text = text_of(shape, SMALL)
-    assert max(seconds(PLAIN, text), seconds(TANGLED, text)) < 0.25
+    assert max(seconds(PLAIN, text), seconds(TANGLED, text)) < 1  # quadratic work takes minutes
 
 
 @pytest.mark.slow
