@@ -41,9 +41,7 @@ def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, st
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemoryView({one.path: one for one in facts.values()})
     found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
-    assert list(found) == sorted(
-        found, key=lambda r: (["exact", "inferred", "unique"].index(r.tier), r.id)
-    )
+    assert list(found) == sorted(found, key=lambda r: ["exact", "inferred", "unique"].index(r.tier))
     return {one.id: one.tier for one in found}
 
 
@@ -56,6 +54,20 @@ def test_through_other_nodes_up_to_a_depth() -> None:
     files = {"tests/test_x.py": "from app import middle\n\n\ndef test_it():\n    assert middle()\n"}
     assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
     assert related("app.py:low", files, depth=1) == {}
+
+
+def test_the_nearest_comes_first_of_each_tier() -> None:
+    tests = """
+        from app import low, middle
+
+        def test_a_far():
+            middle()
+
+        def test_b_near():
+            low()
+    """
+    found = related("app.py:low", {"tests/test_app.py": tests})
+    assert list(found) == ["tests/test_app.py::test_b_near", "tests/test_app.py::test_a_far"]
 
 
 def test_through_what_tests_share() -> None:

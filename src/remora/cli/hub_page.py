@@ -28,6 +28,7 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
+_MADE = "who makes one calls its __init__, where it has one: `remora hub callers CLASS.__init__`"
 NOTHING_KNOWN = "not known: only this file was looked at; `remora hub index` looks at all"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
@@ -39,6 +40,8 @@ def page(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[st
     yield from _facts(node, width)
     many = None if verbose else _MOST_LINKS
     yield from _section("CALLED BY", node.callers, width, many)
+    if node.node_type == "class" and node.callers == ():
+        yield from wrapped(_INDENT + _MADE, width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
     yield from _foot(node, width, verbose=verbose)

@@ -35,8 +35,8 @@ class RelatedTests:
         """Tests that call the node, through at most `depth` calls, fixtures included; that mention
         what they import of it; and that are named after it.
 
-        The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier
-        and id; an unknown node has none.
+        The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier,
+        of these the nearest first; an unknown node has none.
         """
         search = _Search(self, depth)
         search.by_call(key)
@@ -44,7 +44,7 @@ class RelatedTests:
         search.by_name(key)
         return tuple(
             Related(id=test, tier=TIERS[rank])
-            for test, rank in sorted(search.found.items(), key=lambda item: (item[1], item[0]))
+            for test, (rank, _) in sorted(search.found.items(), key=lambda item: item[::-1])
         )
 
 
@@ -60,7 +60,8 @@ class _Search:
         self._waiting: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._extended: set[str] = set()
-        self.found: dict[str, int] = {}
+        self.found: dict[str, tuple[int, int]] = {}
+        """By pytest id: rank of the tier, and calls in between."""
 
     def by_call(self, key: str) -> None:
         """Tests from which a chain of calls leads to the node."""
@@ -93,7 +94,7 @@ class _Search:
         if qualname == MODULE:
             for suite in self._suites.named_after(module):
                 for test in suite.tests():
-                    self._found(_UNIQUE, suite, test)
+                    self._found(_UNIQUE, self._depth, suite, test)
             return
         name = qualname.rpartition(".")[2].partition("#")[0]
         near = {suite.path for suite in self._suites.named_after(module)}
@@ -167,10 +168,10 @@ class _Search:
             return False
         kind, outer = part
         if kind == "test":
-            self._found(rank, suite, outer)
+            self._found(rank, depth, suite, outer)
         elif kind == "preparation":
             for test in suite.tests(outer.rpartition(".")[0]):
-                self._found(rank, suite, test)
+                self._found(rank, depth, suite, test)
         else:
             self._users(rank, depth, suite, suite.fixture_name(outer))
         return kind != "fixture" or depth >= self._depth
@@ -185,27 +186,26 @@ class _Search:
                 if depth < self._depth and asking.part(user) != ("test", user):
                     self._push(rank, depth + 1, node_key(path, user))
                 else:
-                    self._found(rank, asking, user)
+                    self._found(rank, depth, asking, user)
 
-    def _found(self, rank: int, suite: Suite, qualname: str) -> None:
+    def _found(self, rank: int, depth: int, suite: Suite, qualname: str) -> None:
         """A test; one of a class runs in each class below too."""
         owner, _, name = qualname.rpartition(".")
         if not owner:
-            self._keep(rank, suite.path, qualname)
+            self._keep((rank, depth), pytest_id(suite.path, qualname))
             return
         for path, runs in self._suites.running(suite.path, owner, name):
-            self._keep(rank, path, f"{runs}.{name}")
+            self._keep((rank, depth), pytest_id(path, f"{runs}.{name}"))
 
-    def _keep(self, rank: int, path: str, qualname: str) -> None:
-        test = pytest_id(path, qualname)
-        self.found[test] = min(rank, self.found.get(test, rank))
+    def _keep(self, place: tuple[int, int], test: str) -> None:
+        self.found[test] = min(place, self.found.get(test, place))
 
     def _named(self, path: str, name: str) -> None:
         suite = self._suites.at(path)
         for test in suite.tests() if suite is not None else ():
             parts = test.split(".")
             if suite is not None and name in {part.partition("#")[0] for part in parts}:
-                self._found(_UNIQUE, suite, test)
+                self._found(_UNIQUE, self._depth, suite, test)
 
 
 def _aliases(lowered: Lowered, qualname: str) -> set[str]:

@@ -174,13 +174,13 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Each test once, by its surest tier; the surest first."""
+    """Each test once, by its surest tier; the surest first, else as they came."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
         if known is None or _RANK[test.tier] < _RANK[known.tier]:
             best[test.id] = test
-    return tuple(sorted(best.values(), key=lambda test: (_RANK[test.tier], test.id)))
+    return tuple(sorted(best.values(), key=lambda test: _RANK[test.tier]))
 
 
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
