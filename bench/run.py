@@ -15,6 +15,13 @@ BENCHMARKS = (
     "memory",
     "packets",
     "prefix",
+    "analysis",
+    "hub_index",
+    "links",
+    "watching",
+    "hub_daemon",
+    "observe",
+    "accuracy",
 )
 
 
