@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.daemon.health import REPLACE_AGAIN_S, ROOT_GONE_S, Vitals, memory_mb, release_memory
+from remora.hub.daemon.health import (
+    OVER_S,
+    REPLACE_AGAIN_S,
+    ROOT_GONE_S,
+    Vitals,
+    memory_mb,
+    release_memory,
+)
 from remora.hub.daemon.logfile import MOST_BYTES, log_to
 
 
@@ -27,10 +34,13 @@ def test_with_enough_memory_and_a_root_it_goes_on(tmp_path: Path) -> None:
 def test_with_too_little_it_begins_anew_but_not_again_and_again(tmp_path: Path) -> None:
     first = Vitals(tmp_path, memory_mb=1, restarted=None)
     assert first.verdict(5.0, settled=False) is None
-    verdict = first.verdict(5.0, settled=True)
+    assert first.verdict(5.0 + OVER_S - 1, settled=True) is None  # a moment's need passes
+    assert first.verdict(5.0 + OVER_S, settled=False) is None
+    verdict = first.verdict(5.0 + OVER_S, settled=True)
     assert verdict is not None
     assert verdict[0] == "restart"
     again = Vitals(tmp_path, memory_mb=1, restarted=5.0)
+    assert again.verdict(5.0, settled=True) is None
     assert again.verdict(5.0 + REPLACE_AGAIN_S - 1, settled=True) is None
     assert "hub.memory_mb is 1" in again.notes[0]
     assert again.verdict(5.0 + REPLACE_AGAIN_S, settled=True) is not None

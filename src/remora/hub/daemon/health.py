@@ -8,6 +8,9 @@ from typing import Literal
 
 REPLACE_AGAIN_S = 600.0
 """A process that replaced itself for its memory does not do so again before."""
+OVER_S = 15.0
+"""How long too much memory must be held: reading one very large file needs it for a moment, and
+who asks meanwhile would lose the daemon."""
 ROOT_GONE_S = 60.0
 """How long a root may be away: a checkout or a mount may bring it back."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -23,6 +26,7 @@ class Vitals:
         self._limit = memory_mb
         self._restarted = restarted
         self._gone: float | None = None
+        self._over: float | None = None
         self._memory_note = ""
 
     @property
@@ -36,15 +40,28 @@ class Vitals:
         self._look_for_root(now)
         if self._gone is not None and now - self._gone > ROOT_GONE_S:
             return "stopped", f"{self._root} is gone"
-        used = memory_mb()
+        used = self._used(now)
         if used is None or used <= self._limit:
-            self._memory_note = ""
+            self._over, self._memory_note = None, ""
             return None
         self._memory_note = f"{used} MiB of memory are used, hub.memory_mb is {self._limit}"
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
-        if recently or not settled:
+        lasting = self._over is not None and now - self._over >= OVER_S
+        if recently or not settled or not lasting:
             return None
         return "restart", self._memory_note
+
+    def _used(self, now: float) -> int | None:
+        """Memory in use, after what is held for nothing was given back."""
+        used = memory_mb()
+        if used is None or used <= self._limit:
+            return used
+        first = self._over is None
+        if first:
+            self._over = now
+        if first or now - (self._over or now) >= OVER_S:
+            release_memory()
+        return memory_mb()
 
     def _look_for_root(self, now: float) -> None:
         if self._root.is_dir():
