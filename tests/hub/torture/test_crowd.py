@@ -113,4 +113,4 @@ def test_eight_clients_while_sixty_files_change(kind: str) -> None:
 def test_thirty_two_clients_while_880_files_change(kind: str, pause: float) -> None:
     one = crowd(kind, files=880, clients=32, rounds=3 if pause else 10, pause=pause)
     assert not one.wrong
-    assert one.counts["context, socket"] > 100
+    assert one.counts["context, socket"] > 30
