@@ -16,13 +16,11 @@ import h11
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
 from remora.hub.server.desk import Desk, take
+from remora.hub.server.patience import PATIENCE_S, QUIET_S, WRITE_LIMIT
 
 _PREFIX = b"/v1/"
 _OURS = {"127.0.0.1", "localhost", "::1"}
 _HEAD_BYTES = 16 * 1024
-_WRITE_LIMIT = 1 << 20
-_PATIENCE_S = 30.0
-_QUIET_S = 0.5
 _REASONS: dict[int, Code] = {
     400: "bad_request",
     401: "bad_request",
@@ -102,12 +100,12 @@ class HttpConnection(asyncio.Protocol):
 
     def overdue(self, now: float) -> bool:
         """Whether nothing has happened for too long; who subscribed or waits may be silent."""
-        return (self._full or self.idle) and now - self.last_active > _PATIENCE_S
+        return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Anybody on this machine can come as far as here."""
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=_WRITE_LIMIT)
+        self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not self._all.enter(self):
             self.transport.abort()
 
@@ -243,7 +241,7 @@ class HttpConnection(asyncio.Protocol):
         self._send(h11.Data(data=line))
 
     def _tell(self, line: bytes) -> None:
-        if self.transport.get_write_buffer_size() + len(line) > _WRITE_LIMIT:
+        if self.transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.transport.abort()
         else:
             self._send(h11.Data(data=line))
@@ -261,7 +259,7 @@ class HttpConnection(asyncio.Protocol):
             line = problem_line(Refused(code, str(rejected)))
             self._respond(rejected.status, line, ("Connection", "close"), *rejected.headers)
         self.transport.resume_reading()
-        self._loop.call_later(_QUIET_S, self.transport.close)
+        self._loop.call_later(QUIET_S, self.transport.close)
 
 
 _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))

@@ -8,16 +8,11 @@ from typing import cast
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.desk import Desk, take
 from remora.hub.server.listener import BACKLOG, Listener, is_ours
+from remora.hub.server.patience import PATIENCE_S, QUIET_S, WRITE_LIMIT
 
 MAX_CONNECTIONS = 2048
 _AT_ONCE = 16
 """Lines of one connection that are answered before the others have their turn."""
-_WRITE_LIMIT = 1 << 20
-"""Bytes not yet read by a client: then it is asked nothing more, and a subscriber is dropped."""
-_PATIENCE_S = 30.0
-"""How long a line may stay unfinished, or an answer unread."""
-_QUIET_S = 0.5
-"""How long a connection that sent too much must be silent before it is closed."""
 _DISCARD = 64 * MAX_BYTES
 
 
@@ -94,7 +89,7 @@ class Connection(asyncio.Protocol):
         if self._ended and self._hung_up():
             return True
         waiting = self._full or (self._buffer and self.task is None)
-        return bool(waiting) and now - self.last_active > _PATIENCE_S
+        return bool(waiting) and now - self.last_active > PATIENCE_S
 
     def _hung_up(self) -> bool:
         """Whether a client that said it would write no more has gone altogether."""
@@ -105,7 +100,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Only our own user, and only as many as there is room for."""
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_WRITE_LIMIT)
+        self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
             self._transport.abort()
         elif not self._all.enter(self):
@@ -217,7 +212,7 @@ class Connection(asyncio.Protocol):
         self._pump()
 
     def _tell(self, line: bytes) -> None:
-        if self._transport.get_write_buffer_size() + len(line) > _WRITE_LIMIT:
+        if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.abort()
         else:
             self._transport.write(line)
@@ -241,4 +236,4 @@ class Connection(asyncio.Protocol):
         if b"\n" in data or self._discarded > _DISCARD:
             self._transport.close()
         else:
-            self._quiet = self._loop.call_later(_QUIET_S, self._transport.close)
+            self._quiet = self._loop.call_later(QUIET_S, self._transport.close)
