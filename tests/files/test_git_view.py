@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files import git_ignored, git_index, git_places
+from remora.files import git_index, git_places
 
 
 def git(root: Path, *words: str) -> None:
@@ -65,23 +65,3 @@ def test_tracked_paths_and_submodules(root: Path) -> None:
     git(root / "sub", "commit", "-q", "--allow-empty", "-m", "s")
     git(root, "-c", "advice.addEmbeddedRepo=false", "add", ".")
     assert git_index(root) == ((odd,), ("sub",))
-
-
-def test_verdicts_are_about_rules_not_about_what_is_tracked(root: Path) -> None:
-    (root / ".gitignore").write_text("out/\n*_gen.py\n")
-    (root / "out").mkdir()
-    odd = os.fsdecode(b":caf\xe9\n_gen.py")
-    for name in ("a_gen.py", odd, "a.py"):
-        (root / name).write_text("")
-    git(root, "add", "-f", "a_gen.py")
-    asked = ["a_gen.py", odd, "a.py", "out", "out/x.py", "gone_gen.py", ":(top)a.py"]
-    assert git_ignored(root, asked) == {"a_gen.py", odd, "out", "out/x.py", "gone_gen.py"}
-    assert git_ignored(root, ["a.py"]) == set()
-    assert git_ignored(root, []) == set()
-
-
-def test_a_path_behind_a_link_is_an_error(root: Path) -> None:
-    (root / "real").mkdir()
-    (root / "link").symlink_to("real")
-    with pytest.raises(OutsideError, match="symbolic link"):
-        git_ignored(root, ["link/x.py"])

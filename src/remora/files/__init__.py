@@ -1,7 +1,8 @@
 """Which files belong to a project, and how git is asked about it."""
 
 from remora.files.git import git_command, git_environment, git_output
-from remora.files.git_view import GitIndex, GitPlaces, git_ignored, git_index, git_places
+from remora.files.git_ignores import GitIgnores
+from remora.files.git_view import GitIndex, GitPlaces, git_index, git_places
 from remora.files.patterns import IgnoreRules, glob_regex
 from remora.files.project import (
     ProjectFiles,
@@ -13,6 +14,7 @@ from remora.files.walk import OUTPUT, is_made_by_tools, is_output
 
 __all__ = [
     "OUTPUT",
+    "GitIgnores",
     "GitIndex",
     "GitPlaces",
     "IgnoreRules",
@@ -20,7 +22,6 @@ __all__ = [
     "find_root",
     "git_command",
     "git_environment",
-    "git_ignored",
     "git_index",
     "git_output",
     "git_places",

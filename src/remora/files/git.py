@@ -8,6 +8,9 @@ from remora.errors import OutsideError
 
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 _GIT_SECONDS = 120
+_QUICK = frozenset({"rev-parse", "config"})
+_QUICK_SECONDS = 10
+"""For what reads a few small files: longer than that takes only what has no end."""
 
 
 def git_environment() -> dict[str, str]:
@@ -42,7 +45,7 @@ def git_output(
             env=git_environment(),
             input=stdin,
             capture_output=True,
-            timeout=_GIT_SECONDS,
+            timeout=_QUICK_SECONDS if words[0] in _QUICK else _GIT_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

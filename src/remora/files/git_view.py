@@ -1,14 +1,13 @@
 """What git knows of a folder: from which files it takes its rules, what it tracks and ignores."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
+from remora.files.git_ends import check_excludes, check_has_an_end
 
-_READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
 _LINK = b"160000"  # the mode of a submodule in the index
 
 
@@ -31,9 +30,10 @@ class GitIndex(NamedTuple):
 def git_top(root: Path) -> Path:
     """The root of the repository around `root`. Raises OutsideError where git's view is not to be
     taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
-    _check_has_an_end(root)
+    check_has_an_end(root)
     try:
         top = _said(root, "rev-parse", "--show-toplevel")
+        check_excludes(root, top)
     except OutsideError as error:
         raise OutsideError(f"no git view of {root}: {error.message}") from error
     if top != root.resolve() and _is_ignored(root):
@@ -67,29 +67,6 @@ def git_index(root: Path) -> GitIndex:
         if name:
             (submodules if about.startswith(_LINK) else tracked).append(os.fsdecode(name))
     return GitIndex(tuple(tracked), tuple(submodules))
-
-
-def git_ignored(root: Path, paths: Sequence[str]) -> set[str]:
-    """Those of `paths` that git's rules ignore, tracked or not. Raises OutsideError."""
-    if not paths:
-        return set()
-    # `./`: a name that begins with a colon would be taken for a pathspec
-    asked = b"\0".join(b"./" + os.fsencode(path) for path in paths)
-    words = ("check-ignore", "--no-index", "--stdin", "-z")
-    said = git_output(root, *words, stdin=asked, succeeds=(0, 1))  # 1: none of them is ignored
-    return {os.fsdecode(name[2:]) for name in said.split(b"\0") if name}
-
-
-def _check_has_an_end(root: Path) -> None:
-    """Git reads a pipe or a device in its own folder for ever. Raises OutsideError."""
-    resolved = root.resolve()
-    places = (place / ".git" for place in (resolved, *resolved.parents))
-    git = next((place for place in places if place.exists()), None)
-    if git is None or not git.is_dir():
-        return
-    for path in (git / name for name in _READ_AT_ONCE):
-        if path.exists() and not path.is_file():
-            raise OutsideError(f"{path} is no regular file")
 
 
 def _said(root: Path, *words: str) -> Path:

@@ -10,6 +10,7 @@ import msgspec
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
+from remora.files.git_ends import check_ignore_file
 from remora.files.git_view import git_top
 from remora.files.patterns import IgnoreRules
 from remora.files.walk import OWN_RECORDS, included, is_made_by_tools, walk
@@ -88,6 +89,7 @@ def is_private(path: str) -> bool:
 
 def _from_git(root: Path) -> tuple[list[str], str | None]:
     git_top(root)
+    check_ignore_file(root)
     listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
     try:
         head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}")

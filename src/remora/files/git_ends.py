@@ -1,0 +1,82 @@
+"""What git would read for ever: a pipe or a device where a file should be, in a repository that came
+from somewhere."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+
+_READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
+_CONFIGS = ("config", "config.worktree")
+_NAMED = re.compile(
+    rb'^[^#;\n]*?\b(?:path|excludesfile)[ \t]*=[ \t]*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE
+)
+_MOST = 1 << 20
+_MOST_CONFIGS = 100
+
+
+def check_has_an_end(root: Path) -> None:
+    """Look at what git reads first of the repository around `root`, and at the files that its
+    configuration plainly names. Raises OutsideError.
+
+    What is written so that only git understands it costs the time that git is given.
+    """
+    resolved = root.resolve()
+    places = (place / ".git" for place in (resolved, *resolved.parents))
+    git = next((place for place in places if place.exists()), None)
+    if git is None or not git.is_dir():
+        return
+    for name in _READ_AT_ONCE:
+        _check(git / name)
+    _check_named([git / name for name in _CONFIGS], git.parent)
+
+
+def check_excludes(root: Path, top: Path) -> None:
+    """Look at the file of patterns that the configuration names, as git reads it. Raises
+    OutsideError."""
+    said = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
+    if said:
+        _check(top / os.fsdecode(said.removesuffix(b"\0")))
+
+
+def check_ignore_file(root: Path) -> None:
+    """Look at the ignore file in `root`, where git reads no link. Raises OutsideError."""
+    path = root / ".gitignore"
+    if not path.is_symlink():
+        _check(path)
+
+
+def _check(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir() or str(path) == os.devnull):
+        raise OutsideError(f"{path} is no regular file")
+
+
+def _check_named(configs: list[Path], top: Path) -> None:
+    """Of these files, of those that they include, and of what these include."""
+    waiting = [*configs]
+    seen: set[Path] = set()
+    while waiting and len(seen) < _MOST_CONFIGS:
+        config = waiting.pop()
+        if config in seen or not config.is_file():
+            continue
+        seen.add(config)
+        for path in _named(config, top):
+            _check(path)
+            waiting.append(path)
+
+
+def _named(config: Path, top: Path) -> Iterator[Path]:
+    """Files that a configuration names; included ones lie beside it, others below the top."""
+    try:
+        with config.open("rb") as file:
+            text = file.read(_MOST)
+    except OSError:
+        return
+    for found in _NAMED.findall(text):
+        name = os.fsdecode(found.strip())
+        if "\0" not in name:
+            path = Path.home() / name[2:] if name.startswith("~/") else Path(name)
+            yield from {config.parent / path, top / path}

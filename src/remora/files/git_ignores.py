@@ -1,0 +1,117 @@
+"""One git process that says again and again which paths its rules ignore."""
+
+import os
+import select
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.errors import OutsideError
+from remora.files.git import git_command, git_environment
+
+_SILENT_S = 15.0
+"""Git answers path by path: if nothing comes for so long, it reads what has no end."""
+_WORDS = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
+_FIELDS = 4
+"""Of an answer: the file that has the rule, its line, the pattern, the path; empty but for the path
+where no rule fits."""
+_PART = 1 << 16
+
+
+class Told(NamedTuple):
+    """What git said of some paths, up to the one that it refuses since it is no more what it was:
+    behind a link, in a repository of its own."""
+
+    ignored: set[str]
+    refused: str | None
+
+
+class GitIgnores:
+    """Asks about paths below a root, tracked or not.
+
+    A process is started by the first question and kept until `close`, so that many small questions
+    cost no more than one large one. What a folder's ignore file says is read when a path in it is
+    asked about for the first time.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ignored(self, paths: Sequence[str]) -> Told:
+        """Which of `paths` are ignored. Raises OutsideError where git cannot be asked."""
+        if not paths:
+            return Told(set(), None)
+        # `./`: a name that begins with a colon would be taken for a pathspec
+        asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        fields = self._exchange(self._running(), asked, _FIELDS * len(paths)).split(b"\0")
+        answered = (len(fields) - 1) // _FIELDS
+        rules = zip(paths[:answered], fields[2::_FIELDS], strict=False)
+        ignored = {path for path, rule in rules if rule and not rule.startswith(b"!")}
+        if answered < len(paths):
+            self.close()
+            return Told(ignored, paths[answered])
+        return Told(ignored, None)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            try:
+                self._process = subprocess.Popen(
+                    git_command(*_WORDS),
+                    cwd=self._root,
+                    env={**git_environment(), "GIT_FLUSH": "1"},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                )
+            except OSError as error:
+                raise OutsideError(f"git check-ignore could not run: {error}") from error
+            for stream in (self._process.stdin, self._process.stdout):
+                assert stream is not None
+                os.set_blocking(stream.fileno(), False)
+        return self._process
+
+    def _exchange(self, process: subprocess.Popen[bytes], asked: bytes, ends: int) -> bytes:
+        """What git says until so many fields have ended, or until it ends itself."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        into, out = process.stdin.fileno(), process.stdout.fileno()
+        poll = select.poll()
+        poll.register(out, select.POLLIN)
+        poll.register(into, select.POLLOUT)
+        said, rest = bytearray(), memoryview(asked)
+        while ends > 0:
+            ready = dict(poll.poll(_SILENT_S * 1000))
+            if not ready:
+                self.close()
+                raise OutsideError(f"git check-ignore said nothing for {_SILENT_S:.0f} s")
+            if into in ready:
+                rest = rest[_write(into, rest) :]
+                if not rest:
+                    poll.unregister(into)
+            if out in ready:
+                part = os.read(out, _PART)
+                if not part:
+                    break
+                said += part
+                ends -= part.count(b"\0")
+        return bytes(said)
+
+
+def _write(into: int, rest: memoryview) -> int:
+    """How much of it went in; all of it where nobody reads any more."""
+    try:
+        return os.write(into, rest[:_PART])
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(rest)
