@@ -213,6 +213,232 @@ def test_inherited_tests_run_in_the_classes_below() -> None:
     }
 
 
+def test_what_prepares_a_class_is_for_the_tests_it_inherits_too() -> None:
+    files = {
+        "tests/base.py": """
+        class Shared:
+            def test_shared(self):
+                pass
+        """,
+        "tests/test_x.py": """
+        from tests.base import Shared as Tests
+        from app import low
+
+        class TestA(Tests):
+            def setup_method(self):
+                self.value = low()
+
+        class TestB(Tests):
+            pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {"tests/test_x.py::TestA::test_shared"}
+
+
+def test_a_preparation_that_calls_the_one_above() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        class TestA:
+            def setup_method(self):
+                low()
+
+            def test_one(self):
+                pass
+
+        class TestB(TestA):
+            def setup_method(self):
+                super().setup_method()
+
+            def test_two(self):
+                pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::TestA::test_one",
+        "tests/test_x.py::TestB::test_one",
+        "tests/test_x.py::TestB::test_two",
+    }
+
+
+def test_an_automatic_fixture_is_for_all_tests_around() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import low
+
+        @pytest.fixture(autouse=True)
+        def everywhere():
+            low()
+        """,
+        "tests/test_x.py": """
+        import pytest
+        from app import unused
+
+        def test_one():
+            pass
+
+        class TestA:
+            @pytest.fixture(autouse=True)
+            def here(self):
+                unused()
+
+            def test_two(self):
+                pass
+        """,
+        "other/test_y.py": "def test_elsewhere():\n    pass\n",
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::test_one",
+        "tests/test_x.py::TestA::test_two",
+    }
+    assert set(related("app.py:unused", files)) == {"tests/test_x.py::TestA::test_two"}
+
+
+def test_fixtures_asked_for_by_marks_of_all_and_by_request() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import low
+
+        @pytest.fixture
+        def lowest():
+            return low()
+        """,
+        "tests/test_all.py": """
+        import pytest
+
+        pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("lowest")]
+
+        def test_one():
+            pass
+        """,
+        "tests/test_some.py": """
+        import pytest
+
+        class TestA:
+            pytestmark = pytest.mark.usefixtures("lowest")
+
+            def test_two(self):
+                pass
+
+        def test_three(request):
+            request.getfixturevalue("lowest")
+
+        def test_four(request):
+            request.getfixturevalue("another")
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_all.py::test_one",
+        "tests/test_some.py::TestA::test_two",
+        "tests/test_some.py::test_three",
+    }
+
+
+DECORATING = """
+import re
+
+
+class Traced:
+    def __init__(self, function):
+        self.function = function
+
+    def entered(self, *args):
+        return self.function(*args)
+
+
+def through_library(function):
+    def replaced(match):
+        return function()
+
+    return re.compile("x").sub(replaced, "x")
+
+
+class Checked:
+    def __set__(self, instance, value):
+        instance.__dict__["value"] = value
+
+
+@Traced
+def traced():
+    return 1
+
+
+@through_library
+def wrapped():
+    return 2
+
+
+class Thing:
+    value = Checked()
+"""
+
+
+def test_what_a_decorator_makes_is_run_by_who_calls_the_decorated() -> None:
+    files = {
+        "deco.py": DECORATING,
+        "tests/test_x.py": """
+        import deco
+
+        def test_traced():
+            deco.traced()
+
+        def test_wrapped():
+            deco.wrapped()
+
+        def test_neither():
+            pass
+        """,
+    }
+    assert related("deco.py:Traced.entered", files) == {"tests/test_x.py::test_traced": "inferred"}
+    inner = related("deco.py:through_library.replaced", files)
+    assert inner == {"tests/test_x.py::test_wrapped": "inferred"}
+
+
+def test_what_the_body_of_a_class_makes_is_run_by_its_instances() -> None:
+    files = {
+        "deco.py": DECORATING,
+        "tests/test_x.py": """
+        import deco
+
+        def test_thing():
+            deco.Thing().value = 1
+
+        def test_none():
+            deco.traced()
+        """,
+    }
+    assert related("deco.py:Checked.__set__", files) == {"tests/test_x.py::test_thing": "inferred"}
+
+
+def test_what_few_ask_for_is_run_by_who_says_so() -> None:
+    files = {
+        "shown.py": """
+        class Shown:
+            def __repr__(self):
+                return "Shown()"
+        """,
+        "tests/test_x.py": """
+        from shown import Shown
+
+        def test_repr(subtests):
+            with subtests.test():
+                assert list(map(repr, [Shown()])) == ["Shown()"]
+
+        def test_made():
+            assert Shown()
+        """,
+    }
+    found = related("shown.py:Shown.__repr__", files)
+    assert found == {"tests/test_x.py::test_repr": "inferred"}
+    assert set(related("shown.py:Shown", files)) == {
+        "tests/test_x.py::test_repr",
+        "tests/test_x.py::test_made",
+    }
+
+
 def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
     files = {
         "tests/test_x.py": """
@@ -225,6 +451,34 @@ def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
         """
     }
     assert set(related("app.py:low", files)) == {"tests/test_x.py::test_each"}
+
+
+def test_by_the_spelling_of_a_method_where_nothing_is_known_of_the_receiver() -> None:
+    files = {
+        "shop.py": """
+        class Shop:
+            def reprice(self):
+                return 1
+
+        class Other:
+            def reprice(self):
+                return 2
+
+        def all_of(things):
+            return [thing.reprice() for thing in things]
+        """,
+        "tests/test_x.py": """
+        import shop
+
+        def test_all(things):
+            shop.all_of(things)
+
+        def test_one():
+            shop.Shop().reprice()
+        """,
+    }
+    found = related("shop.py:Shop.reprice", files)
+    assert found == {"tests/test_x.py::test_one": "exact", "tests/test_x.py::test_all": "unique"}
 
 
 def test_what_is_mentioned_only() -> None:

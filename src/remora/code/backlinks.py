@@ -1,6 +1,7 @@
 """Links followed backwards, for questions that ask for many of one state of the code."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from remora.code.edges import Edge
 from remora.code.resolve import Linker, Program
@@ -10,18 +11,35 @@ _MANY, _MODERATE = 12, 1_000
 """Nodes whose callers were asked for, and files, from and up to which all links are turned around."""
 
 
-class Backlinks:
-    """What the linker says of callers and importers, kept as long as the linker."""
+class KnownLinks(Protocol):
+    """What a linker said of the same program before; None where that is not known just now."""
 
-    def __init__(self, linker: Linker, program: Program) -> None:
+    def callers(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.callers`."""
+
+    def callees(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.callees`."""
+
+    def importers(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.importers`."""
+
+
+class Backlinks:
+    """Callers and importers: as they are known, else what the linker says, kept as long as it."""
+
+    def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
         self._program = program
+        self._known = known
         self._importers: dict[str, tuple[Edge, ...]] = {}
         self._callers: dict[str, tuple[Edge, ...]] = {}
         self._turned: dict[str, list[Edge]] | None = None
 
     def importers(self, key: str) -> tuple[Edge, ...]:
         """Modules that import the node."""
+        known = None if self._known is None else self._known.importers(key)
+        if known is not None:
+            return known
         if key not in self._importers:
             self._importers[key] = self._linker.importers(key)
         return self._importers[key]
@@ -29,6 +47,9 @@ class Backlinks:
     def callers(self, key: str) -> Sequence[Edge]:
         """In any order. Where many are asked for in a project of moderate size, what everything
         calls is found quicker, and then turned around."""
+        known = None if self._known is None else self._known.callers(key)
+        if known is not None:
+            return known
         if self._turned is None and len(self._callers) == _MANY:
             self._turned = self._turn() if len(self._program.paths()) <= _MODERATE else None
         if self._turned is not None:

@@ -3,9 +3,9 @@
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from remora.code.definitions import DefinitionNode
+from remora.code.definitions import BLOCKS, DEFINITIONS, DefinitionNode
 
 # calls that raise nothing which anybody documents
 _HARMLESS = frozenset(
@@ -18,6 +18,8 @@ _ENTRANCES = (
     *(ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.With, ast.AsyncWith),
     *(ast.Import, ast.ImportFrom),
 )
+_INNER = (*DEFINITIONS, ast.Lambda)
+_BLOCKS = {kind: blocks for kind, blocks in BLOCKS.items() if kind not in DEFINITIONS}
 _ERRORS: dict[str, type[BaseException]] = {
     name: value
     for name, value in vars(builtins).items()
@@ -25,32 +27,40 @@ _ERRORS: dict[str, type[BaseException]] = {
 }
 
 
-class Raising(NamedTuple):
+class Raised(NamedTuple):
     """`names`: of the exceptions in `raise` and `assert` statements; `unnamed`: one is not written.
 
-    `elsewhere`: exceptions may come out of what is called or awaited; `caught`: some are caught.
+    `caught`: some exceptions are caught.
     """
 
     names: frozenset[str]
     unnamed: bool
-    elsewhere: bool
     caught: bool
 
 
-def raising(body: Sequence[ast.stmt]) -> Raising:
-    """Of a function's body."""
-    nodes = tuple(_own(body))
-    raised = [node.exc for node in nodes if isinstance(node, ast.Raise)]
-    names = {_exception(node) for node in raised}
-    made = {id(node) for node in raised}
-    if any(isinstance(node, ast.Assert) for node in nodes):
-        names.add("AssertionError")
-    return Raising(
-        names=frozenset(name for name in names if name),
-        unnamed=None in names,
-        elsewhere=any(_lets_in(node) for node in nodes if id(node) not in made),
-        caught=any(isinstance(node, ast.ExceptHandler) for node in nodes),
-    )
+def raised(body: Sequence[ast.stmt]) -> Raised:
+    """By a function's body."""
+    names: set[str | None] = set()
+    caught = False
+    for statement in _statements(body):
+        if isinstance(statement, ast.Raise):
+            names.add(_exception(statement.exc))
+        elif isinstance(statement, ast.Assert):
+            names.add("AssertionError")
+        elif isinstance(statement, ast.ExceptHandler):
+            caught = True
+    return Raised(frozenset(name for name in names if name), None in names, caught)
+
+
+def lets_in(body: Sequence[ast.stmt]) -> bool:
+    """Whether exceptions may come out of what a function's body calls or awaits."""
+    raised: set[int] = set()  # what stands after `raise` is made here, and comes out anyway
+    for node in _own(body):
+        if isinstance(node, ast.Raise):
+            raised.add(id(node.exc))
+        elif _may_raise(node) and id(node) not in raised:
+            return True
+    return False
 
 
 def may_be(name: str, base: str) -> bool:
@@ -67,11 +77,10 @@ def is_built_in(name: str) -> bool:
 
 def gives(body: Sequence[ast.stmt]) -> bool:
     """Whether a value comes out: by `return`, or by `yield`."""
-    return any(
-        isinstance(node, ast.Yield | ast.YieldFrom)
-        or (isinstance(node, ast.Return) and not is_none(node.value))
-        for node in _own(body)
-    )
+    returns = (node for node in _statements(body) if isinstance(node, ast.Return))
+    if any(not is_none(node.value) for node in returns):
+        return True
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(body))
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
@@ -89,18 +98,28 @@ def _says_nothing(statement: ast.stmt) -> bool:
     )
 
 
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """The statements of a body but those of what is defined in it, and the handlers of each `try`."""
+    waiting: list[Any] = list(body)
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for block in _BLOCKS.get(statement.__class__, ()):
+            waiting += getattr(statement, block)
+
+
 def _own(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes of a body but those of what is defined in it, last statement first."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, DefinitionNode | ast.Lambda):
+        if isinstance(node, _INNER):
             continue
         yield node
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def _lets_in(node: ast.AST) -> bool:
+def _may_raise(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return not (isinstance(node.func, ast.Name) and node.func.id in _HARMLESS)
     return isinstance(node, _ENTRANCES)

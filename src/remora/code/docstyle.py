@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 _Kind = Literal["parameters", "returns", "yields", "raises"]
 _LISTS = ("args", "arguments", "params", "parameters", "other parameters")
 _KEYWORDS = ("keyword args", "keyword arguments")
+_KINDS: tuple[_Kind, ...] = ("parameters", "returns", "yields", "raises")
 _SECTIONS: dict[str, _Kind] = {
     **dict.fromkeys((*_LISTS, *_KEYWORDS), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
@@ -23,6 +25,11 @@ _FIELDS: dict[str, _Kind] = {
 _MARKS = re.compile(
     r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
     r"|:param|:arg|:return|:yield|:raise|:exc"
+)
+# what a line has that begins something, or the line below it
+_BEGINNINGS = re.compile(
+    r"Args:|Arguments:|Params:|Parameters:|Returns?:|Raises:|Yields?:"
+    r"|:param|:arg|:return|:yield|:raise|:exc|---+"
 )
 _GOOGLE = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
 _UNDERLINE = re.compile(r" *-{3,} *")
@@ -49,49 +56,57 @@ class Documented(NamedTuple):
     yields: bool
 
 
-class _Entry(NamedTuple):
-    """One thing that is documented. A list that cannot be read has an entry without text."""
-
-    kind: _Kind
-    text: str | None
+_Entry = tuple[_Kind, str | None]
+"""One thing that is documented. A list that cannot be read has an entry without text."""
 
 
 def documented(docstring: str) -> Documented | None:
     """Null where it documents none of these."""
+    if "\n" not in docstring and ":" not in docstring:
+        return None
     if _MARKS.search(docstring) is None:
         return None
-    entries = tuple(_entries(docstring.expandtabs().splitlines()))
+    found: dict[_Kind, set[str | None]] = {kind: set() for kind in _KINDS}
+    for kind, text in _entries(docstring.expandtabs().splitlines()):
+        found[kind].add(text)
     return Documented(
-        parameters=_names(entries, "parameters"),
-        raises=_names(entries, "raises"),
-        returns=_says(entries, "returns"),
-        yields=_says(entries, "yields"),
+        parameters=_names(found["parameters"]),
+        raises=_names(found["raises"]),
+        returns=_says(found["returns"]),
+        yields=_says(found["yields"]),
     )
 
 
-def _names(entries: Sequence[_Entry], kind: _Kind) -> frozenset[str] | None:
-    texts = [entry.text for entry in entries if entry.kind == kind]
+def _names(texts: set[str | None]) -> frozenset[str] | None:
     names = frozenset(text for text in texts if text)
-    return names if len(names) == len(set(texts)) and names else None
+    return names if len(names) == len(texts) and names else None
 
 
-def _says(entries: Sequence[_Entry], kind: _Kind) -> bool:
-    texts = [entry.text for entry in entries if entry.kind == kind]
+def _says(texts: set[str | None]) -> bool:
     return any(text and not _NOTHING.match(text) for text in texts)
 
 
 def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
-    for number, line in enumerate(lines):
-        text = line.strip()
-        if text[:1] == ":":
-            yield from _rest(line)
-        elif ":" in text:
-            if text.partition(":")[0].lower() in _SECTIONS:
-                yield from _google(lines, number)
-        elif text.lower() in _SECTIONS and _UNDERLINE.fullmatch(
-            "".join(lines[number + 1 : number + 2])
-        ):
-            yield from _numpy(lines, number)
+    underlines = []
+    for number, mark in _marked("\n".join(lines)):
+        if mark == ":":
+            yield from _rest(lines[number])
+        elif mark != "-":
+            yield from _google(lines, number)
+        elif _UNDERLINE.fullmatch(lines[number]):
+            underlines.append(number)
+    for number, below in zip_longest(underlines, underlines[1:]):
+        if number:
+            yield from _numpy(lines[number - 1 : below and max(number + 1, below - 1)])
+
+
+def _marked(text: str) -> Iterator[tuple[int, str]]:
+    """Numbers of the lines that may begin something, and with which character."""
+    number = start = 0
+    for mark in _BEGINNINGS.finditer(text):
+        number += text.count("\n", start, mark.start())
+        start = mark.start()
+        yield number, text[start]
 
 
 def _rest(line: str) -> Iterator[_Entry]:
@@ -100,13 +115,13 @@ def _rest(line: str) -> Iterator[_Entry]:
     if field is None or kind is None:
         return
     if kind in ("returns", "yields"):
-        yield _Entry(kind, field[3])
+        yield (kind, field[3])
     elif kind == "parameters":
         # a type may stand before the name
-        yield _Entry(kind, _bare(field[2].split()[-1]) if field[2].strip() else None)
+        yield (kind, _bare(field[2].split()[-1]) if field[2].strip() else None)
     else:
         for name in field[2].split(","):
-            yield _Entry(kind, _exception(name))
+            yield (kind, _exception(name))
 
 
 def _google(lines: Sequence[str], number: int) -> Iterator[_Entry]:
@@ -114,57 +129,51 @@ def _google(lines: Sequence[str], number: int) -> Iterator[_Entry]:
     kind = _SECTIONS.get(header[2].lower()) if header else None
     if header is None or kind is None:
         return
-    block = list(_deeper(lines[number + 1 :], len(header[1])))
+    block = _deeper(lines[number + 1 :], len(header[1]))
     if kind in ("returns", "yields"):
-        yield _Entry(kind, header[3] or next(iter(block), None))
-    elif block and not header[3]:
+        yield (kind, header[3] or next(block, None))
+    elif not header[3]:
         yield from _listed(kind, block, _GOOGLE_ITEM)
 
 
-def _numpy(lines: Sequence[str], number: int) -> Iterator[_Entry]:
-    kind = _SECTIONS.get(lines[number].strip().lower())
+def _numpy(lines: Sequence[str]) -> Iterator[_Entry]:
+    """Of a title, the line below it, and what stands there up to the next title."""
+    kind = _SECTIONS.get(lines[0].strip().lower())
     if kind is None:
         return
-    block = list(_until_underlined(lines[number + 2 :]))
+    block = filter(str.strip, lines[2:])
     if kind in ("returns", "yields"):
-        yield _Entry(kind, next(iter(block), None))
-    elif block:
+        yield (kind, next(block, None))
+    else:
         yield from _listed(kind, block, _NUMPY_ITEM)
 
 
 def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
     """The lines with something on them, up to the first that is not indented beyond `margin`."""
+    deeper = " " * (margin + 1)
     for line in lines:
         if line.strip():
-            if _indent(line) <= margin:
+            if not line.startswith(deeper) and _indent(line) <= margin:
                 return
             yield line
 
 
-def _until_underlined(lines: Sequence[str]) -> Iterator[str]:
-    """The lines with something on them, up to the next title."""
-    for line, below in zip(lines, (*lines[1:], ""), strict=True):
-        if _UNDERLINE.fullmatch(below):
-            return
-        if line.strip():
-            yield line
-
-
-def _listed(kind: _Kind, block: Sequence[str], item: re.Pattern[str]) -> Iterator[_Entry]:
+def _listed(kind: _Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
     """The names at the block's own margin; what stands deeper describes them."""
-    margin = _indent(block[0])
-    for line in block:
-        indent = _indent(line)
-        if indent > margin:
+    first = next(block, "")
+    margin = _indent(first)
+    deeper = " " * (margin + 1)
+    for line in chain([first] if first else [], block):
+        if line.startswith(deeper) or (indent := _indent(line)) > margin:
             continue
         if kind == "raises":
-            yield _Entry(kind, _exception(line) if indent == margin else None)
+            yield (kind, _exception(line) if indent == margin else None)
             continue
         names = item.fullmatch(line) if indent == margin else None
         if names is None:
-            yield _Entry(kind, None)
+            yield (kind, None)
         else:
-            yield from (_Entry(kind, _bare(name)) for name in names[1].split(","))
+            yield from ((kind, _bare(name)) for name in names[1].split(","))
 
 
 def _bare(name: str) -> str | None:

@@ -14,7 +14,7 @@ holds it against a digest of what `read_facts` says of many small programs."""
 NodeType = Literal["function", "class", "module"]
 
 
-class NodeFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class NodeFacts(msgspec.Struct, frozen=True, gc=False):
     """A node as its own file shows it; the fields mean what they mean in `hub.node.NodeState`."""
 
     key: NodeKey

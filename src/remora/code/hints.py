@@ -7,14 +7,14 @@ _BOUND = ("self", "cls")
 
 def has_type_hints(node: FunctionNode) -> bool:
     """All parameters but a first `self` or `cls`, and the return."""
-    args = node.args
     if node.returns is None:
         return False
+    args = node.args
     given = args.posonlyargs + args.args + args.kwonlyargs
-    if args.vararg is not None:
-        given.append(args.vararg)
-    if args.kwarg is not None:
-        given.append(args.kwarg)
-    if given and given[0].annotation is None and given[0].arg in _BOUND:
-        del given[0]
-    return all(arg.annotation is not None for arg in given)
+    for rest in (args.vararg, args.kwarg):
+        if rest is not None:
+            given.append(rest)
+    for arg in given:
+        if arg.annotation is None and not (arg is given[0] and arg.arg in _BOUND):
+            return False
+    return True

@@ -3,7 +3,16 @@
 import ast
 from collections.abc import Sequence
 
-from remora.code.conduct import Raising, gives, is_built_in, is_none, is_stub, may_be, raising
+from remora.code.conduct import (
+    Raised,
+    gives,
+    is_built_in,
+    is_none,
+    is_stub,
+    lets_in,
+    may_be,
+    raised,
+)
 from remora.code.definitions import UNKNOWN, DefinitionNode, FunctionNode
 from remora.code.docstyle import Documented, documented
 
@@ -92,18 +101,21 @@ def _other_errors(found: Documented, code: Sequence[ast.stmt]) -> bool:
     """One is documented that cannot come, or one is raised beside those that are documented."""
     if found.raises is None:
         return False
-    does = raising(code)
-    return _never_raised(found.raises, does) or _not_documented(found.raises, does)
+    does = raised(code)
+    return _not_documented(found.raises, does) or (
+        _never_raised(found.raises, does) and not lets_in(code)
+    )
 
 
-def _never_raised(documented: frozenset[str], does: Raising) -> bool:
-    if does.elsewhere or does.unnamed:
+def _never_raised(documented: frozenset[str], does: Raised) -> bool:
+    """As far as the body's own `raise` statements tell."""
+    if does.unnamed:
         return False
     sure = documented - _ANYWHERE
     return any(not any(may_be(name, base) for name in does.names) for base in sure)
 
 
-def _not_documented(documented: frozenset[str], does: Raising) -> bool:
+def _not_documented(documented: frozenset[str], does: Raised) -> bool:
     if does.caught or not all(name[:1].isupper() for name in documented):
         return False
     sure = [name for name in does.names - _SILENT if is_built_in(name)]

@@ -6,6 +6,8 @@ from typing import Any
 
 from remora.code.definitions import DefinitionNode
 
+_NAME = ast.Name  # by far the most frequent
+
 
 class _NotSimpleError(Exception):
     """What only `ast.unparse` can write."""
@@ -35,18 +37,20 @@ def quick_text(node: ast.expr) -> str | None:
 
 
 def _parameters(args: ast.arguments) -> str:
-    parts = list(map(_parameter, args.posonlyargs + args.args))
+    alone = args.posonlyargs
+    parts = [_parameter(arg) for arg in (alone + args.args if alone else args.args)]
     if args.defaults:
         first = len(parts) - len(args.defaults)
         for place, default in enumerate(args.defaults, first):
             parts[place] = f"{parts[place]}={_text(default)}"
-    if args.posonlyargs:
-        parts.insert(len(args.posonlyargs), "/")
+    if alone:
+        parts.insert(len(alone), "/")
     if args.vararg is not None:
         parts.append(f"*{_parameter(args.vararg)}")
     elif args.kwonlyargs:
         parts.append("*")
-    for arg, given in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+    for place, arg in enumerate(args.kwonlyargs):
+        given = args.kw_defaults[place]
         parts.append(_parameter(arg) if given is None else f"{_parameter(arg)}={_text(given)}")
     if args.kwarg is not None:
         parts.append(f"**{_parameter(args.kwarg)}")
@@ -57,7 +61,7 @@ def _parameter(arg: ast.arg) -> str:
     annotation = arg.annotation
     if annotation is None:
         return arg.arg
-    if isinstance(annotation, ast.Name):
+    if annotation.__class__ is ast.Name:
         return f"{arg.arg}: {annotation.id}"
     return f"{arg.arg}: {_text(annotation)}"
 
@@ -71,6 +75,8 @@ def _call_arguments(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -
 
 
 def _text(node: ast.expr) -> str:
+    if node.__class__ is _NAME:
+        return node.id
     writer = _WRITERS.get(node.__class__)
     if writer is None:
         raise _NotSimpleError
@@ -79,13 +85,11 @@ def _text(node: ast.expr) -> str:
 
 def _primary(node: ast.expr) -> str:
     """What may stand before a dot or a bracket, or beside an operator, as it is."""
+    if node.__class__ is _NAME:
+        return node.id
     if node.__class__ not in _PRIMARIES:
         raise _NotSimpleError
     return _text(node)
-
-
-def _name(node: ast.Name) -> str:
-    return node.id
 
 
 def _attribute(node: ast.Attribute) -> str:
@@ -118,12 +122,12 @@ def _union(node: ast.BinOp) -> str:
     left, right = node.left, node.right
     if not isinstance(node.op, ast.BitOr):
         raise _NotSimpleError
-    before = _union(left) if isinstance(left, ast.BinOp) else _operand(left)
+    before = _union(left) if left.__class__ is ast.BinOp else _operand(left)
     return f"{before} | {_operand(right)}"
 
 
 def _operand(node: ast.expr) -> str:
-    return _constant(node) if isinstance(node, ast.Constant) else _primary(node)
+    return _constant(node) if node.__class__ is ast.Constant else _primary(node)
 
 
 def _negative(node: ast.UnaryOp) -> str:
@@ -153,7 +157,6 @@ def _items(nodes: Sequence[ast.expr]) -> str:
 _PLAIN = frozenset((str, int, bool, type(None), bytes))
 _PRIMARIES = frozenset((ast.Name, ast.Attribute, ast.Subscript, ast.Call))
 _WRITERS: dict[type[ast.AST], Callable[[Any], str]] = {
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Constant: _constant,
     ast.Subscript: _subscript,

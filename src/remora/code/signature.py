@@ -3,6 +3,7 @@
 import ast
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 from remora.code.definitions import DefinitionNode
 from remora.code.quick import quick_header
@@ -47,11 +48,10 @@ def first_line_of(text: str) -> str:
 
 def docstring_text(body: Sequence[ast.stmt]) -> str | None:
     """The docstring's value as Python sees it."""
-    if body:
-        first = body[0]
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            text = first.value.value
-            return text if isinstance(text, str) else None
+    if body and body[0].__class__ is ast.Expr:
+        first: Any = body[0].value
+        if first.__class__ is ast.Constant and isinstance(first.value, str):
+            return first.value
     return None
 
 

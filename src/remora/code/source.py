@@ -8,7 +8,6 @@ import tokenize
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 import msgspec
 
@@ -30,7 +29,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-class Source(NamedTuple):
+class Source(msgspec.Struct, frozen=True):
     r"""A file that parsed.
 
     `utf8` is what the tree's columns count in: UTF-8 without a byte order mark, each line ended by

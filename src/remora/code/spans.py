@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple
+
+import msgspec
 
 from remora.code.definitions import DEFINITIONS, DefinitionNode
 from remora.code.signature import docstring_text, first_line
@@ -11,9 +12,10 @@ from remora.code.source import Source
 
 _FRESH = sha256()
 _EMPTY = _FRESH.hexdigest()
+_DECORATED = frozenset(DEFINITIONS)
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Lines from 1, the first decorator's to the last; an empty module has none: 1 to 0."""
 
     line_start: int
@@ -29,10 +31,15 @@ class Span(NamedTuple):
 
 def span_of(node: DefinitionNode, source: Source) -> Span:
     """The span of a definition."""
+    code = without_docstring(node.body)
+    return span_with(node, source, code)
+
+
+def span_with(node: DefinitionNode, source: Source, code: Sequence[ast.stmt]) -> Span:
+    """The same; `code` is the body without its docstring."""
     start = first_line(node, source) if node.decorator_list else node.lineno
     end = node.end_lineno or node.lineno
-    whole = _digest(source.raw_lines(start, end))
-    return Span(start, end, whole, _body_hash(source, node.body))
+    return Span(start, end, _digest(source.raw_lines(start, end)), _body_hash(source, code))
 
 
 def module_span(source: Source) -> tuple[Span, str]:
@@ -42,7 +49,9 @@ def module_span(source: Source) -> tuple[Span, str]:
     taken = sha256(lines)
     whole = taken.hexdigest()
     taken.update(source.raw[len(lines) :])
-    return Span(1, end, whole, _body_hash(source, source.tree.body)), taken.hexdigest()
+    return Span(
+        1, end, whole, _body_hash(source, without_docstring(source.tree.body))
+    ), taken.hexdigest()
 
 
 def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -50,21 +59,20 @@ def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     return body if docstring_text(body) is None else body[1:]
 
 
-def _body_hash(source: Source, body: Sequence[ast.stmt]) -> str:
-    """Of the body without docstring, moved to the left margin."""
-    code = without_docstring(body)
+def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
+    """Of a body without its docstring, moved to the left margin."""
     if not code:
         return _EMPTY
     first, last = code[0], code[-1]
     starts, column = source.starts, first.col_offset
-    line = first_line(first, source) if isinstance(first, DEFINITIONS) else first.lineno
+    line = first_line(first, source) if first.__class__ in _DECORATED else first.lineno
     start = starts[line - 1] + column
     end = starts[(last.end_lineno or last.lineno) - 1] + (last.end_col_offset or last.col_offset)
-    block = source.utf8[start:end]
+    utf8 = source.utf8
+    block = utf8[start:end]
     if column:
         # the lines that follow lose the margin that the first one has
-        margin = source.utf8[start - column : start]
-        block = block.replace(b"\n" + margin, b"\n")
+        block = block.replace(b"\n" + utf8[start - column : start], b"\n")
     return _digest(block)
 
 

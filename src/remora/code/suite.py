@@ -1,31 +1,23 @@
 """What pytest sees in one file: its tests, its fixtures, and what prepares them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from remora.code.lowered import (
-    ANNOTATED,
     ATTRIBUTE,
-    AWAIT,
     CLASS_SCOPE,
     CONTAINER,
-    EACH,
-    EITHER,
-    ENTERED,
     FUNCTION_SCOPE,
-    INSTANCE,
-    ITEM,
-    NARROWED,
-    SLICE,
-    STAR,
+    IMPORT_FROM,
     TEXT,
     VALUE,
-    Bind,
     Call,
     Lowered,
     Scope,
 )
+from remora.code.mentions import mentions
 from remora.ids import unspell_path
 
 Part = Literal["test", "fixture", "preparation"]
@@ -34,9 +26,9 @@ _PREPARATIONS = frozenset(
     for verb in ("setup", "teardown")
     for where in ("", "_method", "_class", "_function", "_module")
 ) | {"setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
+ASKERS = ("usefixtures", "getfixturevalue")
+"""Functions of pytest's that are given the names of fixtures."""
 _CASES = re.compile(r"TestCase$")
-_ONE = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, EACH, STAR, ENTERED, INSTANCE})
-"""Tags of terms that are made from one other."""
 _REPEAT = re.compile(r"#\d+")
 
 
@@ -71,12 +63,10 @@ class Suite:
                 self._functions[scope.qualname] = scope
             elif scope.kind == CLASS_SCOPE:
                 self.classes[scope.qualname] = scope
-        self._fixtures: dict[str, str] = {
-            qualname: name
-            for qualname, scope in self._functions.items()
-            if (name := self._fixture_name(scope)) is not None
-        }
-        self._mentions: dict[str, set[str]] | None = None
+        self._fixtures: dict[str, str] = {}
+        self._unasked: set[str] = set()
+        for qualname, scope in self._functions.items():
+            self._note_fixture(qualname, scope)
 
     def part(self, qualname: str) -> tuple[Part, str] | None:
         """What of pytest's the node is, or lies in, and its qualname."""
@@ -96,6 +86,10 @@ class Suite:
         """By which tests ask for the fixture."""
         return self._fixtures[qualname]
 
+    def is_automatic(self, qualname: str) -> bool:
+        """Whether all tests around get the fixture, without asking (`autouse`)."""
+        return qualname in self._unasked
+
     def gives(self, name: str) -> bool:
         """Whether the file has a fixture of that name."""
         return name in self._fixtures.values()
@@ -108,28 +102,36 @@ class Suite:
                 yield qualname
 
     def users(self, fixture: str) -> Iterator[str]:
-        """Tests and fixtures that ask for a fixture by name, as parameter or by `usefixtures`."""
-        for qualname, scope in self._functions.items():
-            asks = any(parameter.name == fixture for parameter in scope.params)
-            if (asks or self._uses(scope, fixture)) and self.part(qualname) is not None:
-                yield qualname
-        for qualname, scope in self.classes.items():
-            if self._uses(scope, fixture):
-                yield from self.tests(qualname)
+        """Tests and fixtures that ask for a fixture by name: as parameter, by mark, or by
+        `request.getfixturevalue`."""
+        yield from self._asking.get(fixture, ())
 
     def mentioning(self, name: str) -> Iterator[str]:
         """Tests and fixtures whose code, or whose decorators, mention a name."""
-        if self._mentions is None:
-            self._mentions = self._all_mentions()
-        for qualname in sorted(self._mentions.get(name, ())):
+        for qualname in sorted(self._mentioned.get(name, ())):
             part = self.part(qualname)
             if part is not None:
                 yield part[1]
+
+    def mentions(self, qualname: str, names: frozenset[str]) -> bool:
+        """Whether the code of a node, or its decorators, mention one of the names."""
+        return any(qualname in self._mentioned.get(name, ()) for name in names)
+
+    @cached_property
+    def _mentioned(self) -> Mapping[str, set[str]]:
+        return mentions(self._lowered)
 
     def is_case(self, qualname: str) -> bool:
         """Whether a class is, by the name of a base, one of unittest's."""
         scope = self.classes.get(qualname)
         return scope is not None and any(_CASES.search(last_name(base)) for base in scope.bases)
+
+    def imported(self, name: str) -> str:
+        """What is called `name` here, by the name that it has where it is defined."""
+        for bind in self._lowered.scopes[0].binds.get(name, ()):
+            if bind.kind == IMPORT_FROM:
+                return str(bind.extra)
+        return name
 
     def _outermost(self, qualname: str) -> str | None:
         """The function around a nested one: the first part that is no class."""
@@ -140,20 +142,50 @@ class Suite:
                 return outer
         return None
 
-    def _fixture_name(self, scope: Scope) -> str | None:
+    def _note_fixture(self, qualname: str, scope: Scope) -> None:
         for decorator in self._decorators(scope):
             call = self._called(decorator)
             if last_name(decorator if call is None else call.callee).endswith("fixture"):
-                named = dict(call.keywords).get("name") if call is not None else None
-                return str(named[1]) if named is not None and _is_text(named) else scope.name
-        return None
+                given = dict(call.keywords) if call is not None else {}
+                texts = _texts([given.get("name")])
+                self._fixtures[qualname] = texts[0] if texts else scope.name
+                if "autouse" in given:
+                    self._unasked.add(qualname)
 
-    def _uses(self, scope: Scope, fixture: str) -> bool:
-        calls = filter(None, map(self._called, self._decorators(scope)))
-        return any(
-            last_name(call.callee) == "usefixtures" and [TEXT, fixture] in map(_listed, call.args)
-            for call in calls
-        )
+    @cached_property
+    def _asking(self) -> Mapping[str, Sequence[str]]:
+        """Name of a fixture → who asks for it, each once."""
+        found: dict[str, dict[str, None]] = {}
+        for qualname, names in self._asked():
+            for name in names:
+                found.setdefault(name, {})[qualname] = None
+        return {name: list(users) for name, users in found.items()}
+
+    def _asked(self) -> Iterator[tuple[str, Iterable[str]]]:
+        for call in self._lowered.calls:
+            if last_name(call.callee) == "getfixturevalue":
+                part = self.part(self._lowered.scopes[call.scope].qualname)
+                yield from [(part[1], _texts(call.args))] if part is not None else []
+        for qualname, scope in self._functions.items():
+            if self.part(qualname) is not None:
+                yield qualname, [param.name for param in scope.params]
+                yield qualname, self._used(self._decorators(scope))
+        for within, scope in [("", self._lowered.scopes[0]), *self.classes.items()]:
+            marks = [bind.term for bind in scope.binds.get("pytestmark", ()) if bind.kind == VALUE]
+            names = list(self._used([*self._decorators(scope), *marks]))
+            for test in self.tests(within) if names else ():
+                yield test, names
+
+    def _used(self, marks: Iterable[Any]) -> Iterator[str]:
+        """What `usefixtures` among them names."""
+        waiting = list(marks)
+        while waiting:
+            mark = waiting.pop()
+            call = self._called(mark)
+            if call is not None and last_name(call.callee) == "usefixtures":
+                yield from _texts(call.args)
+            elif call is None and isinstance(mark, Sequence) and mark[0] == CONTAINER:
+                waiting += self._lowered.containers[mark[1]].items
 
     def _decorators(self, scope: Scope) -> list[Any]:
         """Their terms."""
@@ -161,64 +193,6 @@ class Suite:
 
     def _called(self, term: Any) -> Call | None:
         return self._lowered.calls[term] if isinstance(term, int) else None
-
-    def _all_mentions(self) -> dict[str, set[str]]:
-        """Name → qualnames of the nodes that mention it; a decorator counts for what it decorates
-        too."""
-        lowered = self._lowered
-        found: dict[str, set[str]] = {}
-        owners = [scope.qualname for scope in lowered.scopes]
-
-        def note(scope: int, terms: Iterable[Any]) -> None:
-            for name in self._names(terms):
-                found.setdefault(name, set()).add(owners[scope])
-
-        for call in lowered.calls:
-            note(call.scope, (call.callee, *call.args, *(value for _, value in call.keywords)))
-        for store in lowered.stores:
-            note(store.scope, (store.base, store.term))
-        for fill in lowered.fills:
-            note(fill.scope, (fill.base, fill.term))
-        for container in lowered.containers:
-            note(container.scope, container.items)
-        for number, scope in enumerate(lowered.scopes):
-            bound = (_value(bind) for binds in scope.binds.values() for bind in binds)
-            note(number, (*bound, *(term for _, term in scope.results)))
-            note(number, self._decorators(scope))
-        return found
-
-    def _names(self, terms: Iterable[Any]) -> Iterator[str]:
-        """Plain names in terms; through the arguments of calls and the items of containers."""
-        waiting = list(terms)
-        seen: set[tuple[str, int]] = set()
-        while waiting:
-            term = waiting.pop()
-            if isinstance(term, str):
-                yield term
-            elif isinstance(term, int):
-                waiting += self._inside(("call", term), seen)
-            elif isinstance(term, Sequence) and term and term[0] == CONTAINER:
-                waiting += self._inside(("container", term[1]), seen)
-            elif isinstance(term, Sequence) and term and term[0] in _ONE:
-                waiting.append(term[1])
-            elif isinstance(term, Sequence) and term and term[0] == EITHER:
-                waiting += term[1:]
-
-    def _inside(self, what: tuple[str, int], seen: set[tuple[str, int]]) -> list[Any]:
-        if what in seen:
-            return []
-        seen.add(what)
-        if what[0] == "container":
-            return list(self._lowered.containers[what[1]].items)
-        call = self._lowered.calls[what[1]]
-        return [call.callee, *call.args, *(value for _, value in call.keywords)]
-
-
-def _value(bind: Bind) -> Any:
-    """The term of the value that a name gets; null where no term says it."""
-    if bind.kind == ANNOTATED:
-        return bind.extra
-    return bind.term if bind.kind in (VALUE, NARROWED) else None
 
 
 def last_name(term: Any) -> str:
@@ -229,10 +203,6 @@ def last_name(term: Any) -> str:
     return str(term[2]) if is_attribute else ""
 
 
-def _is_text(term: Any) -> bool:
-    return isinstance(term, Sequence) and len(term) > 1 and term[0] == TEXT
-
-
-def _listed(term: Any) -> Any:
-    """As it compares, whether it was decoded or just made."""
-    return list(term) if isinstance(term, Sequence) and not isinstance(term, str) else term
+def _texts(terms: Iterable[Any]) -> list[str]:
+    """Those of the terms that are constant strings."""
+    return [str(t[1]) for t in terms if isinstance(t, Sequence) and len(t) > 1 and t[0] == TEXT]

@@ -1,13 +1,16 @@
 """The files of a project as pytest sees them, with the classes in which their tests run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from remora.code.edges import Edge
 from remora.code.lowered import CLASS_SCOPE
 from remora.code.resolve import Linker, Program
 from remora.code.suite import Suite, is_conftest, is_test_file, last_name
 from remora.ids import node_key, split_node_key
 
 _SUBCLASSES = 200
+_DEEPEST = 4
+"""Classes between one of the project's and `TestCase`."""
 
 
 class Suites:
@@ -18,6 +21,8 @@ class Suites:
         self._program = program
         self._known: dict[str, Suite | None] = {}
         self._classes: dict[str, frozenset[str]] = {}
+        self._calling: dict[str, dict[str, dict[str, None]]] = {}
+        self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
     def at(self, path: str) -> Suite | None:
         """A file as pytest sees it; None where there is nothing of pytest's in it."""
@@ -45,6 +50,42 @@ class Suites:
             self._classes[path] = frozenset(s.qualname for s in scopes if s.kind == CLASS_SCOPE)
         return self._classes[path]
 
+    def decorated(self, edge: Edge) -> list[str]:
+        """Keys of what is decorated where a caller calls something."""
+        path, qualname = split_node_key(edge.key)
+        if path not in self._decorated:
+            self._decorated[path] = self._find_decorated(path)
+        places = self._decorated[path]
+        return [key for line in edge.lines for key in places.get((qualname, line), ())]
+
+    def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
+        """By the node and the line that call a decorator."""
+        found: dict[tuple[str, int], list[str]] = {}
+        lowered = self._program.lowered(path)
+        if lowered is None:
+            return found
+        for scope in lowered.scopes:
+            for call in [lowered.calls[number] for number in scope.decorators]:
+                caller = lowered.scopes[call.scope].qualname
+                found.setdefault((caller, call.line), []).append(node_key(path, scope.qualname))
+        return found
+
+    def calling(self, path: str, name: str) -> Iterable[str]:
+        """Keys of the nodes of a file that call an attribute of that name."""
+        if path not in self._calling:
+            self._calling[path] = self._find_calling(path)
+        return self._calling[path].get(name, ())
+
+    def _find_calling(self, path: str) -> dict[str, dict[str, None]]:
+        found: dict[str, dict[str, None]] = {}
+        lowered = self._program.lowered(path)
+        for call in lowered.calls if lowered is not None else ():
+            name = "" if isinstance(call.callee, str) else last_name(call.callee)
+            if name and lowered is not None:
+                owner = lowered.scopes[call.scope].qualname
+                found.setdefault(name, {})[node_key(path, owner)] = None
+        return found
+
     def running(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
         """Classes, by file, in which pytest runs the inherited test `name` of class `owner`."""
         waiting, seen = [(path, owner)], {(path, owner)}
@@ -64,19 +105,50 @@ class Suites:
                     seen.add(below)
                     waiting.append(below)
 
+    def prepared(self, path: str, owner: str, name: str) -> Iterator[tuple[Suite, str]]:
+        """Tests, by file, that run where the method `name` of class `owner` prepares them, or
+        gives them a fixture; those that the classes inherit too."""
+        for file, runs in self.running(path, owner, name):
+            suite = self.at(file)
+            if suite is not None:
+                for test in dict.fromkeys(self._inherited(file, runs)):
+                    yield suite, f"{runs}.{test}"
+
+    def _inherited(self, path: str, qualname: str) -> Iterator[str]:
+        """Names of the tests of a class and of those above it."""
+        waiting, seen = [(path, qualname)], {(path, qualname)}
+        while waiting and len(seen) < _SUBCLASSES:
+            file, owner = waiting.pop()
+            suite = self.at(file)
+            tests = suite.tests(owner) if suite is not None else ()
+            names = (test.removeprefix(f"{owner}.") for test in tests)
+            yield from (name for name in names if "." not in name)
+            above = [base for base in self._bases(file, owner) if base not in seen]
+            seen.update(above)
+            waiting += above
+
+    def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
+        """Classes of the project that have the names of a class's bases."""
+        suite = self.at(path)
+        scope = suite.classes.get(qualname) if suite is not None else None
+        if suite is None or scope is None:
+            return []
+        found = []
+        for base in map(last_name, scope.bases):
+            if base in suite.classes:
+                found.append((path, base))
+            else:
+                name = suite.imported(base)
+                found += [(file, name) for file in self._defining(name)]
+        return found
+
     def _is_case(self, path: str, qualname: str, depth: int = 0) -> bool:
         """Whether a class is one of unittest's, as far as the names of its bases tell."""
         suite = self.at(path)
-        scope = suite.classes.get(qualname) if suite is not None else None
-        if suite is None or scope is None or depth > 4:
+        if suite is None or depth > _DEEPEST:
             return False
-        if suite.is_case(qualname):
-            return True
-        return any(
-            self._is_case(file, base, depth + 1)
-            for base in map(last_name, scope.bases)
-            for file in ((path,) if base in suite.classes else self._defining(base))
-        )
+        above = self._bases(path, qualname)
+        return suite.is_case(qualname) or any(self._is_case(*one, depth + 1) for one in above)
 
     def _defining(self, name: str) -> list[str]:
         """The files that define a name, if there are few."""

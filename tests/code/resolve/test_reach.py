@@ -1,6 +1,9 @@
 """Where links are looked for when very many files mention a name; both directions agree on it."""
 
+import gc
+
 from remora.code.resolve import IndexedFiles, Linker
+from remora.code.resolve.files import File
 from remora.code.resolve.reach import MOST_COMMON
 from tests.code.resolve.project import Project, backward, forward
 
@@ -57,3 +60,18 @@ def test_files_that_stay_keep_their_indexes_and_the_others_do_not() -> None:
     now = Project(OWN | {"near.py": "def near(): ...\n"})
     assert Linker(now, files).callers(REPLACE) == Linker(now).callers(REPLACE)
     assert Linker(before, files).callers(REPLACE) == first
+
+
+def test_no_more_files_are_held_than_there_is_room_for() -> None:
+    calls = "".join(f"def f{n}():\n    room{n}.g()\n" for n in range(20))
+    imports = "".join(f"import room{n}\n" for n in range(20))
+    project = Project(
+        {f"room{number}.py": f"{imports}def g(): ...\n{calls}" for number in range(20)}
+    )
+    linker = Linker(project, IndexedFiles(room=0), noting=True)
+    for key in project.keys:
+        linker.linked(key)
+
+    gc.collect()
+    held = [each for each in gc.get_objects() if isinstance(each, File) and "room" in each.path]
+    assert len(held) <= 2

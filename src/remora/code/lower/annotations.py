@@ -32,17 +32,14 @@ def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
 
 
 def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
-    inner = node.slice
-    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    if len(parts) == 1:
-        term = annotation_term(parts[0], names, depth)
-        return (GENERIC, annotation_term(node.value, names, depth), term)
-    terms = [annotation_term(part, names, depth) for part in parts[:8]]
-    return (GENERIC, annotation_term(node.value, names, depth), *terms)
+    base, inner = annotation_term(node.value, names, depth), node.slice
+    if inner.__class__ is not ast.Tuple:
+        return (GENERIC, base, annotation_term(inner, names, depth))
+    return (GENERIC, base, *[annotation_term(part, names, depth) for part in inner.elts[:8]])
 
 
 def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
-    if not isinstance(node.op, ast.BitOr):
+    if node.op.__class__ is not ast.BitOr:
         return None
     left = annotation_term(node.left, names, depth)
     right = annotation_term(node.right, names, depth)

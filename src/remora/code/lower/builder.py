@@ -1,7 +1,11 @@
 """What is gathered while a file is lowered."""
 
+import ast
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from remora.code.definitions import DefinitionNode, ImportNode
 from remora.code.lowered import (
     FUNCTION_SCOPE,
     GENERATOR,
@@ -17,11 +21,11 @@ from remora.code.lowered import (
     Scope,
     Store,
 )
-from remora.ids import MODULE
+from remora.ids import MODULE, NodeKey
 
 
 class OpenScope:
-    """A scope under construction."""
+    """A scope under construction; `qualname` is known at the end."""
 
     __slots__ = (
         "annotation",
@@ -31,6 +35,7 @@ class OpenScope:
         "decorators",
         "flags",
         "index",
+        "key",
         "kind",
         "line",
         "name",
@@ -43,20 +48,23 @@ class OpenScope:
         "yields",
     )
 
-    def __init__(self, kind: int, name: str, qualname: str, index: int) -> None:
+    def __init__(
+        self, kind: int, name: str, index: int, parent: "OpenScope | None", at: int, line: int
+    ) -> None:
         self.kind = kind
         self.name = name
-        self.qualname = qualname
+        self.qualname = ""
+        self.key = NodeKey("")
         self.index = index
-        self.parent: OpenScope | None = None
-        self.at = 0
-        self.line = 0
+        self.parent = parent
+        self.at = at
+        self.line = line
         self.flags = 0
         self.points = 0
-        self.params: list[Parameter] = []
-        self.decorators: list[int] = []
+        self.params: Sequence[Parameter] = ()
+        self.decorators: Sequence[int] = ()
         self.annotation: Any = None
-        self.bases: list[Any] = []
+        self.bases: Sequence[Any] = ()
         self.binds: dict[str, list[Bind]] = {}
         self.outer: dict[str, OpenScope] = {}
         self.results: list[tuple[int, Any]] = []
@@ -74,14 +82,17 @@ class OpenScope:
 
     def close(self) -> Scope:
         """As it is stored."""
+        parent, yields = self.parent, self.yields
+        if parent is not None and not self.qualname:
+            self.qualname = parent.qualname  # a lambda's or a comprehension's code is its node's
         return Scope(
             self.kind,
             self.name,
             self.qualname,
-            self.parent.index if self.parent is not None else -1,
+            parent.index if parent is not None else -1,
             self.at,
             self.line,
-            self.flags | (GENERATOR if self.yields else 0),
+            self.flags | GENERATOR if yields else self.flags,
             tuple(self.params),
             tuple(self.decorators),
             self.annotation,
@@ -89,17 +100,51 @@ class OpenScope:
             {name: tuple(binds) for name, binds in self.binds.items()} if self.binds else {},
             tuple(sorted(self.outer)) if self.outer else (),
             tuple(self.results),
-            tuple(self.yields),
+            tuple(yields) if yields else (),
         )
+
+
+Maker = Callable[["Builder", Any], Any]
+"""Takes a node of the tree, records what is in it, and gives its term if it has one."""
 
 
 class Builder:
     """One file under construction, and where in it the pass stands."""
 
-    def __init__(self, path: str) -> None:
+    __slots__ = (
+        "at",
+        "block",
+        "blocks",
+        "calls",
+        "containers",
+        "defined",
+        "depth",
+        "exports",
+        "expressions",
+        "fills",
+        "groups",
+        "imports",
+        "index",
+        "names",
+        "owner",
+        "path",
+        "reads",
+        "scope",
+        "scopes",
+        "stars",
+        "statements",
+        "steps",
+        "stores",
+        "waiting",
+    )
+
+    def __init__(
+        self, path: str, expressions: dict[type[ast.AST], Maker], steps: dict[type[ast.AST], Maker]
+    ) -> None:
         self.path = path
+        self.expressions = expressions
+        self.steps = steps
         self.names: set[str] = set()
-        self.scopes: list[OpenScope] = []
         self.calls: list[Call] = []
         self.reads: list[Read] = []
         self.stores: list[Store] = []
@@ -109,42 +154,60 @@ class Builder:
         self.statements: list[int] = [0]
         self.stars: list[tuple[int, str]] = []
         self.exports: list[str] | None = None
+        self.defined: list[tuple[DefinitionNode, OpenScope]] = []
+        self.imports: list[ImportNode] = []
+        self.waiting: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
+        self.groups = 0
         self.block = 0
         self.at = 0
         self.depth = 0
-        self.scope = OpenScope(MODULE_SCOPE, MODULE, MODULE, 0)
+        self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
+        self.scope.qualname = MODULE
+        self.index = 0  # of the scope
         self.owner = self.scope  # whose complexity is counted: no lambda, no comprehension
-        self.scopes.append(self.scope)
+        self.scopes: list[OpenScope] = [self.scope]
 
-    def open_scope(self, kind: int, name: str, qualname: str, line: int) -> OpenScope:
+    def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
         """A new scope inside the current one, made by the current statement."""
-        scope = OpenScope(kind, name, qualname, len(self.scopes))
-        scope.parent = self.scope
-        scope.at = self.at
-        scope.line = line
-        self.scopes.append(scope)
+        scopes = self.scopes
+        scope = OpenScope(kind, name, len(scopes), self.scope, self.at, line)
+        scopes.append(scope)
         return scope
+
+    def enter(self, scope: OpenScope) -> None:
+        """What follows is in `scope`."""
+        self.scope = scope
+        self.index = scope.index
+
+    def step(self, block: int) -> None:
+        """What follows is a statement of its own, in `block`."""
+        self.at = len(self.statements)
+        self.statements.append(block)
+
+    def new_group(self) -> int:
+        """Of blocks of which one runs."""
+        self.groups += 1
+        return self.groups
 
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
         """The current statement gives `name` a value."""
-        scope = target = self.scope
-        if scope.outer:
-            target = scope.outer.get(name, scope)
+        target = self.scope
+        if target.outer:
+            target = target.outer.get(name, target)
         self.names.add(name)
-        bind = Bind(kind, self.at, scope.index, term, extra)
+        bind = Bind(kind, self.at, self.index, term, extra)
         binds = target.binds
-        known = binds.get(name)
-        if known is None:
-            binds[name] = [bind]
+        if name in binds:
+            binds[name].append(bind)
         else:
-            known.append(bind)
+            binds[name] = [bind]
 
     def close(self) -> Lowered:
         """As it is stored."""
         return Lowered(
             self.path,
             tuple(sorted(self.names)),
-            tuple(scope.close() for scope in self.scopes),
+            tuple([scope.close() for scope in self.scopes]),
             tuple(self.calls),
             tuple(self.reads),
             tuple(self.stores),

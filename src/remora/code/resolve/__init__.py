@@ -1,7 +1,9 @@
 """Links between nodes: who calls, imports and extends whom."""
 
 from remora.code.resolve.indexed import IndexedFiles
-from remora.code.resolve.linker import Linker
+from remora.code.resolve.inputs import INPUTS
+from remora.code.resolve.linker import Carried, Linked, Linker
+from remora.code.resolve.outliving import outlived
 from remora.code.resolve.program import Program
 
-__all__ = ["IndexedFiles", "Linker", "Program"]
+__all__ = ["INPUTS", "Carried", "IndexedFiles", "Linked", "Linker", "Program", "outlived"]

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
@@ -9,6 +10,7 @@ from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow
+from remora.code.resolve.inputs import CARRIERS, bit
 from remora.code.resolve.reach import MOST_NAMING, Reach
 from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
 from remora.code.resolve.values import (
@@ -22,6 +24,7 @@ from remora.code.resolve.values import (
     Value,
 )
 from remora.code.resolve.wanted import Wanted
+from remora.ids import node_key
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
@@ -43,10 +46,12 @@ class Carriers:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._first_names: dict[tuple[str, int], dict[Name, None]] = {}
-        self._names: dict[tuple[str, int], dict[Name, None]] = {}
+        self._first_names: dict[tuple[str, int], tuple[dict[Name, None], int]] = {}
+        self._names: dict[tuple[str, int], tuple[dict[Name, None], int]] = {}
         self._reaches: dict[tuple[str, int], Reach] = {}
         self._left = 0
+        self.decisive: set[str] = set()
+        """Keys of the nodes that some site was admitted for, or not, by other names than the first."""
 
     def sites(self, file: File, scope: int) -> list[Site]:
         """Calls, reads and stores written with one of the names that carry the node."""
@@ -71,7 +76,23 @@ class Carriers:
         first = self._first_of(file, scope)
         if self._among(reach, first, first, (site[0], written)):
             return True
-        return self._among(reach, self.names(file, scope), first, (site[0], written))
+        names = self._names_apart(file, scope)
+        return self._among(reach, names, first, (site[0], written))
+
+    def _names_apart(self, file: File, scope: int) -> dict[Name, None]:
+        """The names, noted as one input: what is called everywhere is found by looking everywhere,
+        and seldom becomes another set of names by that."""
+        key = node_key(file.path, file.scopes[scope].qualname)
+        outer = self._ctx.inputs
+        found = self.names(file, scope)
+        self._ctx.inputs = outer | bit(CARRIERS, key)
+        self.decisive.add(key)
+        return found
+
+    def told(self, file: File, scope: int) -> bytes:
+        """The same for the same names, also in another process."""
+        names = sorted(self.names(file, scope))
+        return blake2b(repr([tuple(name) for name in names]).encode(), digest_size=12).digest()
 
     def _among(
         self,
@@ -85,16 +106,14 @@ class Carriers:
             if Name(name, path) in names:
                 return True
             wide = Name(name, "")
-            if wide in names and path in reach.calling(name, own=wide in first):
+            if wide in names and reach.is_calling(path, name, own=wide in first):
                 return True
         return False
 
     def names(self, file: File, scope: int) -> dict[Name, None]:
         """All of them, the first ones first; of what is handed on very often only the nearest."""
         place = (file.path, scope)
-        if place not in self._names:
-            self._names[place] = self._all_names(file, scope)
-        return self._names[place]
+        return self._ctx.remembered(self._names, place, lambda: self._all_names(file, scope))
 
     def _all_names(self, file: File, scope: int) -> dict[Name, None]:
         found = dict(self._first_of(file, scope))
@@ -112,10 +131,10 @@ class Carriers:
         return found
 
     def _first_of(self, file: File, scope: int) -> dict[Name, None]:
-        place = (file.path, scope)
-        if place not in self._first_names:
-            self._first_names[place] = dict.fromkeys(self._first(file, scope))
-        return self._first_names[place]
+        def find() -> dict[Name, None]:
+            return dict.fromkeys(self._first(file, scope))
+
+        return self._ctx.remembered(self._first_names, (file.path, scope), find)
 
     def _reach(self, file: File, scope: int) -> Reach:
         place = (file.path, scope)
@@ -161,11 +180,11 @@ class Carriers:
         above = self._ctx.solve(("mro", file.path, parent))  # what overrides is called there too
         classes = {(v[1], v[2]) for v, _ in above if v[0] == CLASS}
         for path, number in sorted(classes | self._family(file, parent)):
-            other = self._ctx.file(path)
+            other = self._ctx.head(path, number)
             name = other.scopes[number].name if other is not None else ""
-            mentioning = self._ctx.program.mentioning(name)
             is_own = (path, number) == (file.path, parent)
-            near = mentioning if is_own or len(mentioning) <= MOST_NAMING else ()
+            wide = is_own or not self._ctx.crowded(name, MOST_NAMING)
+            near = self._ctx.mentioning(name) if wide else ()
             for place in sorted({path, *near}):
                 yield Name(own, place)
                 for called in BY_BUILTIN.get(own, ()):
@@ -176,12 +195,12 @@ class Carriers:
         below = [v for v, _ in self._ctx.solve(("derived", file.path, scope))]
         above = [v for v, _ in self._ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
         for value in ((CLASS, file.path, scope), *below):
-            other = self._ctx.file(value[1])
+            other = self._ctx.head(value[1], value[2])
             if other is not None:
                 place = value[1] if other.is_local(value[2]) else ""
                 yield Name(other.scopes[value[2]].name + suffix, place)
         for value in (*above, *below):
-            other = self._ctx.file(value[1])
+            other = self._ctx.around(value[1], value[2])
             if other is not None:
                 for name in _first_parameters(other, value[2], of_type=not suffix):
                     yield Name(name, value[1])
@@ -241,7 +260,7 @@ class Carriers:
             if value[0] in {CLASS, OWN_CLASS}:
                 yield from self._fields(value, places)
             for function, offset in self._called(value):
-                other = self._ctx.file(function[1])
+                other = self._ctx.head(function[1], function[2])
                 if other is not None:
                     for key, term in places:
                         for param in _receiving(other, function[2], key, offset):
@@ -250,7 +269,7 @@ class Carriers:
     def _fields(
         self, value: Value, places: list[tuple[int | str | None, Any]]
     ) -> Iterator[tuple[str, str, Any]]:
-        file = self._ctx.file(value[1])
+        file = self._ctx.around(value[1], value[2])
         if file is not None and is_dataclass(file, value[2]):
             for field in file.scopes[value[2]].binds:
                 for key, term in places:

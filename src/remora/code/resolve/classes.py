@@ -30,7 +30,7 @@ from remora.code.resolve.values import (
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
 CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
-_MOST_DERIVED = 40
+_MOST_DERIVED = 400
 _MOST_FILES = 120
 _FEW_OVERRIDERS = 4  # of an abstract method: of more it says nothing which one it is
 
@@ -51,7 +51,7 @@ def mro(ctx: Context, path: str, scope: int) -> Values:
 
 def bases_of(ctx: Context, path: str, scope: int) -> Values:
     """Rule: what a class derives from directly."""
-    file = ctx.file(path)
+    file = ctx.around(path, scope)
     if file is None:
         return EMPTY
     found = file.scopes[scope]
@@ -69,7 +69,7 @@ def _plain(base: Any) -> Any:
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
     """Rule: every class that derives from it, directly or not; nothing where they are too many."""
-    file = ctx.file(path)
+    file = ctx.around(path, scope)
     if file is None:
         return EMPTY
     own: Value = (CLASS, path, scope)
@@ -88,8 +88,9 @@ def _conforming(ctx: Context, file: File, scope: int) -> Iterator[tuple[Value, i
     methods = {name for name in file.scopes[scope].binds if not name.startswith("_")}
     if not methods or not any(base.endswith(".Protocol") for base in bases):
         return
-    paths = ctx.program.mentioning(f"def {min(methods)}")
-    for path in sorted(paths) if len(paths) <= _MOST_FILES else ():
+    name = f"def {min(methods)}"
+    paths = () if ctx.crowded(name, _MOST_FILES) else ctx.mentioning(name)
+    for path in sorted(paths):
         other = ctx.file(path)
         for number in other.classes if other is not None else ():
             value: Value = (CLASS, path, number)
@@ -100,9 +101,9 @@ def _conforming(ctx: Context, file: File, scope: int) -> Iterator[tuple[Value, i
 
 
 def orders(ctx: Context, value: Value) -> Iterator[tuple[File, int]]:
-    """The project's classes of a class's order, each with its file."""
+    """The project's classes of a class's order, each with its file, to look at as `around` says."""
     for found, _ in ctx.read(("mro", value[1], value[2])):
-        file = ctx.file(found[1]) if found[0] == CLASS else None
+        file = ctx.around(found[1], found[2]) if found[0] == CLASS else None
         if file is not None:
             yield file, found[2]
 
@@ -149,6 +150,17 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
     return EMPTY
 
 
+def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
+    """Rule: the functions behind the property `name` of an instance; `self` may be of a derived class,
+    which may override it."""
+    own = ctx.read(("accessor", value[1], value[2], name, setting))
+    if value[0] != SELF or not own:
+        return own
+    below = ctx.read(("derived", value[1], value[2]))
+    found = [weaken(ctx.read(("accessor", v[1], v[2], name, setting))) for v, _ in below]
+    return join((own, *found))
+
+
 def _made_property(ctx: Context, file: File, number: int, name: str, setting: bool) -> Values:
     values = [bind_values(ctx, 0, file, seen) for seen in file.exported(number, name)]
     found = []
@@ -172,7 +184,7 @@ def of_instance(ctx: Context, level: int, value: Value, name: str, within: str =
     is of no class that overrides it.
     """
     _, path, scope = value
-    getters = ctx.read(("accessor", path, scope, name, False))
+    getters = ctx.read(("accessors", value, name, False))
     if getters:
         given = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
         return weaken(join(given)) or one("computed", *value[1:], name)
@@ -203,19 +215,22 @@ def _below(ctx: Context, level: int, value: Value, name: str, within: str) -> It
 def _is_reached(ctx: Context, below: Value, value: Value, method: str) -> bool:
     """Whether the method of the class runs for a derived one, which may override it."""
     between = itertools.takewhile(lambda o: (o[0].path, o[1]) != value[1:], orders(ctx, below))
-    return all(is_handed_up(file, number, method) for file, number in between)
+    return all(is_handed_up(ctx, file, number, method) for file, number in between)
 
 
-def is_handed_up(file: File, number: int, method: str, *, but: str = "") -> bool:
+def is_handed_up(ctx: Context, file: File, number: int, method: str, but: str = "") -> bool:
     """Whether a class leaves a method to its bases: has none, or one that calls theirs.
 
     With `but`, what theirs stores under that name must count: it is not stored anew afterwards.
     """
     binds = file.scopes[number].binds.get(method, ())
     functions = {bind.term for bind in binds if bind.kind == DEFINITION}
+    if not functions:
+        return True
+    ctx.file(file.path)  # their bodies are looked at
     stores = [file.lowered.stores[n] for n in file.stores_by_name.get(but, ())]
     blocks = file.lowered.statements
-    return not functions or any(
+    return any(
         call.scope in functions
         and not any(
             store.scope == call.scope and store.at > call.at and blocks[store.at] == blocks[call.at]
@@ -228,24 +243,12 @@ def is_handed_up(file: File, number: int, method: str, *, but: str = "") -> bool
 def is_abstract(ctx: Context, methods: Values) -> bool:
     """Whether a method is there to be overridden: it says so, or does nothing but to raise that."""
     for value, _ in methods:
-        file = ctx.file(value[1]) if value[0] == FUNCTION else None
+        file = ctx.head(value[1], value[2]) if value[0] == FUNCTION else None
         if file is None or not (
-            "abstractmethod" in file.decorations(value[2]) or _does_nothing(file, value[2])
+            "abstractmethod" in file.decorations(value[2]) or file.does_nothing(value[2])
         ):
             return False
     return bool(methods)
-
-
-def _does_nothing(file: File, number: int) -> bool:
-    scope = file.scopes[number]
-    if scope.results or scope.yields or scope.binds:
-        return False
-    calls, reads, stores = file.sites_by_owner.get(scope.qualname, ([], [], []))
-    raised = all(file.last_name(file.lowered.calls[n].callee) in _NOT_MADE for n in calls)
-    return raised and not reads and not stores
-
-
-_NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
 
 
 def of_class(ctx: Context, level: int, value: Value, name: str, within: str = "") -> Values:
@@ -268,7 +271,7 @@ def of_super(ctx: Context, level: int, value: Value, name: str) -> Values:
     _, path, scope, receiver = value
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
     for found in order:
-        file = ctx.file(found[1]) if found[0] == CLASS else None
+        file = ctx.around(found[1], found[2]) if found[0] == CLASS else None
         seen = file.exported(found[2], name) if file is not None else ()
         if file is not None and seen:
             own = join([bind_values(ctx, level, file, each) for each in seen])
@@ -288,7 +291,7 @@ def bind_to(ctx: Context, values: Values, receiver: Value) -> Values:
 
 
 def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
-    file = ctx.file(value[1])
+    file = ctx.head(value[1], value[2])
     kinds = set() if file is None else file.decorations(value[2])
     if "staticmethod" in kinds:
         return False
@@ -307,7 +310,7 @@ def special(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 def own_value(ctx: Context, path: str, scope: int) -> Values:
     """What the first parameter of a method is; nothing for a plain function."""
-    file = ctx.file(path)
+    file = ctx.head(path, scope)
     if file is None:
         return EMPTY
     found = file.scopes[scope]

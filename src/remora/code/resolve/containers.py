@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from remora.code.lowered import STAR, Container, Fill
+from remora.code.lowered import STAR, Container
 from remora.code.resolve.calls import rest
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File
@@ -56,7 +56,7 @@ def entered(ctx: Context, level: int, value: Value, waits: bool) -> Values:
         own = ctx.read(("special", level, value, "__aenter__" if waits else "__enter__"))
         return awaited(ctx, level, own) if waits else own
     if value[0] == GENERATOR:
-        file = ctx.file(value[1])
+        file = ctx.head(value[1], value[2])
         if file is not None and file.decorations(value[2]) & _MANAGERS:
             return ctx.read(("yields", level, value[1], value[2]))
     return one(OPAQUE) if value[0] in {EXTERNAL, OPAQUE} else EMPTY
@@ -96,12 +96,8 @@ def _filled(ctx: Context, level: int, file: File, site: tuple[bool, int], key: A
         for fill in file.fills_of.get(home, ()):
             if key is None or fill.key is None or fill.key == key:
                 place = Place(level, file.path, fill.scope, fill.at)
-                found.append(evaluate(ctx, place, _fill_term(fill)))
+                found.append(evaluate(ctx, place, fill.term))
     return found
-
-
-def _fill_term(fill: Fill) -> Any:
-    return fill.term
 
 
 def _built(ctx: Context, level: int, value: Value, key: Any) -> Values:

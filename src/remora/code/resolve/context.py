@@ -1,13 +1,22 @@
-"""What every rule works with: the files, the modules, and the answers of other rules."""
+"""What every rule works with: the files, the modules, and the answers of other rules.
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+Everything that is looked at in the program goes through here and is noted, so that each answer knows
+its inputs. Whoever asks for less than a whole file keeps to less. What is kept between questions is
+kept by `remembered`.
+"""
+
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from remora.code.lowered import Call
+from remora.code.resolve import inputs
 from remora.code.resolve.files import File
 from remora.code.resolve.indexed import IndexedFiles
+from remora.code.resolve.inputs import CROWDS, bit
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
 from remora.code.resolve.solver import Solver
+from remora.code.resolve.touched import public
 from remora.code.resolve.values import MODULE, Value, Values
 
 
@@ -20,52 +29,125 @@ class Place(NamedTuple):
     at: int
 
 
+def _nothing(_kind: str, _name: str = "") -> int:
+    return 0
+
+
 class Context(Solver):
-    """A solver over the files of one program."""
+    """A solver over the files of one program; without `noting`, which costs half as much again, no
+    inputs are noted."""
 
     def __init__(
         self,
         program: Program,
         rules: Mapping[str, Callable[..., Values]],
         files: IndexedFiles,
+        *,
+        noting: bool,
     ) -> None:
         super().__init__(rules)
-        self.program = program
-        self.modules = Modules(program.paths())
+        self._bit = bit if noting else _nothing
+        self._program = program
+        self._modules = Modules(program.paths())
         self._files = files
         files.turn_to(program)
-        self.deriving: dict[str, tuple[tuple[str, int], ...]] = {}
-        """Name → classes that have a base of that name."""
-        self._aliases: dict[str, Mapping[str, Collection[str]]] = {}
         self._imported: dict[tuple[str, int, str], Value | None] = {}
+        self.deriving: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
+        """Name → classes that have a base of that name, as `remembered`."""
         self._starred: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._given: dict[str, frozenset[str]] = {}
 
     def file(self, path: str) -> File | None:
         """A file with its indexes; None where there is none."""
+        self.inputs |= self._bit(inputs.BODY, path)
         return self._files.file(path)
 
-    def aliases(self, path: str, name: str) -> Collection[str]:
-        """Other names that a file gives what it imports as `name`."""
-        known = self._aliases.get(path)
-        if known is None:
-            file = self.file(path)
-            known = self._aliases[path] = {} if file is None else file.aliases
-        return known.get(name, ())
+    def outline(self, path: str) -> File | None:
+        """The same for who looks at nothing in it but what `outline` tells."""
+        self.inputs |= self._bit(inputs.OUTLINE, path)
+        return self._files.file(path)
+
+    def around(self, path: str, scope: int) -> File | None:
+        """The same for who looks at nothing but one scope and those around it."""
+        file = self._files.file(path)
+        is_outer = file is not None and file.is_outer(scope)
+        self.inputs |= self._bit(inputs.OUTLINE if is_outer else inputs.BODY, path)
+        return file
+
+    def head(self, path: str, scope: int) -> File | None:
+        """The same for who looks at nothing but the head of a definition, and those around it."""
+        file = self._files.file(path)
+        is_outer = file is not None and file.is_outer(file.scopes[scope].parent)
+        self.inputs |= self._bit(inputs.OUTLINE if is_outer else inputs.BODY, path)
+        return file
+
+    def call(self, path: str, number: int) -> Call | None:
+        """One call of a file, which may stand outside of functions."""
+        file = self._files.file(path)
+        call = None if file is None else file.lowered.calls[number]
+        is_outer = file is not None and call is not None and file.is_outer(call.scope)
+        self.inputs |= self._bit(inputs.OUTLINE if is_outer else inputs.BODY, path)
+        return call
+
+    def mentioning(self, name: str) -> Collection[str]:
+        """Paths of the files that mention a name."""
+        self.inputs |= self._bit(inputs.MENTIONS, name)
+        return self._program.mentioning(name)
+
+    def crowded(self, name: str, most: int) -> bool:
+        """Whether more than `most` files, one of `CROWDS`, mention a name."""
+        assert most in CROWDS
+        self.inputs |= self._bit(inputs.CROWD, f"{most} {name}")
+        return len(self._program.mentioning(name)) > most
+
+    def beside(self, path: str) -> Collection[str]:
+        """Paths of the files in the same folder, itself among them."""
+        folder = path.rpartition("/")[0]
+        self.inputs |= self._bit(inputs.FOLDER, folder)
+        return {p for p in self._program.paths() if p.rpartition("/")[0] == folder}
+
+    def aliases(self, name: str, path: str | None = None) -> Collection[str]:
+        """Other names that files, or the one at `path`, give what they import as `name`."""
+        self.inputs |= self._bit(inputs.ALIAS, name)
+        paths = self._program.mentioning(name) if path is None else (path,)
+        files = (self._files.file(each) for each in paths)
+        return {alias for file in files if file is not None for alias in file.aliases.get(name, ())}
 
     def imported(self, path: str, level: int, dotted: str) -> Value | None:
         """The module that an import in `path` names; None where it is not of the project."""
+        self._note_module(dotted)
+        return self._resolved(path, level, dotted)
+
+    def inside(self, value: Value, name: str) -> Value | None:
+        """The submodule `name` of a package or namespace."""
+        self._note_module(name)
+        return self._modules.inside(value, name)
+
+    def is_ours(self, dotted: str) -> bool:
+        """Whether the first part of `dotted` is a module of the project."""
+        self._note_module(dotted.partition(".")[0])
+        return self._modules.is_ours(dotted)
+
+    def _note_module(self, dotted: str) -> None:
+        self.inputs |= self._bit(inputs.MODULE, dotted.rpartition(".")[2])
+
+    def starred(self, path: str, name: str) -> Collection[str]:
+        """Paths of the modules from which the star imports of a file give it the name."""
+        self.inputs |= self._bit(inputs.STAR, name) | self._bit(inputs.STARS)
+        return self._all_starred(path).get(name, ())
+
+    def _resolved(self, path: str, level: int, dotted: str) -> Value | None:
         asked = (path, level, dotted)
         if asked not in self._imported:
-            find = self.modules
+            find = self._modules
             found = find.relative(*asked) if level else find.absolute(path, dotted)
             self._imported[asked] = found
         return self._imported[asked]
 
-    def starred(self, path: str) -> Mapping[str, tuple[str, ...]]:
+    def _all_starred(self, path: str) -> Mapping[str, tuple[str, ...]]:
         """Names that the star imports of a file give it, and from which modules."""
         known = self._starred.get(path)
         if known is None:
-            self._starred[path] = {}  # two files may star each other
             sources: dict[str, dict[str, None]] = {}
             for module in self._star_modules(path):
                 for name in self._public(module):
@@ -74,17 +156,39 @@ class Context(Solver):
             self._starred[path] = known
         return known
 
-    def _star_modules(self, path: str) -> list[str]:
-        file = self.file(path)
-        found = [self.imported(path, *star) for star in (file.lowered.stars if file else ())]
-        return [value[1] for value in found if value is not None and value[0] == MODULE]
+    def _public(self, path: str) -> Collection[str]:
+        """What `from path import *` gives; files may give each other their names in circles."""
+        if path not in self._given:
+            stars: dict[str, list[str]] = {}
+            waiting = [path]
+            while waiting:
+                if (module := waiting.pop()) not in stars:
+                    stars[module] = self._star_modules(module)
+                    waiting += stars[module]
+            self._given.update(self._handed_on(stars))
+        return self._given[path]
 
-    def _public(self, path: str) -> Iterable[str]:
-        """What `from path import *` gives."""
-        file = self.file(path)
-        if file is None:
-            return ()
-        if file.lowered.exports is not None:
-            return file.lowered.exports
-        own = (*file.scopes[0].binds, *self.starred(path))
-        return [name for name in own if not name.startswith("_")]
+    def _handed_on(self, stars: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
+        """By module what it gives, where `stars` are those from which each takes everything."""
+        given: dict[str, set[str]] = {}
+        for module in stars:
+            file = self._files.file(module)
+            given[module] = set() if file is None else set(public(file.lowered))
+        grows = True
+        while grows:
+            grows = False
+            for module, taken in stars.items():
+                file = self._files.file(module)
+                if file is None or file.lowered.exports is not None:
+                    continue
+                names = {n for each in taken for n in given[each] if not n.startswith("_")}
+                if not names <= given[module]:
+                    given[module] |= names
+                    grows = True
+        return {module: frozenset(names) for module, names in given.items()}
+
+    def _star_modules(self, path: str) -> list[str]:
+        file = self._files.file(path)
+        stars = file.lowered.stars if file is not None else ()
+        found = [self._resolved(path, *star) for star in stars]
+        return [value[1] for value in found if value is not None and value[0] == MODULE]

@@ -28,6 +28,8 @@ from remora.code.resolve.flows import Flows
 
 PARAMETER = -1  # in the place of a bind's index: the parameter itself
 
+_NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
+
 
 class Seen(NamedTuple):
     """A bind that a name may mean: `bind` counts within the binds of `name` in `scope`."""
@@ -62,6 +64,18 @@ class File:
         """All names by which it may mention something."""
         return frozenset(self.lowered.names)
 
+    def is_outer(self, number: int) -> bool:
+        """Whether a scope is the module, or a class in it or in such a class; -1: what is around."""
+        return number < 0 or number in self._outer
+
+    @cached_property
+    def _outer(self) -> frozenset[int]:
+        found = {-1}
+        for number, scope in enumerate(self.scopes):  # what is around comes first
+            if scope.parent in found and scope.kind in {MODULE_SCOPE, CLASS_SCOPE}:
+                found.add(number)
+        return frozenset(found)
+
     def is_local(self, number: int) -> bool:
         """Whether a definition's name can be seen in this file only."""
         parent = self.scopes[number].parent
@@ -71,6 +85,15 @@ class File:
     def classes(self) -> list[int]:
         """Numbers of the scopes of classes."""
         return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]
+
+    def does_nothing(self, number: int) -> bool:
+        """Whether a function is there to be overridden only: it is empty, or raises just that."""
+        scope = self.scopes[number]
+        if scope.results or scope.yields or scope.binds:
+            return False
+        calls, reads, stores = self.sites_by_owner.get(scope.qualname, ([], [], []))
+        raised = all(self.last_name(self.lowered.calls[n].callee) in _NOT_MADE for n in calls)
+        return raised and not reads and not stores
 
     def decorations(self, number: int) -> set[str]:
         """Last names of a definition's decorators."""

@@ -39,7 +39,7 @@ def _fixtures(ctx: Context, file: File, scope: int, name: str) -> Iterator[tuple
     while folder:
         folder = folder.rpartition("/")[0]
         path = f"{folder}/conftest.py" if folder else "conftest.py"
-        other = ctx.file(path) if path != file.path else None
+        other = ctx.outline(path) if path != file.path else None
         found = _named(other, 0, name) if other is not None else None
         if other is not None and found is not None:
             yield other, found

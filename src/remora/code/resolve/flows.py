@@ -4,7 +4,7 @@ A name stands for a variable, an attribute or a function, wherever it is; `f()` 
 call of it gives. This knows nothing of scopes or types: it only narrows down where to look.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ from remora.code.lowered import (
     Bind,
     Lowered,
 )
-from remora.code.resolve.program import Program
 
 RESULT = "()"
 _DEEPEST = 12
@@ -291,12 +290,15 @@ def lambda_name(path: str, scope: int) -> str:
     return f"<{scope}>{path}"
 
 
-def places(program: Program, name: str) -> Collection[str]:
-    """Paths of the files that may mention a name of flows."""
+def mentioned_as(name: str) -> str:
+    """What files that have a name of flows mention; empty where it tells the only one."""
     plain = name.partition(RESULT)[0]
-    if plain.startswith("<"):
-        return (plain.partition(">")[2],)
-    return program.mentioning(plain)
+    return "" if plain.startswith("<") else plain
+
+
+def only_place(name: str) -> str:
+    """The path of the only file that can have the name, if it tells it."""
+    return name.partition(RESULT)[0].partition(">")[2]
 
 
 def _is_text(term: Any) -> bool:

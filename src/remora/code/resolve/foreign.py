@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from remora.code.lowered import TEXT
+from remora.code.lowered import SCOPE, TEXT
 from remora.code.resolve.context import Context
 from remora.code.resolve.terms import awaited, member_values
 from remora.code.resolve.values import (
@@ -110,7 +110,13 @@ def _kept(ctx: Context, level: int, name: str, site: Site) -> Values:
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
         return one(WRAPS)
+    if name == "builtins.staticmethod" and not _is_definition(file.lowered.calls[site[1]].args[0]):
+        return one(PARTIAL, *site)  # of what a class makes an attribute, and does not bind
     return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
+
+
+def _is_definition(term: Any) -> bool:
+    return isinstance(term, list | tuple) and term[0] == SCOPE
 
 
 def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
@@ -138,7 +144,7 @@ def _is_text(term: Any) -> bool:
 
 def _import(ctx: Context, _level: int, site: Site) -> Values:
     named = _key(ctx, site)
-    module = None if named is None else ctx.modules.absolute(site[0], named)
+    module = None if named is None else ctx.imported(site[0], 0, named)
     return one(OPAQUE) if module is None else ((module, 0),)
 
 

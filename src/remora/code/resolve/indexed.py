@@ -3,15 +3,16 @@
 from remora.code.resolve.files import File
 from remora.code.resolve.program import Program
 
-_MOST_WEIGHT = 100_000
-"""Records of files that are kept decoded and indexed."""
+_ROOM = 100_000
 
 
 class IndexedFiles:
     """Used by one linker after another, never by two at once: a file whose lowered form is the
-    same object as before keeps its indexes."""
+    same object as before keeps its indexes. `room` is for how many records of files: about 1.5 KB
+    are needed for each."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = _ROOM) -> None:
+        self._room = room
         self._program: Program | None = None
         self._files: dict[str, File | None] = {}
         self._sure: set[str] = set()
@@ -41,7 +42,7 @@ class IndexedFiles:
 
     def _make_room(self) -> None:
         """Drop what was kept longest and not asked for since it came up last."""
-        while self._weight > _MOST_WEIGHT and self._files:
+        while self._weight > self._room and self._files:
             path = next(iter(self._files))
             dropped = self._files.pop(path)
             if path in self._used:

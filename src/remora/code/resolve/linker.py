@@ -1,17 +1,18 @@
 """Who calls whom: every question is answered backward from the place that is asked about."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from remora.code.edges import TIERS, Edge
-from remora.code.lowered import CLASS_SCOPE, IMPORT, IMPORT_FROM, Call, Read, Store
+from remora.code.lowered import CLASS_SCOPE, Call, Read, Store
 from remora.code.resolve.carriers import Carriers
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
+from remora.code.resolve.importing import imported_as, imports_of
 from remora.code.resolve.indexed import IndexedFiles
 from remora.code.resolve.program import Program
 from remora.code.resolve.rules import RULES
 from remora.code.resolve.sites import Targets, call_targets, read_targets, store_targets
-from remora.code.resolve.values import MODULE
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
@@ -20,41 +21,78 @@ Site = tuple[str, int, int]
 Found = dict[str, tuple[int, set[int]]]
 
 
+class Linked(NamedTuple):
+    """What a node calls, and a module imports; `inputs` says what of the program that was found
+    from, see `touched`. An import has no lines."""
+
+    calls: tuple[Edge, ...]
+    imports: tuple[Edge, ...]
+    inputs: int
+
+
+class Carried(NamedTuple):
+    """All names that lead to a node, as a hash, and what that was found from."""
+
+    names: bytes
+    inputs: int
+
+
 class Linker:
     """Links of one state of a program; what was found once is remembered.
 
     `files` are those of the linker of the state before, if there was one; it is not asked any more.
+    Only with `noting` it can say from which inputs links were found: `linked`, `carried`.
     """
 
-    def __init__(self, program: Program, files: IndexedFiles | None = None) -> None:
-        self._program = program
-        self._ctx = Context(program, RULES, IndexedFiles() if files is None else files)
+    def __init__(
+        self, program: Program, files: IndexedFiles | None = None, *, noting: bool = False
+    ) -> None:
+        self._ctx = Context(
+            program, RULES, IndexedFiles() if files is None else files, noting=noting
+        )
         self._carriers = Carriers(self._ctx)
-        self._targets: dict[Site, Targets] = {}
-        self._callees: dict[str, tuple[Edge, ...]] = {}
-        self._callers: dict[str, tuple[Edge, ...]] = {}
+        self._targets: dict[Site, tuple[Targets, int]] = {}
+        self._callees: dict[str, tuple[tuple[Edge, ...], int]] = {}
+        self._callers: dict[str, tuple[tuple[Edge, ...], int]] = {}
+        self._imported: dict[str, tuple[frozenset[str], int]] = {}
 
     def callees(self, key: str) -> tuple[Edge, ...]:
         """What a node calls; nothing for an unknown one."""
-        if key not in self._callees:
-            self._callees[key] = self._find_callees(key)
-        return self._callees[key]
+        return self._ctx.remembered(self._callees, key, lambda: self._find_callees(key))
 
     def callers(self, key: str) -> tuple[Edge, ...]:
         """Which nodes call it: exactly those among whose callees it is."""
-        if key not in self._callers:
-            self._callers[key] = self._find_callers(key)
-        return self._callers[key]
+        return self._ctx.remembered(self._callers, key, lambda: self._find_callers(key))
+
+    def linked(self, key: str) -> Linked:
+        """What a node calls and imports, and from which inputs that was found."""
+        self._ctx.inputs = 0
+        calls = self.callees(key)
+        path, qualname = split_node_key(key)
+        imports = self._imports(path) if qualname == MODULE_NAME else frozenset()
+        edges = tuple(Edge(key=each, tier=TIERS[0], lines=()) for each in sorted(imports))
+        return Linked(calls, edges, self._ctx.inputs)
+
+    @property
+    def decisive(self) -> Collection[str]:
+        """Keys of the nodes whose `carried` names decided something in what was `linked`."""
+        return self._carriers.decisive
+
+    def carried(self, key: str) -> Carried:
+        """By which names a node may be reached; without one there are none."""
+        self._ctx.inputs = 0
+        file, qualname = self._node(key)
+        names = b"" if file is None else self._carriers.told(file, file.nodes[qualname])
+        return Carried(names, self._ctx.inputs)
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Modules that import the node, or the module."""
+        """Modules that import the node, or the module: exactly those among whose imports it is."""
         file, qualname = self._node(key)
         if file is None:
             return ()
         found: Found = {}
-        for path in self._program.mentioning(_imported_as(file.path, qualname)):
-            other = self._ctx.file(path)
-            if other is not None and path != file.path and self._imports(other, file, qualname):
+        for path in self._ctx.mentioning(imported_as(file.path, qualname)):
+            if key in self._imports(path):
                 found[node_key(path)] = (0, set())
         return _edges(found)
 
@@ -93,8 +131,15 @@ class Linker:
 
     def _is_followed(self, target: str, site: Site) -> bool:
         """Whether `callers` of the target would look at the site."""
-        file, qualname = self._node(target)
-        return file is None or self._carriers.admits(file, file.nodes[qualname], site)
+        path, qualname = split_node_key(target)
+        if not target.startswith("node:"):
+            return True
+        file = self._ctx.outline(path)
+        if file is None or qualname not in file.nodes:
+            return True
+        number = file.nodes[qualname]
+        self._ctx.head(path, number)
+        return self._carriers.admits(file, number, site)
 
     def _find_callers(self, key: str) -> tuple[Edge, ...]:
         file, qualname = self._node(key)
@@ -111,15 +156,15 @@ class Linker:
         return _edges(found)
 
     def _site(self, site: Site) -> Targets:
-        if site not in self._targets:
+        def find() -> Targets:
             path, kind, number = site
             if kind == CALL:
-                self._targets[site] = call_targets(self._ctx, path, number)
-            elif kind == STORE:
-                self._targets[site] = store_targets(self._ctx, path, number)
-            else:
-                self._targets[site] = self._read(path, number)
-        return self._targets[site]
+                return call_targets(self._ctx, path, number)
+            if kind == STORE:
+                return store_targets(self._ctx, path, number)
+            return self._read(path, number)
+
+        return self._ctx.remembered(self._targets, site, find)
 
     def _read(self, path: str, number: int) -> Targets:
         file = self._ctx.file(path)
@@ -128,32 +173,11 @@ class Linker:
         read = file.lowered.reads[number]
         return read_targets(self._ctx, path, read.scope, read.at, read.term)
 
-    def _imports(self, other: File, file: File, qualname: str) -> bool:
-        for number, scope in enumerate(other.scopes):
-            for name, binds in scope.binds.items():
-                for index, bind in enumerate(binds):
-                    if bind.kind not in {IMPORT, IMPORT_FROM}:
-                        continue
-                    asked = ("bind", 0, other.path, number, name, index)
-                    values = [value for value, _ in self._ctx.solve(asked)]
-                    if any(_is(value, file, qualname) for value in values):
-                        return True
-        return False
-
-
-def _is(value: tuple[object, ...], file: File, qualname: str) -> bool:
-    if len(value) < 2 or value[1] != file.path:
-        return False
-    if qualname == MODULE_NAME:
-        return value[0] == MODULE
-    return len(value) > 2 and value[2] == file.nodes[qualname]
-
-
-def _imported_as(path: str, qualname: str) -> str:
-    if qualname != MODULE_NAME:
-        return qualname.rpartition(".")[2].partition("#")[0]
-    parts = path.removesuffix(".py").split("/")
-    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+    def _imports(self, path: str) -> frozenset[str]:
+        """Keys of the nodes that a file imports by a name it mentions."""
+        return self._ctx.remembered(
+            self._imported, path, lambda: frozenset(imports_of(self._ctx, path))
+        )
 
 
 def _record(file: File, kind: int, number: int) -> Call | Read | Store:

@@ -46,7 +46,7 @@ def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 
 def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:
-    inside = ctx.modules.inside(value, name)
+    inside = ctx.inside(value, name)
     return EMPTY if inside is None else ((inside, 0),)
 
 

@@ -38,12 +38,11 @@ _NO, _MAYBE, _YES = range(3)
 
 def chosen(ctx: Context, value: Value, site: tuple[str, int], offset: int) -> Values | None:
     """What the overloads that the call fits promise; null where the function has none, or no fit."""
-    file, caller = ctx.file(value[1]), ctx.file(site[0])
+    file, call = ctx.head(value[1], value[2]), ctx.call(*site)
     numbers = _overloads(file, value[2]) if file is not None else []
-    if file is None or caller is None or not numbers:
+    if file is None or call is None or not numbers:
         return None
-    call = caller.lowered.calls[site[1]]
-    place = Place(0, caller.path, call.scope, call.at)
+    place = Place(0, site[0], call.scope, call.at)
     promised: list[Values] = []
     sure: list[Values] | None = None
     for number in numbers:

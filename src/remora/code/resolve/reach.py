@@ -5,12 +5,11 @@ among the node's callers, nor the node among the callees there.
 """
 
 from collections.abc import Collection, Iterator
-from functools import cached_property
 
 from remora.code.lowered import CLASS_SCOPE
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
-from remora.code.resolve.flows import places
+from remora.code.resolve.flows import mentioned_as, only_place
 from remora.code.resolve.unique import KNOWN_ELSEWHERE
 
 MOST_CALLING = 256
@@ -24,70 +23,81 @@ MOST_CARRYING = 32
 
 
 class Reach:
-    """The files that matter for one node."""
+    """The files that matter for one node; its own is not held: there are as many as nodes."""
 
     def __init__(self, ctx: Context, file: File, scope: int) -> None:
         self._ctx = ctx
-        self._file = file
-        self._scope = scope
+        self._path = file.path
+        self._owner = _class_around(file, scope)
+        self._own = "" if self._owner is None else file.scopes[self._owner].name
+        self._kept: dict[str, tuple[frozenset[str], int]] = {}
 
     def calling(self, name: str, *, own: bool) -> Collection[str]:
         """Paths of the files in which the node may be called by `name`, sorted; `own`: by its own,
         or its class's."""
-        common = name in KNOWN_ELSEWHERE and self._class_around() is not None
-        return self._within(name, _most(own=own, common=common))
+        return self._within(name, self._most(name, own=own))
+
+    def is_calling(self, path: str, name: str, *, own: bool) -> bool:
+        """Whether `calling` holds the path of a file that mentions the name."""
+        mentioned = mentioned_as(name)
+        if not mentioned:
+            return path == only_place(name)
+        return not self._ctx.crowded(mentioned, self._most(name, own=own)) or path in self.near
+
+    def _most(self, name: str, *, own: bool) -> int:
+        if not own:
+            return MOST_CARRYING
+        common = name in KNOWN_ELSEWHERE and self._owner is not None
+        return MOST_COMMON if common else MOST_CALLING
 
     def carrying(self, name: str) -> Collection[str]:
         """Paths of the files in which the node may get further names than `name`, sorted."""
         near = self._within(name, MOST_CARRYING)
         if len(near) <= MOST_CARRYING:
             return near
-        return [self._file.path] if self._file.path in near else []
+        return [self._path] if self._path in near else []
 
     def _within(self, name: str, most: int) -> Collection[str]:
-        mentioning = places(self._ctx.program, name)
-        if len(mentioning) > most:
-            mentioning = [path for path in mentioning if path in self._near]
+        mentioned = mentioned_as(name)
+        if not mentioned:
+            return [only_place(name)]
+        mentioning = self._ctx.mentioning(mentioned)
+        if self._ctx.crowded(mentioned, most):
+            mentioning = [path for path in mentioning if path in self.near]
         return sorted(mentioning)
 
-    @cached_property
-    def _near(self) -> frozenset[str]:
+    @property
+    def near(self) -> frozenset[str]:
         """Files that name what the node is got from: a method from its class, one above or below;
         anything from its module, what is no method from the packages around that too."""
-        program, path = self._ctx.program, self._file.path
+        return self._ctx.remembered(self._kept, "near", self._find_near)
+
+    def _find_near(self) -> frozenset[str]:
+        path, owner = self._path, self._owner
         parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-        owner = self._class_around()
         if owner is None:
             names = {*parts}
-            folder = path.rpartition("/")[0]
-            found = {p for p in program.paths() if p.rpartition("/")[0] == folder}
+            found = set(self._ctx.beside(path))
         else:
             names = {parts[-1], *self._family(owner)}
             found = {path}
-        own = "" if owner is None else self._file.scopes[owner].name
         for name in sorted(names):
-            mentioning = program.mentioning(name)
-            if name == own or len(mentioning) <= MOST_NAMING or owner is None:
-                found.update(mentioning)
+            if name == self._own or owner is None or not self._ctx.crowded(name, MOST_NAMING):
+                found.update(self._ctx.mentioning(name))
         return frozenset(found)
 
-    def _class_around(self) -> int | None:
-        """The class of which the node is a method, or in a method."""
-        number = self._file.scopes[self._scope].parent
-        while number > 0 and self._file.scopes[number].kind != CLASS_SCOPE:
-            number = self._file.scopes[number].parent
-        return number if number > 0 else None
-
     def _family(self, owner: int) -> Iterator[str]:
-        yield self._file.scopes[owner].name
+        yield self._own
         for rule in ("derived", "mro"):
-            for value, _ in self._ctx.solve((rule, self._file.path, owner)):
-                other = self._ctx.file(value[1]) if len(value) > 2 else None
+            for value, _ in self._ctx.solve((rule, self._path, owner)):
+                other = self._ctx.head(value[1], value[2]) if len(value) > 2 else None
                 if other is not None:
                     yield other.scopes[value[2]].name
 
 
-def _most(*, own: bool, common: bool) -> int:
-    if not own:
-        return MOST_CARRYING
-    return MOST_COMMON if common else MOST_CALLING
+def _class_around(file: File, scope: int) -> int | None:
+    """The class of which a node is a method, or in a method."""
+    number = file.scopes[scope].parent
+    while number > 0 and file.scopes[number].kind != CLASS_SCOPE:
+        number = file.scopes[number].parent
+    return number if number > 0 else None

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from remora.code.resolve import calls, classes, containers, members, stores, terms
+from remora.code.resolve import (
+    calls,
+    classes,
+    containers,
+    members,
+    passing,
+    results,
+    stores,
+    terms,
+)
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.values import Values
 
@@ -25,10 +34,11 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "export": terms.export,
     "param": calls.parameter,
     "callee": calls.callee,
-    "call": calls.result_of_call,
-    "result": calls.result,
-    "returns": calls.returns,
-    "yields": calls.yields,
+    "call": results.result_of_call,
+    "result": results.result,
+    "returns": results.returns,
+    "yields": results.yields,
+    "passes": passing.passes,
     "argument": calls.argument,
     "field": calls.field,
     "sites": calls.sites,
@@ -42,6 +52,7 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "derived": classes.derived,
     "class_attribute": classes.class_attribute,
     "accessor": classes.accessor,
+    "accessors": classes.accessors,
     "stores": stores.attribute_stores,
     "outer_stores": stores.outer_stores,
     "function_stores": stores.function_stores,

@@ -99,7 +99,8 @@ def is_operator(name: str) -> bool:
 def _is_named(ctx: Context, file: File | None, value: Value) -> bool:
     """Whether a file names the class whose special method is called: only there is it sought."""
     owner = value[2] if value[0] == BOUND else value
-    home = ctx.file(owner[1]) if owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS} else None
+    ours = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
+    home = ctx.head(owner[1], owner[2]) if ours else None
     if home is None or file is None:
         return str(owner[0]) == EXTERNAL
     scope = home.scopes[owner[2]]
@@ -130,7 +131,7 @@ def _targets(ctx: Context, value: Value, call: Call, site: tuple[str, int], dept
 
 
 def _function(ctx: Context, value: Value) -> Targets:
-    file = ctx.file(value[1])
+    file = ctx.head(value[1], value[2])
     if file is None or file.scopes[value[2]].kind == LAMBDA_SCOPE:
         return {}
     return {node_key(value[1], file.scopes[value[2]].qualname): 0}
@@ -146,7 +147,7 @@ def _constructor(ctx: Context, value: Value) -> Targets:
         for below, _ in ctx.solve(("derived", value[1], value[2])):
             for key in _constructor(ctx, below):
                 _add(found, key, 1)
-    file = ctx.file(value[1])
+    file = ctx.head(value[1], value[2])
     if not made and file is not None:
         found[node_key(value[1], file.scopes[value[2]].qualname)] = 0
     return found
@@ -225,13 +226,13 @@ def _accessors(
     ctx: Context, where: tuple[str, int, int], base: Any, name: str, *, setting: bool
 ) -> Targets:
     found: Targets = {}
-    if not ctx.program.mentioning(f"property {name}"):
+    if not ctx.crowded(f"property {name}", 0):
         return found
     for value, tier in ctx.solve(("term", LEVEL, *where, frozen(base))):
         if value[0] in {INSTANCE, SELF}:
-            for function, _ in ctx.solve(("accessor", value[1], value[2], name, setting)):
+            for function, weaker in ctx.solve(("accessors", value, name, setting)):
                 for key in _function(ctx, function):
-                    _add(found, key, tier)
+                    _add(found, key, max(tier, weaker))
     return found
 
 

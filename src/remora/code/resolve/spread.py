@@ -33,7 +33,7 @@ def narrowed(ctx: Context, values: Values, *, of_self: bool) -> Values:
 
 
 def _name(ctx: Context, value: Value) -> str:
-    file = ctx.file(value[1][1])
+    file = ctx.head(value[1][1], value[1][2])
     return "" if file is None else file.scopes[value[1][2]].name
 
 

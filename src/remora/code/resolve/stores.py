@@ -29,8 +29,11 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
         above.append((file, number))
-        for store in file.own_stores.get((number, name), ()):
-            if not _runs(above, store):
+        own = file.own_stores.get((number, name), ())
+        if own:
+            ctx.file(file.path)  # the bodies of methods are looked at
+        for store in own:
+            if not _runs(ctx, above, store):
                 continue
             place = Place(level, file.path, store.scope, store.at)
             if store.annotation is not None:
@@ -40,11 +43,11 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
     return join(found)
 
 
-def _runs(order: list[tuple[File, int]], store: Store) -> bool:
+def _runs(ctx: Context, order: list[tuple[File, int]], store: Store) -> bool:
     """Whether what the last class stores still holds when the ones before it have had their way."""
     method = order[-1][0].method_around(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
-    return all(is_handed_up(file, number, name, but=store.name) for file, number in order[:-1])
+    return all(is_handed_up(ctx, file, number, name, store.name) for file, number in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
@@ -59,11 +62,10 @@ def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) 
 
 
 def _stored(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
-    paths = ctx.program.mentioning(f"set {name}")
-    if level == 0 or len(paths) > _FEW_FILES:
+    if level == 0 or ctx.crowded(f"set {name}", _FEW_FILES):
         return EMPTY
     found: list[Values] = []
-    for other in sorted(paths):
+    for other in sorted(ctx.mentioning(f"set {name}")):
         file = ctx.file(other)
         if file is None:
             continue

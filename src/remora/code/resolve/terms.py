@@ -69,7 +69,7 @@ def evaluate(ctx: Context, place: Place, term: Any, depth: int = 0) -> Values:
 
 def name_values(ctx: Context, place: Place, name: str) -> Values:
     """What a name may mean there: the file's binds, its star imports, the builtins."""
-    file = ctx.file(place.path)
+    file = ctx.around(place.path, place.scope)
     if file is None:
         return EMPTY
     seen = file.lookup(place.scope, name, place.at)
@@ -105,18 +105,18 @@ def star_values(ctx: Context, level: int, file: File, name: str) -> Values:
     """What the star imports of `file` give for `name`."""
     if not file.lowered.stars:
         return EMPTY
-    sources = ctx.starred(file.path).get(name, ())
+    sources = ctx.starred(file.path, name)
     return join([ctx.read(("export", level, path, name)) for path in sources])
 
 
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
     """Rule: the attribute `name` of the module at `path`."""
-    file = ctx.file(path)
+    file = ctx.outline(path)
     if file is None:
         return EMPTY
     found = [bind_values(ctx, level, file, seen) for seen in file.exported(0, name)]
     if not found:
-        inside = ctx.modules.inside((MODULE, path), name)
+        inside = ctx.inside((MODULE, path), name)
         if inside is not None:
             return ((inside, 0),)
         return star_values(ctx, level, file, name)
@@ -125,7 +125,7 @@ def export(ctx: Context, level: int, path: str, name: str) -> Values:
 
 def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int) -> Values:
     """Rule: what one bind gives its name."""
-    file = ctx.file(path)
+    file = ctx.around(path, scope)
     if file is None:
         return EMPTY
     found = file.scopes[scope].binds[name][index]
@@ -153,7 +153,7 @@ def _definition(ctx: Context, place: Place, file: File, number: int, decorated: 
 
 
 def _import(ctx: Context, path: str, dotted: str) -> Values:
-    module = ctx.modules.absolute(path, dotted)
+    module = ctx.imported(path, 0, dotted)
     return one(EXTERNAL, dotted) if module is None else ((module, 0),)
 
 
@@ -161,38 +161,41 @@ def _import_from(ctx: Context, place: Place, source: tuple[int, str], name: str)
     level, dotted = source
     module = ctx.imported(place.path, level, dotted)
     if module is None:
-        ours = level or ctx.modules.is_ours(dotted)
+        ours = level or ctx.is_ours(dotted)
         return one(OPAQUE) if ours else one(EXTERNAL, f"{dotted}.{name}")
     if module[0] == NAMESPACE or module[1] == place.path:
-        inside = ctx.modules.inside(module, name)
+        inside = ctx.inside(module, name)
         return EMPTY if inside is None else ((inside, 0),)
     found = ctx.read(("export", min(place.level, 1), module[1], name))
-    if not found and not ctx.file(module[1]):
+    if not found and not ctx.outline(module[1]):
         return EMPTY
-    inside = ctx.modules.inside(module, name)
+    inside = ctx.inside(module, name)
     return ((inside, 0),) if inside is not None and not found else found
 
 
 def _attribute(ctx: Context, place: Place, term: Any, depth: int) -> Values:
     if term[2] == "__class__":
-        file = ctx.file(place.path)
+        file = ctx.around(place.path, place.scope)
         owner = file.class_of_self(place.scope, term[1]) if file is not None else None
         return one(OPAQUE) if owner is None else one(OWN_CLASS, place.path, owner)
     receivers = evaluate(ctx, place, term[1], depth)
-    own = _own_method(ctx, place, term[1])
-    if own is not None and receivers in (one(SELF, *own[:2]), one(OWN_CLASS, *own[:2])):
-        return ctx.read(("self_member", place.level, receivers[0][0], term[2], own[2]))
+    own = _own_method(ctx, place) if term[1].__class__ is str and len(receivers) == 1 else None
+    if own is not None:
+        value, tier = receivers[0]
+        if value in ((SELF, *own[:2]), (OWN_CLASS, *own[:2])):
+            found = ctx.read(("self_member", place.level, value, term[2], own[2]))
+            return weaken(found) if tier else found
     return member_values(ctx, place.level, receivers, term[2])
 
 
-def _own_method(ctx: Context, place: Place, base: Any) -> tuple[str, int, str] | None:
-    """Class and name of the method whose first parameter `base` is."""
-    file = ctx.file(place.path) if base.__class__ is str else None
-    owner = None if file is None else file.class_of_self(place.scope, base)
+def _own_method(ctx: Context, place: Place) -> tuple[str, int, str] | None:
+    """Class and name of the method around: `self` there, and what is made of its class, are of no
+    class that overrides the method."""
+    file = ctx.around(place.path, place.scope)
     method = None if file is None else file.method_around(place.scope)
-    if file is None or owner is None or method is None:
+    if file is None or method is None:
         return None
-    return place.path, owner, file.scopes[method].name
+    return place.path, file.scopes[method].parent, file.scopes[method].name
 
 
 def member_values(ctx: Context, level: int, receivers: Values, name: str) -> Values:
@@ -223,7 +226,7 @@ def _display(_ctx: Context, place: Place, term: Any, _depth: int) -> Values:
 
 
 def _scope(_ctx: Context, place: Place, term: Any, _depth: int) -> Values:
-    file = _ctx.file(place.path)
+    file = _ctx.around(place.path, place.scope)
     is_class = file is not None and file.scopes[term[1]].kind == CLASS_SCOPE
     return one(CLASS if is_class else FUNCTION, place.path, term[1])
 

@@ -60,6 +60,8 @@ _MAPPINGS = frozenset(
         "ChainMap",
     ]
 )
+CONTAINERS = _HOLDERS | _MAPPINGS
+"""Last names of types whose values hold others."""
 _WAITED = frozenset(("Awaitable", "Coroutine"))
 _CLASSES = frozenset(("type", "Type"))
 _UNTOLD = frozenset(

@@ -103,7 +103,7 @@ def only_definition(ctx: Context, name: str) -> str | None:
     """Its key; None where there is none, more than one, or the outside uses the name too."""
     if name in KNOWN_ELSEWHERE or name.startswith("__"):
         return None
-    paths = ctx.program.mentioning(f"def {name}")
+    paths = ctx.mentioning(f"def {name}")
     if len(paths) != 1:
         return None
     path = next(iter(paths))
