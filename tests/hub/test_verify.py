@@ -15,6 +15,7 @@ from remora.hub.indexer import Indexer
 from remora.hub.members import Members
 from remora.hub.store import HubStore, open_view
 from remora.hub.verify import verify
+from tests.hub.linked import link
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 FOLDERS = ["", "pkg/", "pkg/inner/", "tests/", "odd %é/"]
@@ -151,6 +152,9 @@ def script(seed: int) -> None:
                 indexer = Indexer(root, store, members, clock=now)
                 look = indexer.look()
                 indexer.refresh((*look.changed, *look.gone), source="file_change")
+                if chance.random() < 0.4:
+                    link(store)
+            link(store)
             assert_same(root, db, store, seed)
         finally:
             store.close()
@@ -207,7 +211,8 @@ def test_what_is_stored_as_it_is_differs_in_nothing(small: tuple[Path, HubStore]
         ("UPDATE node_state SET line_start = 9 WHERE node_name = 'g'", "b.py:g", "line_start"),
         ("UPDATE node_state SET partial = 1 WHERE node_name = 'g'", "b.py:g", "partial"),
         ("DELETE FROM node_state WHERE node_name = 'f'", "a.py:f", "key"),
-        ("DELETE FROM mentions WHERE name = 'f'", "a.py:f", "callers"),
+        ("DELETE FROM mentions WHERE name = 'f'", "b.py:__module__", "mentions"),
+        ("INSERT INTO mentions VALUES ('g', 1)", "a.py:__module__", "mentions"),
         ("DELETE FROM file_facts WHERE file = 2", "b.py:__module__", "lowered"),
     ],
 )
@@ -221,6 +226,42 @@ def test_each_fact_that_is_stored_wrong_is_told(
 
     assert not verified.ok
     assert (f"node:{key}", field) in {(each.key, each.field) for each in verified.differences}
+
+
+@pytest.mark.parametrize(
+    ("sql", "key", "field"),
+    [
+        ("UPDATE dependencies SET tier = 'unique'", "a.py:f", "callers"),
+        ("UPDATE dependencies SET lines = '[1]'", "b.py:g", "callees"),
+        ("DELETE FROM dependencies WHERE dependency_type = 'call'", "a.py:f", "callers"),
+        (
+            "DELETE FROM dependencies WHERE dependency_type = 'import'",
+            "a.py:__module__",
+            "importers",
+        ),
+    ],
+)
+def test_a_link_that_was_found_ahead_and_is_wrong_is_told(
+    small: tuple[Path, HubStore], sql: str, key: str, field: str
+) -> None:
+    root, store = small
+    link(store)
+    assert verify(root, Members(root), store.view()) == (True, 4, ())
+    store._connection.execute(sql)
+
+    verified = verify(root, Members(root), store.view())
+
+    assert (f"node:{key}", field) in {(each.key, each.field) for each in verified.differences}
+
+
+def test_links_of_another_state_are_not_looked_at(small: tuple[Path, HubStore]) -> None:
+    root, store = small
+    link(store)
+    store._connection.execute("DELETE FROM dependencies")
+    (root / "a.py").write_text("def f():\n    return 2 + g(1)\n")
+    Indexer(root, store, Members(root), clock=now).refresh(["a.py"], source="file_change")
+
+    assert verify(root, Members(root), store.view()).ok
 
 
 def test_a_file_that_changed_since_is_told(small: tuple[Path, HubStore]) -> None:

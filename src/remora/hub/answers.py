@@ -36,10 +36,13 @@ class Answers:
         files: IndexedFiles | None = None,
     ) -> None:
         self.view = view
+        self.generation = view.generation
+        """Of the state: what is stored later may be in some answers, but need not."""
         self.fresh = fresh
         self.partial_links = partial_links
         self._linker = Linker(view, files)
-        self._related = RelatedTests(self._linker, view)
+        self._links = view.links()
+        self._related = RelatedTests(self._linker, view, self._links)
         self._kept: dict[str, NodeState] = {}
 
     def told(self, *, fresh: bool) -> "Answers":
@@ -81,6 +84,10 @@ class Answers:
         """The tests of the node and of its callers in up to `depth` - 1 steps."""
         return self._answer(key, "tests", lambda: self._tests_within(key, depth))
 
+    def known(self, key: str) -> bool:
+        """Whether callers and callees need not be found, but only read."""
+        return self._links is not None and self._links.callees(key) is not None
+
     def search(self, query: str, limit: int = 50) -> dict[str, Any]:
         """The nodes that fit `query`, at most `limit`."""
         found = (stored.facts for stored in self.view.search(query, limit))
@@ -100,7 +107,7 @@ class Answers:
             "node": key,
             name: found,
             "fresh": self.fresh,
-            "generation": self.view.generation,
+            "generation": self.generation,
         }
 
     def _state(self, key: str) -> NodeState | None:
@@ -134,11 +141,15 @@ class Answers:
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
         observed = observed_callers(self.view, key)
-        return _with_observed(self._linker.callers(key), self._standing(observed))
+        known = None if self._links is None else self._links.callers(key)
+        static = self._linker.callers(key) if known is None else known
+        return _with_observed(static, self._standing(observed))
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
         observed = observed_callees(self.view, key)
-        return _with_observed(self._linker.callees(key), self._standing(observed))
+        known = None if self._links is None else self._links.callees(key)
+        static = self._linker.callees(key) if known is None else known
+        return _with_observed(static, self._standing(observed))
 
     def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
         """What was observed once may be gone since."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.config import UserFolders
 from remora.errors import ConfigError, NotFound
@@ -21,14 +21,21 @@ from remora.hub.protocol import (
     Search,
     Tests,
 )
-from remora.hub.rungs.below import Below
 from remora.hub.rungs.socket import SocketRung
 from remora.hub.rungs.told import Budget, RungName, Told
+
+if TYPE_CHECKING:
+    from remora.hub.rungs.below import Below
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
 _OF_SOCKET = 0.6
 """The daemon's share of the deadline: what is left is for the rungs below, should it be silent."""
+_UNHURRIED_S = 5.0
+"""With such a deadline all that analyses is loaded when it is needed, else at once."""
+_PATIENT_S = 60.0
+"""With such a deadline a daemon that is busy is asked again, else passed over."""
+_AGAIN_S = 1.0
 
 
 class Context(dict[str, AnsweredNode]):
@@ -62,7 +69,8 @@ class HubClient:
         self.deadline = deadline
         places = places or _places(self.root, db, socket)
         self._daemon = SocketRung(self.root, places, named=socket is not None)
-        self._below = Below(self.root, places and places.db, exclude)
+        self._db, self._exclude = places and places.db, exclude
+        self._opened = None if deadline >= _UNHURRIED_S else self._open_below()
         # one thread: what the lower rungs keep is used by one question at a time
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -114,18 +122,34 @@ class HubClient:
         """Do for at most `seconds` what takes the lower rungs time once."""
         budget = Budget(seconds)
         if not await self.is_served(budget.left * _OF_SOCKET):
-            await self._aside(self._below.prepare, budget)
+            await self._aside(self._prepare_below, budget)
 
     def close(self) -> None:
         """Let go of the database; from now on nobody is asked."""
         self._thread.shutdown(wait=True, cancel_futures=True)
-        self._below.close()
+        if self._opened is not None:
+            self._opened.close()
 
     async def __aenter__(self) -> "HubClient":
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _below(self) -> "Below":
+        """The rungs in this process; only its own thread makes them late."""
+        if self._opened is None:
+            self._opened = self._open_below()
+        return self._opened
+
+    def _prepare_below(self) -> None:
+        self._below.prepare()
+
+    def _open_below(self) -> "Below":
+        from remora.hub.rungs.below import Below
+
+        return Below(self.root, self._db, self._exclude)
 
     async def _document(self, request: Request) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._result(request)
@@ -146,7 +170,11 @@ class HubClient:
     async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | None:
         try:
             async with asyncio.timeout(seconds):
-                return await self._daemon.ask(request)
+                told = await self._daemon.ask(request)
+                while told is None and self._daemon.busy and self.deadline >= _PATIENT_S:
+                    await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
+                    told = await self._daemon.ask(request)
+                return told
         except TimeoutError:
             return None
 

@@ -2,14 +2,19 @@
 
 import fcntl
 import os
+import re
 import stat
+import time
 from pathlib import Path
 
 from remora.config import make_private
-from remora.errors import DiskError, HubLocked
+from remora.errors import DiskError, HubLocked, OutsideError
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_LONGEST_PID = 20
+_WORDS = " remora hub\n"
+_OURS = re.compile(rb"\d{1,20}(?: remora hub\n)?")
+_LONGEST = 64
+_TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
 class Ownership:
@@ -17,7 +22,7 @@ class Ownership:
 
     def __init__(self, path: Path) -> None:
         """Take it, and make its folder if need be. Raises HubLocked, which names the process that
-        has it, and DiskError."""
+        has it, OutsideError where something else lies there, and DiskError."""
         self._path = path
         try:
             make_private(path.parent)
@@ -45,19 +50,63 @@ class Ownership:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
             raise IsADirectoryError(f"{self._path} is no regular file")
+        self._take()
+        written = os.pread(self._file, _LONGEST, 0)
+        if written and not _OURS.fullmatch(written):
+            raise OutsideError(
+                f"{self._path} is no lock of the Hub, and is left as it is",
+                hint="name another database with --db",
+            )
         os.fchmod(self._file, 0o600)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise _locked(self._path, _written_pid(self._file)) from error
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()}{_WORDS}".encode(), 0)
         return status
+
+    def _take(self) -> None:
+        """Whoever asks whose it is holds the lock for a moment, and so does one that was killed just
+        now: neither is reason to give way."""
+        began, tries = time.monotonic(), 0
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                tries += 1
+                pid = _written_pid(self._file)
+                is_held = pid is not None and _lives(pid) and tries >= _TRIES
+                if is_held or time.monotonic() - began > _PATIENCE_S:
+                    raise _locked(self._path, pid) from error
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        pass
+    return True
 
 
 def lock_of(db: Path) -> Path:
     """Where the lock of a database's writer is; it stays when its owner ends."""
     return db.with_name(f"{db.name}.lock")
+
+
+def is_lock(path: Path) -> bool:
+    """Whether somebody of ours held the lock at `path` once."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return os.read(file, _LONGEST).endswith(_WORDS.encode())
+    except OSError:  # a folder
+        return False
+    finally:
+        os.close(file)
 
 
 def owner(path: Path) -> int | None:
@@ -66,10 +115,14 @@ def owner(path: Path) -> int | None:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
+    pid = None
     try:
+        pid = _written_pid(file)
+        if pid is not None and not _lives(pid):
+            return None  # to try the lock would make one that starts just now give way
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _written_pid(file) or 0
+        return pid or 0
     finally:
         os.close(file)
     return None
@@ -85,8 +138,8 @@ def _locked(path: Path, pid: int | None) -> HubLocked:
 
 
 def _written_pid(file: int) -> int | None:
-    written = os.pread(file, _LONGEST_PID, 0)
-    return int(written) if written.isdigit() else None
+    written = os.pread(file, _LONGEST, 0)
+    return int(written.split()[0]) if _OURS.fullmatch(written) else None
 
 
 def _place(status: os.stat_result) -> tuple[int, int]:

@@ -1,13 +1,13 @@
 """Verify: the whole stored state compared with one made now from nothing but the files."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from remora.code.edges import TIERS, Edge
 from remora.code.lowered import encode_lowered
-from remora.code.related import RelatedTests
 from remora.code.resolve import Linker
 from remora.hub.cold import read_cold
 from remora.hub.members import Members
@@ -65,11 +65,18 @@ def verify(root: Path, members: Members, view: View) -> Verified:
 
 
 def _files(view: View, cold: View) -> Iterator[Difference]:
+    """What links are made from: where that is the same, a linker says the same."""
+    names: set[str] = set()
     for path in sorted({*view.paths(), *cold.paths()}):
         key = node_key(path, MODULE)
         stored, now = view.lowered(path), cold.lowered(path)
         if (stored and encode_lowered(stored)) != (now and encode_lowered(now)):
             yield Difference(key, "lowered", stored is not None, now is not None)
+        names.update(now.names if now else ())
+    for name in sorted(names):
+        mentioning, truly = set(view.mentioning(name)), set(cold.mentioning(name))
+        for path in sorted(mentioning ^ truly):
+            yield Difference(node_key(path, MODULE), "mentions", path in mentioning, path in truly)
 
 
 def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
@@ -84,20 +91,45 @@ def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
 
 
 def _links(keys: Iterable[str], view: View, cold: View) -> Iterator[Difference]:
-    stored, now = _asked(view), _asked(cold)
+    """Links that were found ahead, if all of them stand there."""
+    links = view.links()
+    if links is None:
+        return
+    now: _Cold | None = None
     for key in keys:
-        for field in ("callers", "callees", "related_tests"):
-            yield from _different(key, field, stored(field, key), now(field, key))
+        told = links.callers(key), links.callees(key), links.importers(key)
+        if None in told:
+            return
+        now = now or _Cold(cold)
+        for field, stored in zip(("callers", "callees", "importers"), told, strict=True):
+            yield from _different(key, field, stored, getattr(now, field)(key))
 
 
-def _asked(view: View) -> Callable[[str, str], tuple[msgspec.Struct, ...]]:
-    linker = Linker(view)
-    kinds: dict[str, Callable[[str], tuple[msgspec.Struct, ...]]] = {
-        "callers": linker.callers,
-        "callees": linker.callees,
-        "related_tests": RelatedTests(linker, view).of,
-    }
-    return lambda field, key: kinds[field](key)
+class _Cold:
+    """The links of all nodes, each found once, where it begins."""
+
+    def __init__(self, view: View) -> None:
+        linker = Linker(view)
+        self._forward = {key: linker.linked(key) for key in view.keys()}  # noqa: SIM118
+        self._backward: dict[tuple[str, str], list[Edge]] = {}
+        for key, found in self._forward.items():
+            for kind, edges in (("call", found.calls), ("import", found.imports)):
+                for edge in edges:
+                    back = Edge(key=key, tier=edge.tier, lines=edge.lines)
+                    self._backward.setdefault((kind, edge.key), []).append(back)
+
+    def callees(self, key: str) -> tuple[Edge, ...]:
+        return self._forward[key].calls if key in self._forward else ()
+
+    def callers(self, key: str) -> tuple[Edge, ...]:
+        return self._to("call", key)
+
+    def importers(self, key: str) -> tuple[Edge, ...]:
+        return self._to("import", key)
+
+    def _to(self, kind: str, key: str) -> tuple[Edge, ...]:
+        found = self._backward.get((kind, key), ())
+        return tuple(sorted(found, key=lambda edge: (TIERS.index(edge.tier), edge.key)))
 
 
 def _different(key: str, field: str, stored: Any, cold: Any) -> Iterator[Difference]:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from remora.code.backlinks import KnownLinks
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.lowered import Lowered
 from remora.hub.matching import best
@@ -62,6 +63,9 @@ class View(Protocol):
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         """All that was seen of tests that entered the node."""
+
+    def links(self) -> KnownLinks | None:
+        """Those that were found before anybody asked; None where there cannot be any."""
 
 
 class MemoryView:
@@ -124,6 +128,9 @@ class MemoryView:
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
         """None."""
         return ()
+
+    def links(self) -> None:
+        """None."""
 
 
 class OverlaidView:
@@ -197,6 +204,10 @@ class OverlaidView:
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         """All that was seen of tests that entered the node."""
         return self.base.tests_of(key)
+
+    def links(self) -> KnownLinks | None:
+        """Those of the view below, if every file is as it is there."""
+        return None if self._changed else self.base.links()
 
     def _carried(self, node: StoredNode) -> StoredNode:
         before = self.base.node(node.facts.key)

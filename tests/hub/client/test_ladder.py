@@ -125,6 +125,29 @@ def test_a_daemon_that_is_none_of_ours_is_passed_over(house: House, fault: str) 
     assert (found.rung, list(found)) == ("file", [TOTAL])
 
 
+def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._AGAIN_S", 0.01)
+    refused = refusing("busy")
+    left = [refused] * 3
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        is_question = asked["type"] == "callers"
+        say = left.pop() if is_question and left else well({"callers": []})
+        return say(asked)
+
+    async def asked(deadline: float) -> Any:
+        async with served(house.places.socket, says):
+            return await house.client(deadline=deadline).callers(TOTAL)
+
+    assert asyncio.run(asked(60.0)) == {"callers": []}
+    assert not left
+    left.append(refused)
+    hurried = asyncio.run(asked(30.0))
+    assert (hurried["node"], hurried["callers"]) == (TOTAL, None)
+
+
 def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, lambda asked: b""):

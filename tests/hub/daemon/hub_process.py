@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from remora.bootstrap import Caller
-from remora.bootstrap.hub import HubWish, places_of, start_hub
+from remora.bootstrap.hub_start import start_hub
+from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.errors import RemoraError
 from remora.hub.access import control
 from tests.hub.conftest import Client
@@ -124,7 +125,7 @@ class Hub:
             child.kill()
             child.communicate()
         for lock in (self.home / "cache" / "remora" / "hub").glob("*/hub.db.daemon"):
-            said = lock.read_text().strip()
+            said = lock.read_text().partition(" ")[0]
             if said.isdigit() and not is_gone(int(said)) and self._is_ours(int(said)):
                 os.kill(int(said), signal.SIGKILL)
 

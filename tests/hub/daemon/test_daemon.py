@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,20 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
     shared.write("a.py", SOURCE)
     assert context(client, "node:a.py:f") == before
     assert client.ask("health")["generation"] == generation
+
+
+def test_a_change_that_no_fact_shows_ends_what_was_told_before(hub: Hub) -> None:
+    hub.write("a.py", SOURCE.rstrip())
+    hub.start()
+    with Client(hub.socket) as client:
+        before = client.ask("get_node", node="node:a.py:g")
+
+        hub.write("a.py", SOURCE)
+
+        after = client.ask("get_node", node="node:a.py:g")
+    assert before["result"]["source_hash"] == after["result"]["source_hash"]
+    assert after["result"]["file_hash"] == sha256(SOURCE.encode()).hexdigest()
+    assert after["generation"] > before["generation"]
 
 
 def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(

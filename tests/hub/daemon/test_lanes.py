@@ -14,6 +14,7 @@ from remora.hub.daemon import lanes
 from remora.hub.daemon.lanes import Lanes
 from remora.hub.protocol import Refused
 from remora.hub.store import HubStore
+from tests.hub.store.conftest import put
 
 
 @pytest.fixture
@@ -32,6 +33,59 @@ def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: 
     async def asked() -> None:
         asking = Lanes(tmp_path / "hub.db")
         assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+MOVING = {"a.py": "def f(): ...\n", "b.py": "", "c.py": "from a import f\nf()\n"}
+
+
+def callers(answers: Answers) -> list[str]:
+    return [edge["key"] for edge in answers.callers("node:a.py:f")["callers"]]
+
+
+def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
+    store: HubStore, tmp_path: Path
+) -> None:
+    put(store, MOVING)
+    moves = iter([{"b.py": MOVING["c.py"], "c.py": ""}])
+    told = []
+
+    def overtaken(answers: Answers) -> list[str]:
+        put(store, next(moves, {}))
+        told.append((answers.generation, callers(answers)))
+        return told[-1][1]
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        began = store.generation
+        assert await asking.ask(overtaken) == ["node:b.py:__module__"]
+        assert [generation for generation, _ in told] == [began, store.generation]
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
+    store: HubStore, tmp_path: Path
+) -> None:
+    put(store, MOVING)
+    asked_of: list[int] = []
+
+    def overtaken(answers: Answers) -> list[str]:
+        asked_of.append(answers.generation)
+        before = callers(answers)
+        put(store, {"d.py": f"from a import f\nf({len(asked_of)})\n"})
+        assert callers(answers) == before
+        return before
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        await asking.ask(overtaken)
+        assert len(set(asked_of)) == 3
+        assert asked_of[-1] < store.generation  # and told so: it is not kept
+        assert await asking.ask(callers) == ["node:c.py:__module__", "node:d.py:__module__"]
         asking.close()
 
     asyncio.run(asked())
@@ -75,6 +129,26 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(lambda _: go_on.wait(20))
         go_on.set()
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "GIVEN_UP_S", 0.05)
+
+    def for_ever(answers: Answers) -> int:
+        while True:
+            answers.view.mentioning("shop")
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db")
+        with pytest.raises(Refused, match="takes more than"):
+            await asking.ask(for_ever)
+        monkeypatch.setattr(lanes, "GIVEN_UP_S", 20)
+        assert await asking.ask(generation) == store.generation
         asking.close()
 
     asyncio.run(asked())

@@ -74,6 +74,81 @@ def test_a_repository_that_git_would_read_for_ever_is_none(
     assert project_files(root).vcs == "walk"
 
 
+NAMING = {
+    "included": "[include]\n\tpath = odd\n",
+    "in one line": "[Include] Path=../.git/odd\n",
+    "by another": "[include]\n\tpath = more\n",
+    "excludes": "[core]\n\texcludesFile = .git/odd ; whatever\n",
+    "quoted": '[core]\n\texcludesfile = ".git/odd"\n',
+}
+
+
+@pytest.mark.parametrize("config", NAMING.values(), ids=NAMING)
+@pytest.mark.parametrize("spoil", [endless, silent])
+def test_nor_is_one_whose_configuration_names_what_has_no_end(
+    tmp_path: Path, config: str, spoil: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 3600)  # nobody is to wait at all
+    root = repository(tmp_path)
+    (root / "a.py").touch()
+    with (root / ".git/config").open("a") as file:
+        file.write(config)
+    (root / ".git/more").write_text(NAMING["included"])
+    spoil(root / ".git/odd")
+    assert set(Members(root).sweep()) == {"a.py"}
+    assert project_files(root).vcs == "walk"
+
+
+@pytest.mark.parametrize(
+    "config", ["[include]\n\tpath = o\\\ndd\n", '[core]\n\texcludesFile = .git/"od"d\n']
+)
+def test_what_only_git_understands_is_waited_for_once(
+    tmp_path: Path, config: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 0.5)
+    root = repository(tmp_path)
+    (root / "a.py").touch()
+    with (root / ".git/config").open("a") as file:
+        file.write(config)
+    silent(root / ".git/odd")
+    members = Members(root)
+    assert set(members.sweep()) == {"a.py"}
+    monkeypatch.setattr("remora.hub.members.rules.git_places", None)  # asking would fail
+    assert set(members.sweep()) == {"a.py"}
+
+
+def test_a_configuration_that_names_ordinary_files_is_taken(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    for name in ("a.py", "b.py", "c.py"):
+        (root / name).touch()
+    with (root / ".git/config").open("a") as file:
+        file.write("[core]\n\texcludesFile = .git/mine\n[include]\n\tpath = more\n")
+        file.write("\tpath = gone\n")
+    (root / ".git/more").write_text("[user]\n\tname = Ann\n")
+    (root / ".git/mine").write_text("b.py\n")
+    (root / ".git/info/exclude").write_text("c.py\n")
+    assert set(Members(root).sweep()) == {"a.py"}
+    assert project_files(root).paths == ("a.py",)
+    subprocess.run(["git", "config", "core.excludesFile", os.devnull], cwd=root, check=True)
+    assert set(Members(root).sweep()) == {"a.py", "b.py"}
+
+
+def test_a_thousand_folders_in_each_other_are_one_conversation_with_git(root: Path) -> None:
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(600):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    began = os.times().children_user + os.times().children_system
+    assert set(Members(root).sweep()) == {"a.py", "d/" * 600 + "x.py"}
+    taken = os.times().children_user + os.times().children_system - began
+    assert taken < 2  # of the processor; a process for each of them takes more
+    subprocess.run(["rm", "-rf", str(root / "d")], check=True)
+
+
 @pytest.mark.parametrize("name", ["HEAD", "commondir"])
 @pytest.mark.parametrize("spoil", [endless, silent, lambda path: path.write_bytes(b"a\0b")])
 def test_nor_does_a_repository_within_keep_anybody(
@@ -109,3 +184,14 @@ def test_a_path_of_a_thousand_folders_is_a_path(tmp_path: Path) -> None:
 
 def test_a_name_that_cannot_be_one_is_nobodys(root: Path) -> None:
     assert Members(root).belonging(["a\0.py", "a.py", "x" * 5000 + ".py"]) == {"a.py"}
+
+
+@pytest.mark.parametrize("spoil", [endless, silent])
+def test_a_project_whose_ignore_file_has_no_end_is_listed_at_once(
+    tmp_path: Path, spoil: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.files.git._GIT_SECONDS", 3600)  # nobody is to wait at all
+    root = repository(tmp_path)
+    (root / "a.py").touch()
+    spoil(root / ".gitignore")
+    assert "a.py" in project_files(root).paths

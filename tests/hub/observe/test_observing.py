@@ -206,6 +206,27 @@ def test_time_is_limited_and_what_was_seen_until_then_is_kept(root: Path) -> Non
     assert ran.read.observation.ran == ("tests/test_app.py::test_quick",)
 
 
+def test_time_that_is_too_short_for_pytest_itself_is_told_as_that(root: Path) -> None:
+    slow = root / "python"
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow.chmod(0o755)
+    asked = Asked(words=["pytest"], folder=root, seconds=0.2)
+    ran = run_tests(root, slow, asked, lambda _: look_in(root))
+    assert ran.timed_out
+    assert ran.code != 0
+    assert ran.read.observation.ran == ()
+
+
+def test_an_interpreter_that_a_signal_ends_is_an_error_of_its_own(root: Path) -> None:
+    broken = root / "python"
+    broken.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    broken.chmod(0o755)
+    asked = Asked(words=["pytest"], folder=root, seconds=20)
+    with pytest.raises(HostError, match="did not run pytest") as told:
+        run_tests(root, broken, asked, lambda _: look_in(root))
+    assert "a signal ended it" in told.value.hint
+
+
 def test_an_interpreter_without_pytest_is_an_error(root: Path) -> None:
     broken = root / "python"
     broken.write_text("#!/bin/sh\nexit 1\n")

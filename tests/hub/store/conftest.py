@@ -7,7 +7,7 @@ import pytest
 
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
-from remora.hub.store import Applied, Batch, FileUpdate, HubStore
+from remora.hub.store import Applied, Batch, FileUpdate, HubStore, packed
 from tests.clock import ticking
 from tests.hub.sources import facts_of
 
@@ -24,7 +24,7 @@ def store(db: Path) -> Iterator[HubStore]:
 
 
 def update_of(path: str, source: str, stamp: Stamp | None = None) -> FileUpdate:
-    return FileUpdate(facts=facts_of(path, source), stamp=stamp)
+    return packed(facts_of(path, source), stamp)
 
 
 def put(

@@ -29,6 +29,7 @@ class Hubs:
 
     def __init__(self, house: House) -> None:
         self.house = house
+        self.environ = dict(house.caller.environ)
         self._all: list[subprocess.Popen[bytes]] = []
 
     def begin(self, kind: str = "auto", *words: str) -> "subprocess.Popen[bytes]":
@@ -38,7 +39,7 @@ class Hubs:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _BEGIN, kind, *command],
                 cwd="/",
-                env=dict(self.house.caller.environ),
+                env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,

@@ -14,7 +14,9 @@ import pytest
 
 from remora.errors import NotFound
 from remora.hub.client import DEADLINE, Context, HubClient
-from tests.hub.client.conftest import GENEROUS
+from remora.hub.store import HubStore, open_view
+from tests.hub.client.conftest import GENEROUS, now
+from tests.hub.linked import link
 from tests.hub.torture.editing import Torture
 from tests.hub.torture.hubs import Hubs, hubs
 from tests.hub.torture.truth import LINKS, Truth, differences, plain
@@ -39,6 +41,7 @@ class Fuzz:
         self.editor = Torture(root, outside, self.chance, with_git=with_git)
         self.truth = Truth(root)
         self.counts: Counter[str] = Counter()
+        hubs.environ["REMORA_HUB_QUIET"] = "0"  # links are found ahead between any two edits
         self.gone = ["a/a.py"]
         self.daemon: subprocess.Popen[bytes] | None = None
         self._raise()
@@ -69,6 +72,29 @@ class Fuzz:
         if self.mode == "sqlite" and self.chance.random() < 0.05:
             self.house.index()
 
+    async def _linked(self) -> None:
+        """What is asked next comes from rows, if that was not too much to find in a while."""
+        if self.mode == "sqlite":
+            self.house.index()
+            with HubStore.open(self.house.places.db, root=self.house.root, clock=now) as store:
+                link(store)
+        for _ in range(300):
+            if self._is_linked():
+                self.counts["links ahead"] += 1
+                return
+            if self.daemon is None:
+                return
+            await asyncio.sleep(0.01)
+
+    def _is_linked(self) -> bool:
+        view = open_view(self.house.places.db)
+        if view is None:
+            return False
+        try:
+            return view.links().callees("") is not None
+        finally:
+            view.close()
+
     def _keys(self) -> list[str]:
         paths = self.truth.paths
         chosen = self.chance.sample(paths, min(3, len(paths))) + self.chance.sample(self.gone, 1)
@@ -84,6 +110,8 @@ class Fuzz:
         self.gone = [*self.gone, *(path for path in before if path not in self.truth.paths)][-20:]
         self._check(keys, found, done)
         self._check_callers(keys[0], linked, done)
+        if self.chance.random() < 0.3:
+            await self._linked()
         more = self._keys()
         self._check(more, await self.client.refresh_context(more), done)
         path = self.chance.choice(self.truth.paths or ["a.py"])
@@ -154,6 +182,8 @@ def fuzz(mode: str, edits: int, seed: int, *, with_git: bool) -> Counter[str]:
 def test_some_edits(mode: str) -> None:
     counts = fuzz(mode, 20, 1, with_git=True)
     assert counts["not fresh"] < counts["links asked"]
+    if mode != "file":
+        assert counts["links ahead"]
 
 
 @pytest.mark.slow

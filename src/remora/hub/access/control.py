@@ -12,12 +12,12 @@ from remora.hub.access.addresses import read_addresses, remove
 from remora.hub.access.asking import ask
 from remora.hub.access.places import HubPlaces, shown
 from remora.hub.ownership import owner
-from remora.hub.protocol import Status, StatusResult, decode_status
-from remora.hub.store import open_view
+from remora.hub.protocol import ChangedSince, Status, StatusResult, decode_status
 
 _STOP_S = 10.0
 _KILL_S = 5.0
 _LOOK_S = 0.02
+_ANSWER_S = 20.0
 
 
 def running(places: HubPlaces) -> int | None:
@@ -40,6 +40,15 @@ def told(places: HubPlaces) -> StatusResult | None:
             if answer.ok:
                 return decode_status(answer.result)
     return None
+
+
+def has_read(places: HubPlaces) -> bool:
+    """Whether the daemon has read all files once, or cannot be asked."""
+    try:
+        answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
+    except OutsideError:
+        return True
+    return answer.error is None or answer.error.code != "busy"
 
 
 def notes(places: HubPlaces) -> tuple[str, ...]:
@@ -118,6 +127,8 @@ def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
 
 
 def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
+    from remora.hub.store import open_view  # with all that reads and writes it
+
     view = open_view(db)
     if view is None:
         return None, None, None

@@ -8,14 +8,16 @@ from typing import Any, Protocol
 
 from msgspec import Raw
 
-from remora.errors import HubDamaged, NotFound, RemoraError
+from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
 from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
-from remora.hub.daemon.lanes import Lanes
+from remora.hub.daemon.lanes import Lanes, NewestAnswers
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import (
     PROTOCOL,
     TYPES,
+    Callees,
+    Callers,
     ChangedSince,
     GetContext,
     Health,
@@ -68,6 +70,7 @@ class Answering:
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
         self._lanes = Lanes(places.db)
+        self._near = NewestAnswers(places.db)
         self._kept: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
         self.last_asked = time.monotonic()
@@ -85,6 +88,7 @@ class Answering:
     def close(self) -> None:
         """Nothing more is answered."""
         self._lanes.close()
+        self._near.close()
 
     async def announce(
         self, generation: int, changed: Sequence[str], reached: Callable[[Answers], Sequence[str]]
@@ -119,10 +123,35 @@ class Answering:
         self._upkeep.see()
         ticket = self._upkeep.pending.ticket()
         if self._upkeep.pending.reached(ticket):
-            told = self._kept_result(request)
-            if told is not None:
-                return self._line(request, told)
+            line = self._at_once(request)
+            if line is not None:
+                return line
         return self._later(request, ticket)
+
+    def _at_once(self, request: Request) -> bytes | None:
+        """What was told already, or needs only be read: that takes less than a thread's turn."""
+        told = self._kept_result(request)
+        if told is not None:
+            return self._line(request, told)
+        if not isinstance(request, Callers | Callees) or request.depth > 1:
+            return None
+
+        def ask(answers: Answers) -> tuple[int, Raw] | None:
+            if not answers.known(request.node):
+                return None
+            return answers.generation, encoded(_result(request, answers))
+
+        try:
+            found = self._near.read(ask)
+        except DiskError:  # who answers later finds out what it is
+            return None
+        return None if found is None else self._told(request, *found)
+
+    def _told(self, request: Request, generation: int, told: Raw) -> bytes:
+        """An answer of the newest state is kept."""
+        if generation == self._kept_in == self._known.generation:
+            self._kept[_subject(request)] = told
+        return answer_line(request, generation, told)
 
     def _kept_result(self, request: Request) -> Raw | None:
         """What was told already in this generation."""
@@ -138,11 +167,11 @@ class Answering:
 
             def ask(answers: Answers) -> tuple[int, Raw]:
                 told = _result(request, answers.told(fresh=fresh))
-                return answers.view.generation, encoded(told)
+                return answers.generation, encoded(told)
 
             generation, told = await self._lanes.ask(ask)
-        if fresh and generation == self._kept_in == self._known.generation:
-            self._kept[_subject(request)] = told
+        if fresh:
+            return self._told(request, generation, told)
         return answer_line(request, generation, told)
 
     def _line(self, request: Request, result: Any) -> bytes:

@@ -13,6 +13,7 @@ from remora.hub.access.addresses import Addresses, make_token, remove, write_add
 from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
 from remora.hub.daemon.answering import Answering
+from remora.hub.daemon.foresight import QUIET_S, Foresight
 from remora.hub.daemon.health import Vitals, release_memory
 from remora.hub.daemon.knowledge import Knowledge
 from remora.hub.daemon.laboratory import Laboratory
@@ -57,6 +58,8 @@ class Settings(NamedTuple):
     """Of the child process."""
     restarted: float | None = None
     """When it last replaced itself, in seconds of the monotonic clock."""
+    quiet_s: float = QUIET_S
+    """How long nothing must have changed before links are found ahead."""
 
 
 class Daemon:
@@ -92,6 +95,7 @@ class Daemon:
             await self._listen()
             tasks = [loop.create_task(work) for work in (self._upkeep.work(), self._tick())]
             tasks += [loop.create_task(work) for work in (self._sweep(), self._announce())]
+            tasks.append(loop.create_task(self._foresight.work()))
             for task in tasks:
                 task.add_done_callback(self._broken)
             ready(self._known.status())
@@ -113,13 +117,25 @@ class Daemon:
         )
         self._known.upkeep = self._upkeep
         self._desk = Answering(places, self._known, self._upkeep, damaged=self._begin_empty)
+        self._foresight = Foresight(
+            places.db,
+            parts.store,
+            self._upkeep,
+            self._settings.environment,
+            quiet_s=self._settings.quiet_s,
+            damaged=self._begin_empty,
+        )
         self._connections = Connections(self._desk)
         self._vitals = Vitals(
             places.root, memory_mb=self._settings.memory_mb, restarted=self._settings.restarted
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
+        """A generation may bring no fact of a node, and another hash of its file all the same."""
+        if generation == self._known.generation:
+            return
         self._known.generation = generation
+        self._foresight.changed()
         reached = self._parts.newest_changes()
         if self._desk.subscribers:
             self._events.put_nowait(self._desk.announce(generation, changed, reached))

@@ -11,7 +11,7 @@ import msgspec
 
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts, NodeFacts
-from remora.hub.daemon.analyst import framed
+from remora.hub.daemon.child import framed
 from remora.hub.daemon.launch import FOLDER, command
 
 LIMIT_S = 120.0

@@ -4,6 +4,7 @@ The interpreter runs one of them at a time, but takes turns: the daemon's own th
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,14 +16,18 @@ from remora.errors import DiskError
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
-from remora.hub.store import StoreView
+from remora.hub.store import OutOfTimeError
 
 LANE = "remora-hub-lane"
 """What the names of the threads begin with."""
 MOST = 4
 LIMIT_S = 10.0
 """How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
+GIVEN_UP_S = 40.0
+"""How long it goes on at most: who asks again finds what was found, which is held in memory."""
 _PATIENCE_S = 1.0
+_TRIES = 3
+"""Of an answer; while somebody writes file after file the last one is told as it is."""
 _T = TypeVar("_T")
 
 
@@ -38,7 +43,7 @@ class Lanes:
         """What `question` gives for the newest state. Raises what it raises, and Refused where
         too many others are being answered."""
         lane = await self._lane()
-        work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.ask, question)
+        work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.answers.ask, question)
         # who asked may go: the lane is free only when its thread is
         work.add_done_callback(lambda done: self._freed(lane, done))
         done, _ = await asyncio.wait({work}, timeout=LIMIT_S)
@@ -69,23 +74,53 @@ class Lanes:
             raise Refused("busy", "other questions take very long just now") from None
 
 
+class NewestAnswers:
+    """Answers about what is stored now, for one thread."""
+
+    def __init__(self, db: Path) -> None:
+        self._newest = NewestView(db)
+        self._files = IndexedFiles()
+        self._answers: Answers | None = None
+
+    def ask(self, question: Callable[[Answers], _T]) -> _T:
+        """What `question` gives; asked again where something was stored meanwhile: made of two
+        states, it may be true in neither. Raises what it raises, and Refused where that takes far
+        too long."""
+        try:
+            self._newest.view().deadline = time.monotonic() + GIVEN_UP_S
+            for _ in range(_TRIES - 1):
+                answers = self._of_newest()
+                found = question(answers)
+                if answers.generation == answers.view.generation:
+                    return found
+            return question(self._of_newest())
+        except DiskError:  # it may have been the view: the next question gets another one
+            self.close()
+            raise
+        except OutOfTimeError:  # links that are half made; and others need the memory
+            self.close()
+            raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
+
+    def _of_newest(self) -> Answers:
+        view, answers = self._newest.view(), self._answers
+        if answers is None or answers.view is not view or answers.generation != view.generation:
+            answers = self._answers = Answers(view, files=self._files)
+        return answers
+
+    def read(self, question: Callable[[Answers], _T]) -> _T:
+        """The same, for what needs only be read."""
+        with self._newest.view().one_moment():
+            return self.ask(question)
+
+    def close(self) -> None:
+        """Let go of the database; the next question opens it again."""
+        self._newest.close()
+        self._answers, self._files = None, IndexedFiles()
+
+
 class _Lane:
-    """One thread; all but `thread` is used by it alone."""
+    """One thread, and what is used by it alone."""
 
     def __init__(self, db: Path) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
-        self._newest = NewestView(db)
-        self._files = IndexedFiles()
-        self._answers: tuple[StoreView, int, Answers] | None = None
-
-    def ask(self, question: Callable[[Answers], _T]) -> _T:
-        try:
-            view = self._newest.view()
-            state = view, view.generation
-            if self._answers is None or self._answers[:2] != state:
-                self._answers = (*state, Answers(view, files=self._files))
-            return question(self._answers[2])
-        except DiskError:  # it may have been the view: the next question gets another one
-            self._newest.close()
-            self._answers = None
-            raise
+        self.answers = NewestAnswers(db)

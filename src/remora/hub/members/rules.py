@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 from remora.errors import OutsideError
 from remora.files import (
     OUTPUT,
+    GitIgnores,
     GitPlaces,
     IgnoreRules,
-    git_ignored,
     git_index,
     git_places,
     is_made_by_tools,
@@ -20,6 +20,8 @@ from remora.files import (
 from remora.hub.members.witness import Witness, dot_git, is_repository, repository_at
 
 _AGAIN_S = 30.0
+_LONG_S = 2.0
+_AGAIN_TIMES = 30
 _OF_OTHERS = frozenset({".git", "pyvenv.cfg"})
 
 
@@ -58,6 +60,9 @@ class Rules(Protocol):
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         """Those that the rules leave out, their folder's own verdict aside. Raises OutsideError."""
 
+    def rest(self) -> None:
+        """A look is over: let go of what was held for it."""
+
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         """Whether what is in a folder, where `marks` are, makes all in it foreign.
 
@@ -67,10 +72,13 @@ class Rules(Protocol):
 
 def open_rules(root: Path) -> Rules:
     """Git's rules if git's view of `root` is to be had, as `project_files` decides it."""
+    began = time.monotonic()
     try:
         return GitRules(root, git_places(root))
     except OutsideError:
-        return WalkRules(root)
+        took = time.monotonic() - began
+        # one that is waited for in vain is not waited for all the time
+        return WalkRules(root, _AGAIN_S if took < _LONG_S else _AGAIN_TIMES * took)
 
 
 class GitRules:
@@ -84,6 +92,7 @@ class GitRules:
         self._top, self._own = places.top, dot_git(places.top)
         self._sources = [Witness(path) for path in places.sources]
         self._index = Witness(places.index_file)
+        self._questions = GitIgnores(root)
         self._take_index()
 
     def _take_index(self) -> None:
@@ -129,16 +138,22 @@ class GitRules:
     def _in_folder_of(self, path: str) -> frozenset[str]:
         return self.tracked.get(path.rpartition("/")[0], frozenset())
 
-    def _ask(self, paths: list[str]) -> set[str]:
+    def _ask(self, paths: Sequence[str]) -> set[str]:
         """Git's verdicts; a path that it refuses, since it is no more what it was, is left out."""
-        try:
-            return git_ignored(self._root, paths)
-        except OutsideError:
-            if len(paths) == 1:
-                git_index(self._root)  # raises if it is not about this path
-                return set(paths)
-        half = len(paths) // 2
-        return self._ask(paths[:half]) | self._ask(paths[half:])
+        found: set[str] = set()
+        rest = paths
+        while rest:
+            ignored, refused = self._questions.ignored(rest)
+            found |= ignored
+            if refused is None:
+                break
+            git_index(self._root)  # raises if it is not about this path
+            found.add(refused)
+            rest = rest[rest.index(refused) + 1 :]
+        return found
+
+    def rest(self) -> None:
+        self._questions.close()
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         if folder == "":
@@ -156,7 +171,8 @@ class WalkRules:
     tracked: Mapping[str, frozenset[str]] = {}
     around: frozenset[str] = frozenset()
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, again_s: float = _AGAIN_S) -> None:
+        """After so many seconds git is asked again, where there is a repository."""
         self._root = root
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}
@@ -164,7 +180,7 @@ class WalkRules:
         above = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
         self._sources = [Witness(path) for path in (*ours, *above)]
         self._patterns = IgnoreRules()
-        again = time.monotonic() + _AGAIN_S
+        again = time.monotonic() + again_s
         # git may have failed for once: there was no memory, or no process to be had
         self._until = again if any(self._levels.values()) else math.inf
 
@@ -193,6 +209,9 @@ class WalkRules:
             if match(path, folder=True)
             or (path.rpartition("/")[2] not in OUTPUT and is_output(self._root, path))
         }
+
+    def rest(self) -> None:
+        """Nothing is held."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         output = folder.rpartition("/")[2] in OUTPUT

@@ -32,7 +32,7 @@ class Survey(NamedTuple):
 
 
 class Surveyor:
-    """Walks by verdicts, level by level, so that git is asked once for each level at most."""
+    """Walks by verdicts, level by level: one question for each, and one process for all of them."""
 
     def __init__(self, top: str, verdicts: Verdicts) -> None:
         self._top = top
@@ -41,10 +41,13 @@ class Surveyor:
     def within(self, starts: list[str], before: Before | None) -> Survey:
         """What is in the folders `starts`; `before` as `Members.survey` says. Raises RulesMoved."""
         found = Survey({}, set(), set(), {})
-        level = self._open(starts)
-        while level:
-            listings = [self._enter(folder, found, before) for folder in level]
-            level = self._take([listing for listing in listings if listing], found)
+        try:
+            level = self._open(starts)
+            while level:
+                listings = [self._enter(folder, found, before) for folder in level]
+                level = self._take([listing for listing in listings if listing], found)
+        finally:
+            self._verdicts.rest()
         for folder in self._verdicts.tracked.keys() - found.listed:
             if starts == [""] or any(_is_within(folder, start) for start in starts):
                 self._take_tracked(folder, found, before)
@@ -56,7 +59,10 @@ class Surveyor:
         candidates = [path for path in paths if self._is_file(path, reachable)]
         folders = {place for path in candidates for place in those_above(_folder_of(path))}
         verdicts = self._verdicts
-        verdicts.learn(folders, candidates)
+        try:
+            verdicts.learn(folders, candidates)
+        finally:
+            verdicts.rest()
         out = {folder for folder in folders if verdicts.folder_is_out(folder)}
         return {
             path

@@ -138,6 +138,7 @@ class Verdicts:
         try:
             ignored = self.rules.ignored(new_folders, new_files)
         except OutsideError:
+            self.rest()
             self._rules = None
             raise RulesMoved from None
         # git looked itself at what is there: a verdict about what is gone may be about something else
@@ -147,6 +148,11 @@ class Verdicts:
         for path in new_files:
             if _mode(self._top, path, st.S_IFREG):
                 self._known[path] = path in ignored
+
+    def rest(self) -> None:
+        """A look is over: nothing is asked for a while."""
+        if self._rules is not None:
+            self._rules.rest()
 
     def _unnamed(self, paths: Iterable[str], end: str) -> list[str]:
         """Those not known and not left out by their names alone."""

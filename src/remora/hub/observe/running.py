@@ -12,7 +12,7 @@ from pathlib import Path
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.reading import Read, read_records, recorded_paths
 from remora.hub.view import View
-from remora.workspaces.process import PATH, run_attached
+from remora.workspaces.process import PATH, Ended, run_attached
 
 PLUGIN = Path(__file__).with_name("plugin.py")
 SAFE_LEVEL = 2
@@ -122,12 +122,18 @@ def run_tests(
             },
             stdout=asked.stdout,
         )
-        if not any(out.iterdir()) and ended.returncode not in {0, _USAGE_ERROR, 5}:
-            raise HostError(
-                f"{python} did not run pytest: it ended with {ended.returncode}",
-                hint="install pytest in the project's environment",
-            )
+        _check_ran(python, ended, anything=any(out.iterdir()))
         read = read_records(out, look(recorded_paths(out)))
     return Ran(
         code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
     )
+
+
+def _check_ran(python: Path, ended: Ended, *, anything: bool) -> None:
+    """Raises HostError where pytest never began, though nobody cut it short."""
+    if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
+        return
+    hint = "install pytest in the project's environment"
+    if ended.returncode < 0:
+        hint = "a signal ended it before the first test: what it said stands above"
+    raise HostError(f"{python} did not run pytest: it ended with {ended.returncode}", hint=hint)

@@ -31,6 +31,8 @@ class SocketRung:
         self._root = shown(root)
         self._places = places
         self._named = named
+        self.busy = False
+        """Whether the last question would have been answered at another time."""
 
     async def ask(self, request: Request) -> Told | NotFound | None:
         """What the daemon says, be it that there is no such node; None if none can be asked, or if
@@ -38,6 +40,7 @@ class SocketRung:
 
         Takes as long as the daemon: it is for the caller to give up.
         """
+        self.busy = False
         for place in self._sockets():
             try:
                 answer = await self._answer(place, request)
@@ -71,6 +74,7 @@ class SocketRung:
             answer = protocol.decode_answer(await reader.readline())
         finally:
             writer.transport.abort()
+        self.busy = answer.error is not None and answer.error.code == "busy"
         return _usable(answer)
 
     def _is_of_root(self, status: Answer) -> bool:

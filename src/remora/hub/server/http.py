@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 import h11
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
+from remora.hub.server.crowd import Crowd
 from remora.hub.server.desk import Desk, take
 from remora.hub.server.patience import PATIENCE_S, QUIET_S, WRITE_LIMIT
 
 _PREFIX = b"/v1/"
 _OURS = {"127.0.0.1", "localhost", "::1"}
 _HEAD_BYTES = 16 * 1024
+MAX_CONNECTIONS = 256
 _REASONS: dict[int, Code] = {
     400: "bad_request",
     401: "bad_request",
@@ -40,41 +42,17 @@ class _Rejected(Exception):
         self.headers = headers
 
 
-class HttpConnections:
+class HttpConnections(Crowd["HttpConnection"]):
     """Everybody who is connected over HTTP."""
 
-    def __init__(self, desk: Desk, token: str, *, most: int = 256) -> None:
+    def __init__(self, desk: Desk, token: str, *, most: int = MAX_CONNECTIONS) -> None:
+        super().__init__(most)
         self.desk = desk
         self.token = token.encode("ascii")
-        self.most = most
-        self.open: set[HttpConnection] = set()
 
     def made(self) -> asyncio.Protocol:
         """For `loop.create_server`."""
         return HttpConnection(self)
-
-    def enter(self, connection: "HttpConnection") -> bool:
-        """Whether there is room, made by closing the idlest one where there is none: anybody on
-        this machine may connect, and nobody may keep the user out by it."""
-        if len(self.open) >= self.most:
-            idle = [one for one in self.open if one.idle]
-            if not idle:
-                return False
-            oldest = min(idle, key=lambda one: one.last_active)
-            oldest.transport.abort()
-            self.open.discard(oldest)
-        self.open.add(connection)
-        return True
-
-    def reap(self, now: float) -> None:
-        """Close those that have been silent, or have not read, for too long."""
-        for connection in [one for one in self.open if one.overdue(now)]:
-            connection.transport.abort()
-
-    def close(self) -> None:
-        """Close all."""
-        for connection in list(self.open):
-            connection.transport.close()
 
 
 class HttpConnection(asyncio.Protocol):
@@ -102,6 +80,14 @@ class HttpConnection(asyncio.Protocol):
         """Whether nothing has happened for too long; who subscribed or waits may be silent."""
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
+    def abort(self) -> None:
+        """Close now, whatever is not delivered."""
+        self.transport.abort()
+
+    def close(self) -> None:
+        """Close when what was written is delivered."""
+        self.transport.close()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Anybody on this machine can come as far as here."""
         self.transport = cast(asyncio.Transport, transport)
@@ -111,7 +97,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
         """Nobody waits for an answer any more."""
-        self._all.open.discard(self)
+        self._all.leave(self)
         if self._task is not None:
             self._task.cancel()
         if self._unsubscribe is not None:

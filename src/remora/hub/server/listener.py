@@ -82,6 +82,7 @@ def _locked(path: Path) -> int:
         lock = os.open(_lock_path(path), flags, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _check_empty(lock, path)
             # a daemon that ended took its lock file away: then it is another file now
             if os.fstat(lock).st_ino == _lock_path(path).lstat().st_ino:
                 return lock
@@ -93,6 +94,16 @@ def _locked(path: Path) -> int:
                 f"another process serves {path}", hint="name another socket with --socket"
             ) from None
         os.close(lock)
+
+
+def _check_empty(lock: int, path: Path) -> None:
+    """Ours holds nothing, and is removed at the end."""
+    if os.fstat(lock).st_size > 0:
+        os.close(lock)
+        raise OutsideError(
+            f"{_lock_path(path)} is no lock of the Hub, and is left as it is",
+            hint="name another socket with --socket",
+        )
 
 
 def _bound(path: Path) -> socket.socket:

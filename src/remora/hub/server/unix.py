@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
+from remora.hub.server.crowd import Crowd
 from remora.hub.server.desk import Desk, take
 from remora.hub.server.listener import BACKLOG, Listener, is_ours
 from remora.hub.server.patience import PATIENCE_S, QUIET_S, WRITE_LIMIT
@@ -16,16 +17,12 @@ _AT_ONCE = 16
 _DISCARD = 64 * MAX_BYTES
 
 
-class Connections:
-    """Everybody who is connected, so that nobody has to wait for the slow and the broken."""
+class Connections(Crowd["Connection"]):
+    """Everybody who is connected to the socket."""
 
     def __init__(self, desk: Desk, *, most: int = MAX_CONNECTIONS) -> None:
+        super().__init__(most)
         self.desk = desk
-        self._most = most
-        self._open: set[Connection] = set()
-
-    def __len__(self) -> int:
-        return len(self._open)
 
     async def finish(self, seconds: float) -> None:
         """Give the answers that are being made so much time."""
@@ -38,30 +35,6 @@ class Connections:
         return await asyncio.get_running_loop().create_unix_server(
             lambda: Connection(self), sock=listener.socket, backlog=BACKLOG
         )
-
-    def enter(self, connection: "Connection") -> bool:
-        """Whether there is room, made by closing the idlest one where there is none."""
-        if len(self._open) >= self._most:
-            idle = [one for one in self._open if one.idle]
-            if not idle:
-                return False
-            min(idle, key=lambda one: one.last_active).abort()
-        self._open.add(connection)
-        return True
-
-    def leave(self, connection: "Connection") -> None:
-        """It is closed."""
-        self._open.discard(connection)
-
-    def reap(self, now: float) -> None:
-        """Close those that have been in the middle of something for too long."""
-        for connection in [one for one in self._open if one.overdue(now)]:
-            connection.abort()
-
-    def close(self) -> None:
-        """Close all; what was answered already is still delivered where it can be."""
-        for connection in list(self._open):
-            connection.close()
 
 
 class Connection(asyncio.Protocol):
@@ -150,7 +123,6 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close now, whatever is not delivered."""
         self._transport.abort()
-        self._all.leave(self)
 
     def close(self) -> None:
         """Close when what was written is delivered."""

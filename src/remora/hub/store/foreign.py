@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from remora.hub.ownership import lock_of
+from remora.hub.ownership import is_lock, lock_of
 
 _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 """What the database of every version holds."""
@@ -25,7 +25,7 @@ def is_foreign(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, sqlite3.Error):
-        return os.path.lexists(path) and not lock_of(path).exists()
+        return os.path.lexists(path) and not is_lock(lock_of(path))
     return not tables >= _OUR_TABLES
 
 

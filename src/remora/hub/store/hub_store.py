@@ -16,6 +16,7 @@ from remora.hub.store.births import Births
 from remora.hub.store.database import told, transaction
 from remora.hub.store.differences import differences
 from remora.hub.store.held import Clock, Held
+from remora.hub.store.link_writing import LinkWriting
 from remora.hub.store.observed import news_of, tidy
 from remora.hub.store.reading import Shelf, StoreView
 from remora.hub.store.rows import FileRow, stamp_values
@@ -150,6 +151,10 @@ class HubStore:
             forget_old(self._connection, int(self._clock().timestamp()))
             tidy(self._connection)
         return nodes
+
+    def links(self) -> LinkWriting:
+        """What writes links; holds until the next `apply`, `rebuild` or `close`."""
+        return LinkWriting(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
         """Keys of the nodes that changed after `generation`, and whether these are all."""

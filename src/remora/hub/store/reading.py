@@ -1,7 +1,10 @@
 """StoreView: what the database says, asked row by row; nothing of it is kept but decoded files."""
 
+import math
 import sqlite3
+import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,9 @@ from remora.errors import DiskError, HubDamaged
 from remora.hub.matching import best, words_of
 from remora.hub.observed import ObservedCall, ObservedTest
 from remora.hub.store.database import as_ours, open_reading
-from remora.hub.store.lowered_cache import LoweredCache
+from remora.hub.store.lowered_cache import LIMIT, LoweredCache
 from remora.hub.store.rows import NODE_COLUMNS, FileRow, file_row, stored_node
+from remora.hub.store.stored_links import StoredLinks
 from remora.hub.view import StoredNode
 from remora.ids import unspell_path
 
@@ -27,11 +31,15 @@ class Shelf:
     """What views of one database share: decoded files, the list of paths, and the news that it is
     damaged."""
 
-    def __init__(self, damage: list[HubDamaged]) -> None:
+    def __init__(self, damage: list[HubDamaged], decoded: int = LIMIT) -> None:
         self.damage = damage
-        self.lowered = LoweredCache()
+        self.lowered = LoweredCache(decoded)
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
+
+
+class OutOfTimeError(Exception):
+    """What is being made of what is stored takes too long."""
 
 
 class StoreView:
@@ -43,6 +51,9 @@ class StoreView:
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: Shelf) -> None:
+        self.deadline = math.inf
+        """Moment of the monotonic clock after which nothing is told any more: then every method
+        raises OutOfTimeError."""
         self._connection = connection
         self._path = path
         self._shelf = shelf
@@ -143,6 +154,20 @@ class StoreView:
         )
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
+    def links(self) -> StoredLinks:
+        """Those that were found before anybody asked."""
+        return StoredLinks(self._all, self._damaged)
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """What is asked within is of one state, and quicker. For a reader, and for a moment only."""
+        self._all("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):  # it may be closed by now
+                self._connection.execute("ROLLBACK")
+
     def close(self) -> None:
         """Let go of the database."""
         self._connection.close()
@@ -173,6 +198,8 @@ class StoreView:
         return rows[0] if rows else None
 
     def _all(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:

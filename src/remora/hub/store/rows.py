@@ -34,7 +34,7 @@ class FileRow(NamedTuple):
     extras: str = ""
 
 
-class Kept(NamedTuple):
+class Kept(msgspec.Struct, frozen=True):
     """What of a node is not in its file."""
 
     uid: str
@@ -59,8 +59,8 @@ def node_values(file: FileFacts, place: int, node: NodeFacts, kept: Kept) -> tup
         node.docstring,
         node.docstring_outdated,
         None if node.imports is None else _strings(node.imports),
-        _strings(node.decorators),
-        _strings(node.bases),
+        _strings(node.decorators) if node.decorators else _NONE,
+        _strings(node.bases) if node.bases else _NONE,
         node.line_start,
         node.line_count,
         node.complexity,

@@ -4,8 +4,10 @@ import sqlite3
 
 from remora.code.facts import FACTS_VERSION
 
-TABLES_VERSION = 2
-VERSION = TABLES_VERSION << 16 | FACTS_VERSION
+TABLES_VERSION = 3
+LINKS_VERSION = 2
+"""What the linker says of one and the same program: raise it when that is something else."""
+VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
 """What the tables are and what stands in them: a database of any other version is made anew."""
 PAGE = 4096
 """Bytes of a page: in place only a page of the same size can take the place of another."""
@@ -37,9 +39,23 @@ TABLES = (
     "CREATE TABLE observed_tests (node TEXT NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, "
     "anchor TEXT NOT NULL, PRIMARY KEY (node, id)) WITHOUT ROWID",
     "CREATE INDEX observed_tests_by_id ON observed_tests (id)",
+    # what was found by linking all nodes, before anybody asked; `lines` is JSON
+    "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
+    "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
+    "PRIMARY KEY (source_key, target_key, dependency_type)) WITHOUT ROWID",
+    "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
+    # the nodes whose dependencies stand there, with the inputs that they were found from
+    "CREATE TABLE linked (source_key TEXT PRIMARY KEY, reads BLOB NOT NULL) WITHOUT ROWID",
+    # names that lead to a node and decided something there, as a hash, with what that was found from
+    "CREATE TABLE carried (key TEXT PRIMARY KEY, names BLOB NOT NULL, reads BLOB NOT NULL) "
+    "WITHOUT ROWID",
+    # the files that changed since, as they were then; NULL: there was none
+    "CREATE TABLE unlinked (path TEXT PRIMARY KEY, before BLOB) WITHOUT ROWID",
     "CREATE TABLE changes (generation INTEGER NOT NULL, key TEXT NOT NULL, "
     "PRIMARY KEY (generation, key)) WITHOUT ROWID",
 )
+
+_COUNTED = ("generation", "logged_from", "paths_since", "lowered_since")
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
@@ -59,7 +75,7 @@ def blank(generation: int) -> sqlite3.Connection:
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
-        [(name, generation) for name in ("generation", "logged_from", "paths_since")],
+        [(name, generation) for name in _COUNTED],
     )
     connection.execute(f"PRAGMA user_version={VERSION}")
     return connection

@@ -25,7 +25,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
     try:
         return InotifyWatcher(root, members, marker)
     except WatchesExhausted as error:
-        note = f"no more inotify watches ({error}): see fs.inotify.max_user_watches"
+        note = f"no more inotify watches: {error}"
     except NotAllTold as error:
         note = str(error)
     except OSError as error:

@@ -79,7 +79,7 @@ class InotifyWatcher:
         try:
             self._catch_up()
         except WatchesExhausted as error:
-            self._give_up(f"no more inotify watches ({error}): see fs.inotify.max_user_watches")
+            self._give_up(f"no more inotify watches: {error}")
         except NotAllTold as error:
             self._give_up(str(error))
         except OutsideError:  # ignore files are being rewritten all the time

@@ -34,7 +34,7 @@ class WatchedFolders:
             watch = self._kernel.watch(f"{self._top}/{path}")
         except OSError as error:
             if error.errno in _EXHAUSTED:
-                raise WatchesExhausted(str(error)) from error
+                raise WatchesExhausted("see fs.inotify.max_user_watches") from error
             self.leave(path)
             return False
         there = self._paths.get(watch)

@@ -1,0 +1,83 @@
+"""Links that are found before they are asked for: one round, which finds those that are missing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.code.resolve import Carried, IndexedFiles, Linker, outlived
+from remora.hub.store import (
+    Beginning,
+    CarriedRow,
+    LinkRow,
+    Portion,
+    encode_reads,
+    link_state,
+)
+from remora.ids import split_node_key
+
+_AT_ONCE = 200
+"""Nodes of a portion, at most: others wait while it is written."""
+
+
+class Round(NamedTuple):
+    """What is told before it begins, and the nodes whose links are to be found (by path)."""
+
+    beginning: Beginning
+    todo: Mapping[str, list[str]]
+    linker: Linker
+    carried: set[str]
+    """Keys of the nodes of which it is stored."""
+
+
+def begin_round(db: Path) -> Round:
+    """See what is to be done. Raises DiskError where the database cannot be read."""
+    with link_state(db) as state:  # no longer: the database's log waits for it
+        base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
+        before, carried, linked = state.before(), state.carried(), list(state.linked())
+    linker = Linker(program, IndexedFiles(), noting=True)
+    inputs, renewed = outlived(program, linker, before, carried) if before else (0, {})
+    # whom nothing leads to since it is gone was touched: nothing rests on it any more
+    gone = {
+        key
+        for key, now in renewed.items()
+        if not now.names and carried[key].names and key not in missing
+    }
+    stale = []
+    for key, reads in linked:
+        if key not in missing or reads & inputs or split_node_key(key)[0] in before:
+            stale.append(key)
+        else:
+            del missing[key]
+    todo: dict[str, list[str]] = {}
+    for key in missing:
+        todo.setdefault(split_node_key(key)[0], []).append(key)
+    rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in gone)
+    beginning = Beginning(base, tuple(stale), rows, tuple(gone))
+    return Round(beginning, todo, linker, carried.keys() - gone)
+
+
+def find_links(about: Round) -> Iterator[Portion]:
+    """Those of some nodes of a file at a time."""
+    linker, known = about.linker, about.carried
+    for keys in _parts(about.todo.values()):
+        links = tuple(_link_row(linker, key) for key in keys)
+        carried: list[CarriedRow] = []
+        while more := [key for key in linker.decisive if key not in known]:
+            carried += [_carried_row(key, linker.carried(key)) for key in more]
+            known.update(more)
+        yield Portion(links, tuple(carried))
+
+
+def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:
+    for keys in files:
+        for first in range(0, len(keys), _AT_ONCE):
+            yield keys[first : first + _AT_ONCE]
+
+
+def _link_row(linker: Linker, key: str) -> LinkRow:
+    found = linker.linked(key)
+    return LinkRow(key, encode_reads(found.inputs), found.calls, found.imports)
+
+
+def _carried_row(key: str, carried: Carried) -> CarriedRow:
+    return CarriedRow(key, carried.names, encode_reads(carried.inputs))

@@ -1,0 +1,57 @@
+"""Links that were found before they are asked for, as the database has them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from remora.code.edges import TIERS, Edge
+
+_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
+_LINES = msgspec.json.Decoder(tuple[int, ...])
+# one statement sees one state; where links are complete it gives a row at least
+_ASK = (
+    "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
+    "ON {start} = ? AND dependency_type = ? WHERE (SELECT value FROM meta WHERE name = 'links_of') "
+    "= (SELECT value FROM meta WHERE name = 'lowered_since')"
+)
+_FORWARD = _ASK.format(start="source_key", end="target_key")
+_BACKWARD = _ASK.format(start="target_key", end="source_key")
+
+
+class StoredLinks:
+    """Each method answers None where not all links of the newest state are stored.
+
+    `ask` runs SQL, `damaged` makes an error of what a row that nobody wrote leads to.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[..., list[tuple[Any, ...]]],
+        damaged: Callable[[Exception], Exception],
+    ) -> None:
+        self._ask = ask
+        self._damaged = damaged
+
+    def callers(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.callers`."""
+        return self._edges(_BACKWARD, key, "call")
+
+    def callees(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.callees`."""
+        return self._edges(_FORWARD, key, "call")
+
+    def importers(self, key: str) -> tuple[Edge, ...] | None:
+        """As `Linker.importers`."""
+        return self._edges(_BACKWARD, key, "import")
+
+    def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:
+        rows = self._ask(sql, key, kind)
+        if not rows:
+            return None
+        try:
+            edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
+            edges.sort(key=lambda edge: (_RANK[edge.tier], edge.key))
+        except (msgspec.MsgspecError, KeyError) as error:
+            raise self._damaged(error) from error
+        return tuple(edges)

@@ -1,0 +1,224 @@
+"""The daemon finds links ahead, by a child that anything may happen to."""
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.hub.members import Members
+from remora.hub.store import open_view
+from remora.hub.verify import verify
+from tests.hub.conftest import Client
+from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
+
+ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"
+
+
+@pytest.fixture
+def hub(short: Path) -> Iterator[Hub]:
+    hub = Hub(short, short / "project", REMORA_HUB_QUIET="0")
+    hub.write("shop/__init__.py", "")
+    hub.write("shop/tax.py", "def add(x):\n    return x * 2\n")
+    hub.write("shop/orders.py", "from shop import tax\n\ndef total(x):\n    return tax.add(x)\n")
+    yield hub
+    hub.end()
+
+
+def many(hub: Hub, files: int) -> None:
+    """Enough to link for a while."""
+    for number in range(files):
+        functions = "".join(
+            f"def f{each}(x):\n    return m{(number + each) % files}.f{each}(x)\n\n\n"
+            for each in range(30)
+        )
+        imports = "".join(f"from big import m{other}\n" for other in range(files))
+        hub.write(f"big/m{number}.py", f"{imports}\n\n{functions}")
+
+
+def is_linked(hub: Hub) -> bool:
+    """Whether all links stand in the database."""
+    view = open_view(hub.cache / "hub.db")
+    assert view is not None
+    try:
+        return view.links().callers(ADD) is not None
+    finally:
+        view.close()
+
+
+def linked(hub: Hub) -> int:
+    """How many nodes' links stand there."""
+    with closing(sqlite3.connect(hub.cache / "hub.db")) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM linked").fetchone()
+        return int(count)
+
+
+def children(pid: int) -> list[int]:
+    """Those of a daemon that find links."""
+    said = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in said if b"forerunner" in _command(child)]
+
+
+def _command(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
+
+
+def callers(hub: Hub, key: str) -> list[Any]:
+    with Client(hub.socket) as client:
+        answer = client.ask("callers", node=key)
+    assert answer["result"]["fresh"]
+    return [edge["key"] for edge in answer["result"]["callers"]]
+
+
+def test_links_are_found_ahead_and_follow_what_is_edited(hub: Hub) -> None:
+    hub.start()
+    wait_until(lambda: is_linked(hub), "for the links")
+    assert callers(hub, ADD) == [TOTAL]
+
+    hub.write("shop/till.py", "from shop.tax import add\n\ndef pay():\n    return add(1)\n")
+
+    assert callers(hub, ADD) == [TOTAL, "node:shop/till.py:pay"]
+    wait_until(lambda: is_linked(hub), "for the links of the new file")
+    assert callers(hub, ADD) == [TOTAL, "node:shop/till.py:pay"]
+
+
+def test_what_was_linked_is_linked_still_when_it_starts_again(hub: Hub) -> None:
+    first = hub.start()
+    wait_until(lambda: is_linked(hub), "for the links")
+    hub.stop()
+
+    hub.start()
+
+    assert is_linked(hub)
+    assert callers(hub, ADD) == [TOTAL]
+    assert first["pid"] != hub.status()["pid"]
+
+
+def test_a_killed_child_costs_no_answer_and_what_it_found_is_kept(hub: Hub) -> None:
+    many(hub, 40)
+    status = hub.start()
+    wait_until(lambda: linked(hub) > 20, "for some links")
+    born = children(status["pid"])
+    for child in born:
+        os.kill(child, signal.SIGKILL)
+    assert callers(hub, ADD) == [TOTAL]
+    wait_until(lambda: all(map(is_gone, born)), "for the child's end")
+    before = linked(hub)
+    assert before > 20
+    os.kill(status["pid"], signal.SIGKILL)
+    wait_until(lambda: not hub.status()["running"], "for its last thread")
+
+    hub.start()
+
+    assert linked(hub) >= before
+    wait_until(lambda: is_linked(hub), "for the rest")
+    assert_whole(hub)
+
+
+def test_a_killed_daemon_takes_its_child_along_and_what_was_found_is_right(hub: Hub) -> None:
+    many(hub, 40)
+    status = hub.start()
+    wait_until(lambda: linked(hub) > 20, "for some links")
+    born = children(status["pid"])
+    os.kill(status["pid"], signal.SIGKILL)
+    wait_until(lambda: all(map(is_gone, born)), "for the child's end")
+    wait_until(lambda: not hub.status()["running"], "for its last thread")
+    hub.write("shop/tax.py", "def add(x):\n    return len(x)\n")
+    hub.write("big/m3.py", "from big import m1\n\ndef f1(x):\n    return m1.f1(x)\n")
+
+    hub.start()
+
+    wait_until(lambda: is_linked(hub), "for the rest")
+    assert_whole(hub)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_kills_at_any_moment_between_edits_leave_nothing_wrong(hub: Hub) -> None:
+    many(hub, 30)
+    chance = random.Random(11)
+    for number in range(20):
+        status = hub.start()
+        for _ in range(chance.randrange(4)):
+            path = f"big/m{chance.randrange(30)}.py"
+            hub.write(
+                path,
+                f"from big import m{number}\n\ndef f{number}(x):\n    return m{number}.f1(x)\n",
+            )
+            time.sleep(chance.uniform(0, 0.4))
+        time.sleep(chance.uniform(0, 1.5))
+        for pid in (*children(status["pid"]), status["pid"])[chance.randrange(2) :]:
+            os.kill(pid, signal.SIGKILL)
+        if not is_gone(status["pid"]):
+            hub.stop()
+        wait_until(lambda: not hub.status()["running"], "for its last thread")
+    hub.start()
+    wait_until(lambda: is_linked(hub), "for the rest")
+    assert_whole(hub)
+
+
+def test_links_that_make_no_sense_are_found_anew(hub: Hub) -> None:
+    hub.start()
+    wait_until(lambda: is_linked(hub), "for the links")
+    with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE linked SET reads = x'00'")
+
+    hub.write("shop/till.py", "from shop.tax import add\n\ndef pay():\n    return add(1)\n")
+
+    wait_until(lambda: is_linked_now(hub, "node:shop/till.py:pay"), "for the links made anew")
+    assert_whole(hub)
+
+
+def is_linked_now(hub: Hub, caller: str) -> bool:
+    """Whether a call of `ADD` stands in the database, and all other links."""
+    view = open_view(hub.cache / "hub.db")
+    if view is None:
+        return False
+    try:
+        return caller in [edge.key for edge in view.links().callers(ADD) or ()]
+    finally:
+        view.close()
+
+
+def assert_whole(hub: Hub) -> None:
+    hub.stop()
+    view = open_view(hub.cache / "hub.db")
+    assert view is not None
+    try:
+        assert view.links().callers(ADD) is not None
+        assert verify(hub.root, Members(hub.root), view).differences == ()
+    finally:
+        view.close()
+
+
+def test_nothing_is_begun_while_somebody_edits(short: Path) -> None:
+    hub = Hub(short, short / "project", REMORA_HUB_QUIET="3600")
+    hub.write("a.py", "def f(): ...\n")
+    try:
+        status = hub.start()
+        wait_until(lambda: hub.status()["nodes"] == 2)
+        assert children(status["pid"]) == []
+        assert linked(hub) == 0
+    finally:
+        hub.end()
+
+
+def test_what_stands_there_is_told_of_known_nodes_only(hub: Hub) -> None:
+    hub.start()
+    wait_until(lambda: is_linked(hub), "for the links")
+    with Client(hub.socket) as client:
+        for _ in range(2):
+            (edge,) = client.ask("callees", node=TOTAL)["result"]["callees"]
+            assert edge == {"key": ADD, "tier": "exact", "lines": [4]}
+        refused = client.ask("callers", node="node:shop/tax.py:nobody")
+        assert refused["error"]["code"] == "unknown_node"
+        assert client.ask("callers", node=ADD, depth=2)["result"]["callers"][0]["key"] == TOTAL
