@@ -1,11 +1,15 @@
 """What configuration, flags and the model's own limits come to for an agent."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import remora.bootstrap
 from remora.agents import load_agents
 from remora.agents.asking import ANSWER_TOKENS, Asking
 from remora.bootstrap import (
@@ -115,3 +119,29 @@ def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: P
     with pytest.raises(DiskError, match=r"install\.key") as caught:
         open_project(caller)
     assert "--trust-run" in caught.value.hint
+
+
+class TestWhatIsLoaded:
+    """Who only asks the Hub does not wait for what runs agents to be loaded."""
+
+    @pytest.mark.parametrize("name", remora.bootstrap.__all__)
+    def test_every_name_is_there_when_it_is_asked_for(self, name: str) -> None:
+        assert getattr(remora.bootstrap, name) is not None
+
+    def test_no_other_name_is(self) -> None:
+        with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+            _ = remora.bootstrap.nothing_of_the_kind  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize(
+        ("module", "heavy"),
+        [
+            ("remora.cli.hub_look", {"remora.code.analysis", "remora.hub.daemon.daemon", "rich"}),
+            ("remora.cli.hub_daemon", {"remora.hub.store", "remora.hub.daemon.daemon"}),
+            ("remora.cli.hub_index", set()),
+        ],
+    )
+    def test_a_command_of_the_hub_loads_little(self, module: str, heavy: set[str]) -> None:
+        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx"}
+        ask = f"import {module}, json, sys; print(json.dumps(sorted(sys.modules)))"
+        told = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True)
+        assert (agents | heavy).isdisjoint(json.loads(told.stdout))

@@ -2,12 +2,15 @@
 
 import json
 import os
+import subprocess
+import sys
+import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, command, git, write
 
 SOURCE = "def a():\n    return b()\n\n\ndef b():\n    pass\n"
 
@@ -94,3 +97,39 @@ def test_links_pipes_and_devices_are_no_files_of_the_project(poor: Remora, shop:
     assert (done.code, done.document["files"], done.document["errors"]) == (0, 1, [])
     for name in ("zero.py", "pipe.py", "loop/a.py:b", "env/x.py:a", "folder.py"):
         assert poor("hub", "get", name, "--json", cwd=shop).code == 1
+
+
+BREAKS = """import sys
+
+
+class Breaks:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pydantic_monty":
+            raise ImportError("libmonty.so: cannot open shared object file")
+
+
+sys.meta_path.insert(0, Breaks())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("foreground", [(), ("--foreground",)])
+def test_a_broken_package_is_told_with_what_mends_it(
+    poor: Remora, shop: Path, tmp_path: Path, foreground: tuple[str, ...]
+) -> None:
+    home = tmp_path / "venv"
+    venv.create(home, symlinks=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = home / "lib" / version / "site-packages"
+    (packages / "breaks.py").write_text(BREAKS)
+    ours = Path(__file__).resolve().parents[2] / "src"
+    places = [ours, *(place for place in sys.path if place.endswith("-packages"))]
+    (packages / "a.pth").write_text("".join(f"{place}\n" for place in places) + "import breaks\n")
+    words = [str(home / "bin/python"), *command(("hub", "start", "--json", *foreground))[1:]]
+    done = subprocess.run(
+        words, cwd=shop, env=poor.environment, capture_output=True, timeout=50, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    error = json.loads(done.stdout)["error"]
+    assert "libmonty.so" in error["message"]
+    assert "install Remora again" in error["hint"]

@@ -3,13 +3,16 @@
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.hub.daemon.hub_process import is_gone
+from tests.hub.daemon.hub_process import is_gone, wait_until
 
 STATUS = {
     "running": False,
@@ -30,7 +33,7 @@ def shop(tmp_path: Path, poor: Remora) -> Iterator[Path]:
     (tmp_path / "shop").mkdir()
     yield write(tmp_path / "shop", {"cart.py": "def total(): return 0\n"})
     for lock in (tmp_path / "home" / "cache").rglob("hub.db.daemon"):
-        said = lock.read_text().strip()
+        said = lock.read_text().partition(" ")[0]
         command = Path(f"/proc/{said}/cmdline")
         if command.exists() and str(tmp_path).encode() in command.read_bytes():
             os.kill(int(said), signal.SIGKILL)
@@ -67,6 +70,70 @@ def test_it_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
     assert poor("hub", "stop", cwd=shop).out == f"stopped (it was process {pid})\n"
     assert is_gone(pid)
     assert sorted(path.name for path in shop.iterdir()) == ["cart.py"]
+
+
+LIMITED = """
+import ctypes, sys
+from pathlib import Path
+
+if ctypes.CDLL(None).unshare(0x10000000):  # a user namespace with limits of its own
+    sys.exit(77)
+Path("/proc/sys/user/max_inotify_watches").write_text(sys.argv.pop(1))
+sys.argv[0] = "remora"
+from remora.cli.main import main
+
+main()
+"""
+
+
+@pytest.mark.slow
+def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
+    poor: Remora, shop: Path
+) -> None:
+    write(shop, {f"p{number}/a.py": "" for number in range(20)})
+    daemon = subprocess.Popen(
+        [sys.executable, "-c", LIMITED, "5", "hub", "start", "--foreground"],
+        cwd=shop,
+        env=poor.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        wait_until(lambda: daemon.poll() or "each question" in poor("hub", "status", cwd=shop).out)
+        if daemon.poll() == 77:
+            pytest.skip("no user namespace to be had")
+        assert daemon.poll() is None
+        wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
+        said = poor("hub", "status", cwd=shop)
+        assert "none: each question looks at all files" in said.out
+        assert "no more inotify watches" in said.err
+        assert "fs.inotify.max_user_watches" in said.err
+        for number in range(3):
+            write(shop, {"p7/a.py": f"def f{number}(): ..."})
+            asked = poor("hub", "callers", f"f{number}", "--json", cwd=shop)
+            assert asked.document["fresh"] is True
+    finally:
+        poor("hub", "stop", cwd=shop)
+        daemon.kill()
+        daemon.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_a_daemon_that_nobody_asks_ends_by_itself_if_it_is_told_to(
+    poor: Remora, shop: Path
+) -> None:
+    hurried = Remora(poor.home, {**poor.environ, "REMORA_HUB__IDLE_STOP_MINUTES": "1"})
+    pid = hurried("hub", "start", "--json", cwd=shop).document["pid"]
+    assert hurried("hub", "callees", "total", cwd=shop).code == 0
+    until = time.monotonic() + 150
+    while not is_gone(pid):
+        assert time.monotonic() < until, "it goes on"
+        time.sleep(0.5)
+        poor("hub", "status", cwd=shop)  # is no question about nodes
+    (log,) = (poor.home / "cache").rglob("hub.db.log")
+    assert "nobody asked for 1 minutes" in log.read_text()
+    assert poor("hub", "status", "--json", cwd=shop).document["running"] is False
 
 
 @pytest.mark.parametrize(

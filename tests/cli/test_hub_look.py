@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
+from remora.hub.ownership import Ownership
+from remora.hub.store import open_view
 from tests.cli.conftest import Remora, git, write
 from tests.cli.test_terminal import on_terminal
 
@@ -34,6 +36,7 @@ PRICE = """import math
 def rounded(value: float) -> int:
     return math.floor(value)
 """
+ROUNDED = "node:shop/price.py:rounded"
 TEST = """from shop.cart import Cart
 
 
@@ -126,11 +129,117 @@ def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
         ("odd%.py:f", "node:odd%25.py:f"),
         ("odd%25.py:f", "node:odd%25.py:f"),
         ("a:b.py:f", "node:a:b.py:f"),
+        ("./shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("shop/../shop/./cart.py", "node:shop/cart.py:__module__"),
+        ("cart.py:total", "node:shop/cart.py:total"),
+        ("cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("shop.cart.Cart.total", "node:shop/cart.py:Cart.total"),
+        ("cart.Cart", "node:shop/cart.py:Cart"),
+        ("shop.cart", "node:shop/cart.py:__module__"),
+        ("shop", "node:shop/__init__.py:__module__"),
+        ("outer.inner.deepest", "node:odd%25.py:outer.inner.deepest"),
+        ("deepest", "node:odd%25.py:outer.inner.deepest"),
+        ("line\nbreak.py:f", "node:line\nbreak.py:f"),
     ],
 )
 def test_a_node_may_be_named_in_several_ways(poor: Remora, shop: Path, name: str, key: str) -> None:
-    write(shop, {"odd%.py": "def f(): ...\n", "a:b.py": "def f(): ...\n"})
+    nested = "def outer():\n    def inner():\n        def deepest(): ...\n"
+    odd = "def f(): ...\n"
+    write(shop, {"odd%.py": odd + nested, "a:b.py": odd, "line\nbreak.py": odd})
     assert poor("hub", "get", name, "--json", cwd=shop).document["key"] == key
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("./cart.py:total", "node:shop/cart.py:total"),
+        ("cart.py", "node:shop/cart.py:__module__"),
+        ("../tests/test_cart.py:test_total", "node:tests/test_cart.py:test_total"),
+        ("{root}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("{link}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+    ],
+)
+def test_a_path_is_what_it_is_to_the_shell(poor: Remora, shop: Path, name: str, key: str) -> None:
+    link = shop.parent / "link"
+    link.symlink_to(shop)
+    typed = name.format(root=shop, link=link)
+    asked = poor("hub", "callees", typed, "--json", cwd=shop / "shop")
+    assert asked.document["node"] == key
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd:f", "../../elsewhere.py:f", "./", "::", "."])
+def test_a_path_that_leads_elsewhere_is_no_node(poor: Remora, shop: Path, name: str) -> None:
+    asked = poor("hub", "get", name, "--json", cwd=shop)
+    assert (asked.code, asked.error["code"]) == (1, "not_found")
+
+
+def test_an_index_that_cannot_be_read_is_made_anew(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
+        damage()
+        asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
+        assert "the index cannot be read: making it" in asked.err
+        assert len(asked.document["callers"]) == 2
+        assert poor("hub", "get", "rounded", cwd=shop).err == ""
+
+
+def outdate(db: Path) -> None:
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+
+def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    db.write_bytes(b"rubbish" * 1000)
+    writer = Ownership(db.with_name("hub.db.lock"))
+    try:
+        asked = poor("hub", "get", "shop/cart.py:Cart.total", "--json", cwd=shop)
+        assert "is being written by process" in asked.err
+        node = asked.document
+        assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
+        asked = poor("hub", "get", "Cart.total", "--json", cwd=shop)
+        assert (asked.code, asked.error["code"]) == (3, "outside_error")
+    finally:
+        writer.close()
+
+
+@pytest.mark.slow
+def test_a_daemon_that_has_just_begun_is_waited_for(poor: Remora, shop: Path) -> None:
+    body = "".join(f"def f{n}(x):\n    return f{n + 1}(x)\n" for n in range(400))
+    write(shop, {f"many/m{n}.py": body for n in range(60)})
+    git(shop, "add", "-A")
+    try:
+        assert poor("hub", "start", cwd=shop).code == 0
+        asked = poor("hub", "callers", "rounded", "--json", cwd=shop)
+        assert asked.code == 0, asked.err
+        assert [edge["key"] for edge in asked.document["callers"]] == [
+            "node:shop/cart.py:Cart.total"
+        ]
+    finally:
+        poor("hub", "stop", cwd=shop)
+
+
+def test_a_name_that_is_defined_again_is_told(poor: Remora, shop: Path) -> None:
+    overloads = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): ...\n"
+    write(shop, {"again.py": f"from typing import overload\n{overloads}f(1)\ndef f2(): ...\n"})
+    for words in (("get",), ("callers",)):
+        told = poor("hub", *words, "again.py:f", "--json", cwd=shop)
+        assert "again.py:f is the first of 3 definitions, again.py:f#3 the last" in told.err
+        assert "definitions" not in poor("hub", *words, "again.py:f#3", cwd=shop).err
+    assert "definitions" not in poor("hub", "get", "rounded", cwd=shop).err
+
+
+def test_the_end_of_a_name_that_several_have_lists_them(poor: Remora, shop: Path) -> None:
+    write(shop, {"shop/basket.py": "class Basket:\n    def weigh(self): ...\n"})
+    write(shop, {"shop/box.py": "class Box:\n    def weigh(self): ...\n"})
+    asked = poor("hub", "get", "weigh", "--json", cwd=shop)
+    assert asked.code == 2
+    assert "shop/basket.py:Basket.weigh" in asked.error["hint"]
+    assert "shop/box.py:Box.weigh" in asked.error["hint"]
+    assert poor("hub", "get", "Box.weigh", "--json", cwd=shop).code == 0
 
 
 def test_an_unknown_node_is_told_with_the_nearest(poor: Remora, shop: Path) -> None:
@@ -223,6 +332,34 @@ def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, s
     assert all(len(line) <= 60 for line in lines)
 
 
+def test_a_page_fits_where_calls_are_many_and_names_are_long(poor: Remora, shop: Path) -> None:
+    folder = "a_folder_with_a_name/and_another_one_below/and_a_third"
+    calls = "".join(f"    Stock().far_away_from_here_{n % 2}()\n" for n in range(1000, 1040))
+    methods = "".join(f"    def far_away_from_here_{n}(self): ...\n" for n in range(2))
+    write(shop, {f"{folder}/stock.py": f"class Stock:\n{methods}def use():\n{calls}"})
+    for columns in (60, 80, 120):
+        shown = on_terminal(poor, shop, "hub", "get", "stock.py:use", columns=columns)
+        lines = [line.rstrip() for line in click.unstyle(shown).splitlines() if line[:4] == "    "]
+        assert all(len(line) <= columns for line in lines), columns
+        called = [line for line in lines if "far_away_from_here_1" in line]
+        assert len(called) == 1
+        assert " more" in called[0]
+    assert "  …/and_a_third/stock.py:Stock.far_away_from_here_1  " in click.unstyle(
+        on_terminal(poor, shop, "hub", "callees", "stock.py:use", columns=100)
+    )
+
+
+def test_a_module_has_no_callers_and_a_class_names_its_constructor(
+    poor: Remora, shop: Path
+) -> None:
+    module = click.unstyle(on_terminal(poor, shop, "hub", "get", "shop/cart.py"))
+    assert "CALLED BY" not in module
+    assert "CALLS" in module
+    write(shop, {"shop/made.py": "class OnlyMade:\n    def __init__(self): ...\n"})
+    made = click.unstyle(on_terminal(poor, shop, "hub", "get", "OnlyMade"))
+    assert "`remora hub callers OnlyMade.__init__`" in made
+
+
 def test_a_foreign_name_cannot_command_the_terminal(poor: Remora, shop: Path) -> None:
     write(shop, {"bad\x1b[31m.py": 'def f(): "\x1b[2Jdoc"\n'})
     for words in (("get", "f"), ("search", "bad"), ("callers", "f"), ("index",)):
@@ -244,6 +381,25 @@ def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, sho
     assert "broken.py: " in poor("hub", "index", cwd=shop).out
     node = poor("hub", "get", "good", "--json", cwd=shop).document
     assert node["partial"] is True
+
+
+def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop: Path) -> None:
+    first = poor("hub", "get", "rounded", "--json", cwd=shop).document
+    view = open_view(next((poor.home / "cache").rglob("hub.db")))
+    assert view is not None
+    assert view.links().callers(ROUNDED) is None
+    made = poor("hub", "index", "--links", "--json", cwd=shop)
+    assert made.code == 0
+    assert view.links().callers(ROUNDED) is not None
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document == first
+    write(shop, {"more.py": "from shop.price import rounded\ndef more():\n    rounded(1.5)\n"})
+    told = poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"]
+    assert "node:more.py:more" in {caller["key"] for caller in told}
+    assert poor("hub", "index", "--links", cwd=shop).code == 0
+    assert view.links().callers(ROUNDED) is not None
+    assert poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"] == told
+    assert poor("hub", "verify", cwd=shop).code == 0
+    view.close()
 
 
 def test_a_verify_agrees_with_the_files_and_finds_what_somebody_changed(
@@ -316,6 +472,38 @@ def test_a_file_that_is_no_database_of_the_hub_is_never_written(
         "foreign.db",
         "letter.txt",
     ]
+
+
+BESIDE = ["lock", "daemon", "token", "addresses", "log", "log.1", "marker"]
+
+
+@pytest.mark.parametrize("command", [("index",), ("start",)])
+def test_a_file_beside_a_named_database_that_no_hub_made_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    for name in (*(f"my.db.{suffix}" for suffix in BESIDE), "my.db-wal"):
+        foreign = tmp_path / name
+        foreign.write_text("mine since 1999\n")
+        refused = poor("hub", *command, "--db", tmp_path / "my.db", "--json", cwd=shop)
+        assert (refused.code, refused.error["code"]) == (2, "usage_error"), name
+        assert name in refused.error["message"]
+        assert [path.name for path in tmp_path.glob("my*")] == [name]
+        assert foreign.read_text() == "mine since 1999\n"
+        foreign.unlink()
+        foreign.symlink_to(shop / "shop/cart.py")
+        assert poor("hub", *command, "--db", tmp_path / "my.db", cwd=shop).code == 2
+        foreign.unlink()
+
+
+def test_a_lock_of_another_program_makes_no_file_a_damaged_database(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("dear all\n" * 1000)
+    for content in ("", "4711", "4711\n"):
+        (tmp_path / "letter.txt.lock").write_text(content)
+        assert poor("hub", "index", "--db", letter, cwd=shop).code == 2
+        assert letter.read_text() == "dear all\n" * 1000
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish" * 1000])

@@ -1,23 +1,26 @@
 """The composition root: configuration in, wired objects out."""
 
-from remora.bootstrap.caller import (
-    Caller,
-    connect_model,
-    model_flags,
-    model_status,
-    open_config,
-    open_project,
-)
-from remora.bootstrap.forking import ForkWish, fork_agent, retry_jobs, retry_models
-from remora.bootstrap.planning import Prepared, Wish, prepare, too_many
-from remora.bootstrap.resuming import Resumable, carry_on, connect_models, resumable
-from remora.bootstrap.wiring import (
-    EMBEDDED_LIMIT,
-    asking_for,
-    carry_out,
-    connect_own_models,
-    max_turns_for,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remora.bootstrap.caller import Caller, open_config
+    from remora.bootstrap.forking import ForkWish, fork_agent, retry_jobs, retry_models
+    from remora.bootstrap.opening import (
+        connect_model,
+        model_flags,
+        model_status,
+        open_project,
+    )
+    from remora.bootstrap.planning import Prepared, Wish, prepare, too_many
+    from remora.bootstrap.resuming import Resumable, carry_on, connect_models, resumable
+    from remora.bootstrap.wiring import (
+        EMBEDDED_LIMIT,
+        asking_for,
+        carry_out,
+        connect_own_models,
+        max_turns_for,
+    )
 
 __all__ = [
     "EMBEDDED_LIMIT",
@@ -44,3 +47,37 @@ __all__ = [
     "retry_models",
     "too_many",
 ]
+
+# Loaded on first use: a command for the Hub must not pay for what runs agents.
+_HOMES = {
+    "Caller": "caller",
+    "EMBEDDED_LIMIT": "wiring",
+    "ForkWish": "forking",
+    "Prepared": "planning",
+    "Resumable": "resuming",
+    "Wish": "planning",
+    "asking_for": "wiring",
+    "carry_on": "resuming",
+    "carry_out": "wiring",
+    "connect_model": "opening",
+    "connect_models": "resuming",
+    "connect_own_models": "wiring",
+    "fork_agent": "forking",
+    "max_turns_for": "wiring",
+    "model_flags": "opening",
+    "model_status": "opening",
+    "open_config": "caller",
+    "open_project": "opening",
+    "prepare": "planning",
+    "resumable": "resuming",
+    "retry_jobs": "forking",
+    "retry_models": "forking",
+    "too_many": "planning",
+}
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.caller import Caller, open_config
-from remora.bootstrap.hub import HubWish, places_of
 from remora.bootstrap.hub_store import indexer_of, open_store
+from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.errors import OutsideError
 from remora.hub.access import control
 from remora.hub.access.asking import ask
 from remora.hub.access.places import HubPlaces
 from remora.hub.actions.analyse import ScriptedAnalysis
+from remora.hub.collecting import collect_seldom
 from remora.hub.indexer import FileError, Indexer, Refreshed
+from remora.hub.linking import begin_round, find_links
 from remora.hub.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.protocol import ChangedSince
@@ -40,8 +42,11 @@ class Indexed(NamedTuple):
     by: int | None = None
 
 
-def index_hub(caller: Caller, wish: HubWish, progress: Progress) -> Indexed:
-    """Look at all files and store what changed. Raises OutsideError, DiskError, HubLocked."""
+def index_hub(
+    caller: Caller, wish: HubWish, progress: Progress, *, links: Progress | None = None
+) -> Indexed:
+    """Look at all files and store what changed; with `links` also the links of all nodes, which a
+    daemon finds by itself. Raises OutsideError, DiskError, HubLocked."""
     began = time.monotonic()
     places = places_of(caller, wish)
     daemon = control.running(places)
@@ -52,10 +57,26 @@ def index_hub(caller: Caller, wish: HubWish, progress: Progress) -> Indexed:
     else:
         with open_store(places) as store:
             changed, unreadable = _refreshed(caller, places, store, progress)
+            if links is not None:
+                _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
     told = [FileError(path, errors[path]) for path in sorted(errors)]
     return Indexed(files, nodes, changed, told, time.monotonic() - began, daemon)
+
+
+def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> None:
+    """Those that are missing, or rest on what changed."""
+    collect_seldom()
+    about = begin_round(places.db)
+    found, stored = 0, store.links()
+    wanted = sum(map(len, about.todo.values()))
+    if stored.begin(about.beginning):
+        for portion in find_links(about):
+            stored.put(about.beginning.base, portion)
+            found += len(portion.links)
+            progress(found, wanted)
+        stored.end(about.beginning.base)
 
 
 class Collected(NamedTuple):
@@ -88,6 +109,15 @@ def verify_hub(caller: Caller, wish: HubWish) -> Verified:
         return verify(places.root, _members(caller, places), view)
     finally:
         view.close()
+
+
+def is_readable(places: HubPlaces) -> bool:
+    """Whether the database can be asked as it is."""
+    view = open_view(places.db)
+    if view is None:
+        return False
+    view.close()
+    return True
 
 
 def known_keys(places: HubPlaces) -> Sequence[str]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remora.bootstrap.caller import Caller, open_config
-from remora.bootstrap.hub import HubWish, places_of
 from remora.bootstrap.hub_store import open_store
+from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.config import Config
 from remora.errors import HubLocked, RemoraError, UsageError
 from remora.hub.access.asking import ask

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named
-from remora.bootstrap.caller import Caller, open_project
+from remora.bootstrap.caller import Caller
 from remora.bootstrap.facts import FactSource, fact_source
+from remora.bootstrap.opening import open_project
 from remora.errors import NotFound, UsageError
 from remora.files import IgnoreRules, project_files
 from remora.runs.changed import changed_nodes

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents import Agent
-from remora.bootstrap.caller import Caller, model_key
+from remora.bootstrap.caller import Caller
 from remora.bootstrap.facts import FactSource, fact_source
+from remora.bootstrap.opening import model_key
 from remora.bootstrap.planning import Wish, agents_for
 from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for

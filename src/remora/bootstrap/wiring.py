@@ -7,7 +7,8 @@ from typing import Any
 
 from remora.agents import Agent
 from remora.agents.asking import ANSWER_TOKENS, Asking, strategy_for
-from remora.bootstrap.caller import Caller, model_key
+from remora.bootstrap.caller import Caller
+from remora.bootstrap.opening import model_key
 from remora.bootstrap.planning import Prepared, Wish
 from remora.config import Config
 from remora.models import Model

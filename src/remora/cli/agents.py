@@ -8,9 +8,9 @@ import click
 
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named, definition_record
+from remora.cli.asker import caller_of
 from remora.cli.options import PATH, Options, command, group
 from remora.cli.output import emit, note, plain, print_error, table
-from remora.cli.session import caller_of
 from remora.runs.definitions import Checked, check_definitions
 
 

@@ -18,13 +18,14 @@ from remora.bootstrap import (
     prepare,
     too_many,
 )
+from remora.cli.asker import caller_of
 from remora.cli.going import report, to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note
 from remora.cli.planned import by_file, estimate, plan_lines, shape
 from remora.cli.progress import watching
 from remora.cli.resume import resume
-from remora.cli.session import caller_of, complete, outside_git
+from remora.cli.session import complete, outside_git
 from remora.errors import DiskError, UsageError
 from remora.runs.shown import plan_document
 from remora.trace import utc_now

@@ -7,9 +7,9 @@ import click
 import msgspec
 
 from remora.bootstrap import Caller, model_status, open_config
+from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import emit, plain
-from remora.cli.session import caller_of
 from remora.errors import ConfigError
 from remora.runs.checkup import Check, deciding, isolation_level, machine
 from remora.runs.definitions import check_definitions

@@ -17,10 +17,11 @@ from remora.bootstrap import (
     open_project,
     resumable,
 )
+from remora.cli.asker import caller_of
 from remora.cli.going import GOOD, brought_to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note, plain
-from remora.cli.session import again, caller_of, complete
+from remora.cli.session import again, complete
 from remora.cli.summary import tried_lines
 from remora.runs.fork import Forked
 from remora.runs.job_view import read_attempt

@@ -24,7 +24,8 @@ hub = LazyGroup(
     lazy=_COMMANDS,
     help="""Facts about every function, class and module of a project that are never stale.
 
-    NODE is a node's key, with or without `node:` (src/a.py:Shop.total), or a qualname. The daemon
-    is optional: without it each command looks at the files itself.
+    NODE is a node's key, with or without `node:` (src/a.py:Shop.total), a file's path for its
+    module, or a name that one node alone has (Shop.total, total, shop.a.Shop). The daemon is
+    optional: without it each command looks at the files itself.
     """,
 )

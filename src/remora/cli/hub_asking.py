@@ -1,59 +1,81 @@
 """Questions about nodes as people ask them: by part of a name, without hurry, answered or refused."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+import time
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.bootstrap import open_config
-from remora.bootstrap.hub import HubWish, places_of
-from remora.bootstrap.indexing import index_hub, known_keys
-from remora.cli.hub_index import watched
+from remora.bootstrap.caller import Caller, open_config
+from remora.bootstrap.hub_wish import HubWish, places_of
+from remora.cli.asker import caller_of
 from remora.cli.options import Options
 from remora.cli.output import note
-from remora.cli.session import caller_of
-from remora.errors import OutsideError, UsageError
+from remora.errors import NotFound, OutsideError, UsageError
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
 from remora.hub.client import HubClient
+from remora.hub.collecting import collect_seldom
+from remora.hub.named import called_so, queries, whole_keys
 from remora.hub.near import unknown_node
 from remora.hub.protocol import AnsweredNode
-from remora.ids import MODULE, node_key, spell_path, split_node_key
 
 _PATIENCE_S = 120.0
+_LOOK_S = 0.1
 _MOST_LISTED = 8
+_MOST_FOUND = 1000
 _Result = TypeVar("_Result")
 
 
 class Asking:
     """A client whose silence is an error, and which knows a node by the end of its name."""
 
-    def __init__(self, client: HubClient, runner: asyncio.Runner, places: HubPlaces) -> None:
+    def __init__(
+        self, client: HubClient, runner: asyncio.Runner, places: HubPlaces, folder: Path
+    ) -> None:
+        """`folder`: where names are typed that are paths."""
         self._client = client
         self._runner = runner
         self._places = places
+        self._folder = folder
+        self._repeated: dict[str, list[str]] = {}
 
     def node(self, name: str) -> AnsweredNode:
         """Raises NotFound, which names the nearest; UsageError if several are called so."""
         key = self.key_of(name)
-        return self._context(key)[key]
+        found = self._context([key])
+        if key not in found:  # it has gone since
+            raise self._unknown(name)
+        return found[key]
 
     def key_of(self, name: str) -> str:
-        """The key of the node that `name` means: path:qualname, qualname, or a module's path.
+        """The key of the node that `name` means, as `hub.named` reads names.
 
         Raises as `node` does.
         """
-        for key in _whole(name):
-            if self._context(key):
-                return key
-        found = self.search(name.removeprefix("node:"), 200)["nodes"]
-        called_so = [node["key"] for node in found if split_node_key(node["key"])[1] == name]
-        if len(called_so) == 1:
-            return str(called_so[0])
-        if called_so:
-            raise UsageError(f"several nodes are called {name}", hint=_listed(called_so))
-        raise unknown_node(name, known_keys(self._places))
+        whole = whole_keys(name, self._places.root, self._folder)
+        for query in queries(name, whole):
+            found = self._runner.run(self._client.search(query, _MOST_FOUND))
+            known = [node["key"] for node in found["nodes"]] if found is not None else []
+            meant = _first(whole, known) or called_so(name, known)
+            if len(meant) == 1:
+                self._repeated[meant[0]] = [k for k in known if k.startswith(f"{meant[0]}#")]
+                return meant[0]
+            if meant:
+                raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
+        # a search knows no name that cannot be printed, and needs a daemon or an index
+        there = _first(whole, self._context(whole))
+        if there:
+            return there[0]
+        self.search(name, 1)  # raises where nobody could tell
+        raise self._unknown(name)
+
+    def also_defined(self, key: str) -> list[str]:
+        """Further definitions of a node that was asked about by name, in the order of the source:
+        calls go to the last one, or to all where they exclude each other."""
+        further = [key for key in self._repeated.get(key, ()) if key.rpartition("#")[2].isdigit()]
+        return sorted(further, key=lambda key: int(key.rpartition("#")[2]))
 
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
         """`callers`, `callees` or `tests` of a node, as the protocol has them."""
@@ -63,8 +85,13 @@ class Asking:
         """As the protocol has it."""
         return self._answered(self._client.search(query, limit))
 
-    def _context(self, key: str) -> dict[str, AnsweredNode]:
-        return self._answered(self._client.get_context([key]))
+    def _context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
+        return self._answered(self._client.get_context(keys))
+
+    def _unknown(self, name: str) -> NotFound:
+        from remora.bootstrap.indexing import known_keys  # with all that analyses
+
+        return unknown_node(name, known_keys(self._places))
 
     def _answered(self, asked: Coroutine[Any, Any, _Result | None]) -> _Result:
         told = self._runner.run(asked)
@@ -83,29 +110,50 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
     caller, wish = caller_of(options), HubWish(db=db, socket=socket)
     places = places_of(caller, wish)
     exclude = open_config(caller, places.root).exclude
-    if control.running(places) is None and not places.db.exists():
-        note(options, "there is no index yet: making it; `remora hub start` keeps one up to date")
-        with watched(options) as progress:
-            index_hub(caller, wish, progress)
+    if control.running(places) is not None:
+        _wait_for_daemon(options, places)
+    else:
+        _make_index(options, caller, wish, places)
+    collect_seldom()
     with asyncio.Runner() as runner:
         client = HubClient(
             places.root, socket=places.socket, db=places.db, deadline=_PATIENCE_S, exclude=exclude
         )
         try:
-            yield Asking(client, runner, places)
+            yield Asking(client, runner, places, caller.folder)
         finally:
             client.close()
 
 
-def _whole(name: str) -> Iterator[str]:
-    """The keys that a whole name may be, as it was typed or as it is spelled in keys."""
-    plain = name.removeprefix("node:")
-    path, _, qualname = plain.rpartition(":")
-    if path:
-        yield node_key(path, qualname)
-        yield node_key(spell_path(path), qualname)
-    else:
-        yield node_key(spell_path(plain), MODULE)
+def _wait_for_daemon(options: Options, places: HubPlaces) -> None:
+    """While it reads all files for the first time: reading them here too would take longer."""
+    if control.has_read(places):
+        return
+    note(options, "the daemon reads all files for the first time: waiting for it")
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until and not control.has_read(places):
+        time.sleep(_LOOK_S)
+
+
+def _make_index(options: Options, caller: Caller, wish: HubWish, places: HubPlaces) -> None:
+    """Where there is none, or one that cannot be read: of an earlier version, or damaged."""
+    from remora.bootstrap.indexing import index_hub, is_readable  # with all that analyses
+    from remora.cli.hub_index import watched
+
+    if is_readable(places):
+        return
+    lacks = "the index cannot be read" if places.db.exists() else "there is no index yet"
+    note(options, f"{lacks}: making it; `remora hub start` keeps one up to date")
+    try:
+        with watched(options) as progress:
+            index_hub(caller, wish, progress)
+    except OutsideError as error:  # the asked file alone tells something
+        note(options, f"{error.message}: there is no index to ask")
+
+
+def _first(wanted: Iterable[str], known: Collection[str]) -> list[str]:
+    """The first of those wanted that is known."""
+    return [key for key in wanted if key in known][:1]
 
 
 def _listed(keys: Sequence[str]) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 import click
 import msgspec
 
-from remora.bootstrap.hub import HubWish, announce, places_of, run_hub, start_hub
+from remora.bootstrap.hub_start import start_hub
+from remora.bootstrap.hub_wish import HubWish, places_of
+from remora.cli.asker import caller_of
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, note, plain
-from remora.cli.session import caller_of
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
 from remora.hub.protocol import StatusResult
@@ -49,6 +50,8 @@ def start(
     if not foreground:
         _print(options, places, start_hub(caller, wish))
         return 0
+
+    from remora.bootstrap.hub import announce, run_hub  # with all that a daemon needs
 
     def ready(status: StatusResult) -> None:
         if detached:

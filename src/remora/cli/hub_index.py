@@ -11,30 +11,43 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from remora.bootstrap.hub import HubWish
+from remora.bootstrap.hub_wish import HubWish
 from remora.bootstrap.indexing import Indexed, collect_hub, index_hub, verify_hub
 from remora.bootstrap.indexing import Progress as Watched
+from remora.cli.asker import caller_of
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, fitted, plain
-from remora.cli.session import caller_of
 from remora.hub.verify import Verified
 
 _MOST_TOLD = 20
 _VALUE = 60
 
 
-@command("index", examples=("remora hub index", "remora hub index --root ~/src/shop --json"))
+@command(
+    "index",
+    examples=(
+        "remora hub index",
+        "remora hub index --links",
+        "remora hub index --root ~/src/shop --json",
+    ),
+)
 @place_options
-def index(options: Options, socket: Path | None, db: Path | None) -> int:
+@click.option(
+    "--links",
+    is_flag=True,
+    help="Find the links of all nodes too, about 1 ms for each node: then also first questions are "
+    "quick. A daemon finds them by itself.",
+)
+def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
     """Bring the index up to date: all files are looked at, those that changed are read.
 
     Where a daemon runs it does so, for a database has one writer. Files that could only be read in
     part are listed and do not change the exit code.
     """
     wish = HubWish(db=db, socket=socket)
-    with watched(options) as progress:
-        made = index_hub(caller_of(options), wish, progress)
+    with watched(options, "files") as progress, watched(options, "links") as linking:
+        made = index_hub(caller_of(options), wish, progress, links=linking if links else None)
     emit(options, _document(made), _told(made))
     return 0
 
@@ -88,15 +101,25 @@ def waiting(options: Options, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def watched(options: Options) -> Iterator[Watched]:
-    """What shows how far the index is: a bar on a terminal, nothing elsewhere."""
+def watched(options: Options, what: str = "files") -> Iterator[Watched]:
+    """What shows how far the index is: a bar on a terminal once it has begun, nothing elsewhere."""
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
         return
-    columns = (TextColumn("files"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("files", total=None)
-        yield lambda done, of: shown.update(task, completed=done, total=of)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = shown.add_task(what, total=None)
+
+    def show(done: int, of: int) -> None:
+        shown.start()
+        shown.update(task, completed=done, total=of)
+        if done == of:
+            shown.stop()
+
+    try:
+        yield show
+    finally:
+        shown.stop()
 
 
 def _document(made: Indexed) -> dict[str, Any]:

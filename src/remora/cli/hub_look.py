@@ -10,7 +10,7 @@ from remora.cli.hub_asking import Asking, asking
 from remora.cli.hub_page import NOTHING_KNOWN, Link, legend, link_lines, page
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
-from remora.cli.output import count, emit, fitted, note, plain, room, table
+from remora.cli.output import count, emit, fitted, note, plain, room, table, wrapped
 from remora.hub.protocol import AnsweredNode, Edge, Related
 
 _DEPTH = click.IntRange(min=1)
@@ -35,11 +35,13 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
 def get(options: Options, node: str, **places: Any) -> int:
     """Show everything that is known of a node: signature, place, links, tests, freshness.
 
-    NODE is path:qualname, a qualname where it is the only one of that name, or a path for the
-    module itself. -v shows all links, and the hashes.
+    NODE is path:qualname, or a path for the module itself, from the root or from here; a qualname,
+    a dotted name (shop.cart.Cart) or the end of one, where a single node is called so. -v shows all
+    links, and the hashes.
     """
     with asking(options, **places) as hub:
         found = hub.node(node)
+        _tell_of_others(options, hub, found.key)
     emit(options, _node_state(found), page(found, room(), verbose=options.verbose))
     return 0
 
@@ -112,6 +114,7 @@ def _node_state(found: AnsweredNode) -> dict[str, Any]:
 def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> int:
     key = hub.key_of(name)
     told = hub.links(kind, key, depth)
+    _tell_of_others(options, hub, key)
     if options.json:
         emit(options, told, ())
         return 0
@@ -120,6 +123,14 @@ def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> i
     if not told["fresh"]:
         note(options, "not fresh: files have changed that were not looked at yet")
     return 0
+
+
+def _tell_of_others(options: Options, hub: Asking, key: str) -> None:
+    further = hub.also_defined(key)
+    if further:
+        first, *_, last = (each.removeprefix("node:") for each in (key, *further))
+        times = len(further) + 1
+        note(options, f"{first} is the first of {times} definitions, {last} the last")
 
 
 def _lines(
@@ -162,7 +173,8 @@ def _shown(key: str, kind: str, steps: list[list[dict[str, Any]]]) -> Iterator[s
         if len(found) > 1:
             yield "  directly" if step == 1 else f"  in {step} steps"
         yield from link_lines(links, room())
-    yield click.style(legend([link for links in found for link in links]), fg="bright_black")
+    for line in wrapped(legend([link for links in found for link in links]), room()):
+        yield click.style(line, fg="bright_black")
 
 
 def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.hub import HubWish
+from remora.bootstrap.hub_wish import HubWish
 from remora.bootstrap.observing import Observed, ObserveWish, Prepared
+from remora.cli.asker import caller_of
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, note, plain, print_json
-from remora.cli.session import caller_of
 from remora.hub.observe.running import SECONDS
 
 _MOST_TOLD = 5

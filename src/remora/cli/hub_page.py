@@ -28,8 +28,8 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-_MADE = "who makes one calls its __init__, where it has one: `remora hub callers CLASS.__init__`"
-NOTHING_KNOWN = "not known: only this file was looked at; `remora hub index` looks at all"
+_MADE = "who makes one calls its __init__, where it has one: `remora hub callers {}.__init__`"
+NOTHING_KNOWN = "not known: only this file could be looked at in time; ask again"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
@@ -39,9 +39,10 @@ def page(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[st
     yield from _head(node, width)
     yield from _facts(node, width)
     many = None if verbose else _MOST_LINKS
-    yield from _section("CALLED BY", node.callers, width, many)
+    if node.node_type != "module" or node.callers:  # nobody calls a module
+        yield from _section("CALLED BY", node.callers, width, many)
     if node.node_type == "class" and node.callers == ():
-        yield from wrapped(_INDENT + _MADE, width, _INDENT)
+        yield from wrapped(_INDENT + plain(_MADE.format(node.node_name)), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
     yield from _foot(node, width, verbose=verbose)
@@ -51,16 +52,16 @@ def link_lines(links: Sequence[Link], width: int | None, most: int | None = None
     """A line for each link: tier, name, lines of the calls; at most `most`, and how many more."""
     shown = links[:most]
     names = [_name(link) for link in shown]
-    calls = [_lines(link) for link in shown]
     tiers = max((len(link.tier) for link in shown), default=0)
     longest = max(map(len, names), default=0)
-    if width is not None:
-        after = max(map(len, calls), default=0)
-        longest = min(longest, max(_LEAST, width - len(_INDENT) - tiers - after - 4))
+    room = None if width is None else max(0, width - len(_INDENT) - tiers - 4)
+    calls = [_lines(link, None if room is None else room - _LEAST) for link in shown]
+    if room is not None:
+        longest = min(longest, max(_LEAST, room - max(map(len, calls), default=0)))
     lines = []
     for link, name, called in zip(shown, names, calls, strict=True):
         tier = click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
-        text = f"{ending(name, longest).ljust(longest)}  {called}".rstrip()
+        text = f"{_cut(name, longest).ljust(longest)}  {called}".rstrip()
         lines.append(f"{_INDENT}{tier}  {text}")
     if len(links) > len(shown):
         lines.append(f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all")
@@ -186,9 +187,24 @@ def _name(link: Link) -> str:
     return plain(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
 
 
-def _lines(link: Link) -> str:
+def _cut(name: str, width: int) -> str:
+    """Its end, from where a folder begins if that is not far."""
+    if len(name) <= width:
+        return name
+    cut = ending(name, width)
+    folder = cut.find("/")
+    return "…" + cut[folder:] if 0 < folder < width // 2 else cut
+
+
+def _lines(link: Link, width: int | None) -> str:
+    """The lines of the calls: the first few, as many as there is room for, at least one."""
     if isinstance(link, Related) or not link.lines:
         return ""
-    shown = ", ".join(map(str, link.lines[:_MOST_LINES]))
-    more = len(link.lines) - _MOST_LINES
-    return f"line{'s' * (len(link.lines) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")
+    said = [_first_lines(link.lines, most) for most in range(_MOST_LINES, 0, -1)]
+    return next((text for text in said if width is None or len(text) <= width), said[-1])
+
+
+def _first_lines(lines: Sequence[int], most: int) -> str:
+    shown = ", ".join(map(str, lines[:most]))
+    more = len(lines) - most
+    return f"line{'s' * (len(lines) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")

@@ -1,8 +1,8 @@
 """`init`: the commented `remora.yaml`."""
 
+from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import emit, plain
-from remora.cli.session import caller_of
 from remora.config import commented_yaml
 from remora.errors import DiskError, UsageError
 

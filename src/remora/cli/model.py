@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from remora.bootstrap import model_status, open_config
+from remora.cli.asker import caller_of
 from remora.cli.options import PATH, Options, command, group
 from remora.cli.output import emit, note, plain
-from remora.cli.session import caller_of
 from remora.models import weights
 from remora.models.provider import Status, listening
 

@@ -12,6 +12,10 @@ from remora.cli.top import TopGroup
 from remora.errors import RemoraError
 
 _HALF = "nothing stays half done: the next command completes or takes back what was begun"
+_BROKEN = (
+    "a package that Remora needs cannot be loaded: install Remora again, with all it needs "
+    "(`pip install --force-reinstall remora`)"
+)
 _BUG = "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
 
 
@@ -65,7 +69,13 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         if "-v" in args or "--verbose" in args:
             raise
-        return _told(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG)
+        return _unforeseen(args, error)
+
+
+def _unforeseen(args: Sequence[str], error: Exception) -> int:
+    if isinstance(error, ImportError):  # our own modules are all there, and a package may be not
+        return _told(args, 3, "broken_installation", str(error), _BROKEN)
+    return _told(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG)
 
 
 def _refused(args: Sequence[str], error: OSError) -> int:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.bootstrap import Resumable, connect_models, open_project, resumable
+from remora.cli.asker import caller_of
 from remora.cli.going import brought_to_its_end, report
 from remora.cli.options import Options
 from remora.cli.output import count, emit, note
-from remora.cli.session import caller_of, complete
+from remora.cli.session import complete
 from remora.cli.summary import run_lines
 from remora.errors import UsageError
 from remora.runs.names import run_named

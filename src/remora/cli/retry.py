@@ -3,10 +3,11 @@
 import click
 
 from remora.bootstrap import open_project, retry_jobs, retry_models
+from remora.cli.asker import caller_of
 from remora.cli.going import brought_to_its_end, report
 from remora.cli.options import Options, command
 from remora.cli.output import count, note
-from remora.cli.session import caller_of, complete
+from remora.cli.session import complete
 from remora.runs.names import run_named
 
 

@@ -1,12 +1,10 @@
 """From the global options to the objects that commands work with."""
 
-import os
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from remora.bootstrap import Caller, open_project
+from remora.bootstrap import open_project
+from remora.cli.asker import caller_of
 from remora.cli.options import Options
 from remora.cli.output import note
 from remora.errors import Conflict, OutsideError
@@ -14,17 +12,6 @@ from remora.files import find_root, git_output
 from remora.runs.project import Project
 from remora.runs.review import complete_journals
 from remora.trace import TraceFolder
-
-
-def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
-    """Who asks: this process's environment and folder, and what was said on the command line."""
-    return Caller(
-        environ=os.environ,
-        folder=Path.cwd(),
-        root=options.root,
-        config_file=options.config,
-        flags=flags or {},
-    )
 
 
 def project_of(options: Options) -> Project:

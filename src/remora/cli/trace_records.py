@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from remora.bootstrap import open_config
+from remora.cli.asker import caller_of
 from remora.cli.options import Options
 from remora.cli.output import note
-from remora.cli.session import caller_of
 from remora.config import MemoryConfig, load_config
 from remora.errors import ConfigError, NotFound
 from remora.trace import TraceFolder

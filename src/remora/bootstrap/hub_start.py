@@ -1,0 +1,105 @@
+"""A daemon in a process of its own, which outlives the command that starts it."""
+
+import json
+import os
+import select
+import subprocess
+import time
+
+from remora.bootstrap.caller import Caller, open_config
+from remora.bootstrap.hub_wish import HubWish, http_address, places_of
+from remora.errors import OutsideError, RemoraError
+from remora.hub.access import control
+from remora.hub.access.places import HubPlaces
+from remora.hub.daemon.launch import FOLDER, command, environment, left_alone
+from remora.hub.protocol import StatusResult
+
+_START_S = 60.0
+READY = b"ready\n"
+"""What a daemon says to the command that started it."""
+_LOOK_S = 0.05
+_MOST_STARTS = 3
+"""One that was killed holds its lock a moment longer: who starts meanwhile gives way to it."""
+
+
+def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
+    """A daemon in the background, or the one that runs. Raises OutsideError with its reason."""
+    places = places_of(caller, wish)
+    _check(caller, places, wish)
+    until = time.monotonic() + _START_S
+    started = 0
+    while time.monotonic() < until:
+        said = control.told(places)
+        if said is not None:
+            return said
+        if control.running(places) is None:
+            if started == _MOST_STARTS:
+                break
+            _spawn(caller, places, wish)
+            started += 1
+            continue
+        time.sleep(_LOOK_S)
+    raise OutsideError("the hub does not answer", hint=_where_more_is_said(places))
+
+
+def _check(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+    """What is wrong is told before anything is started."""
+    open_config(caller, places.root)
+    if wish.http is not None:
+        http_address(wish.http)
+
+
+def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+    """Start it, and wait until it says that it can be asked, or why not."""
+    words = command("remora.cli.main:main", *_words(caller, places, wish))
+    with subprocess.Popen(
+        left_alone(words),
+        cwd=FOLDER,
+        env=environment(caller.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as starter:
+        assert starter.stdout is not None
+        said = _first_words(starter.stdout.fileno())
+    if said not in (READY, b""):  # nothing: another one was quicker
+        raise _failed(said, places)
+
+
+def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
+    words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
+    words += ["--socket", str(places.socket)]
+    if wish.db is not None:
+        words += ["--db", str(places.db)]
+    if caller.config_file is not None:
+        words += ["--config", str((caller.folder / caller.config_file).absolute())]
+    if wish.http is not None:
+        words += ["--http", wish.http]
+    return words
+
+
+def _first_words(pipe: int) -> bytes:
+    """What comes until it is ready or ends, or takes too long."""
+    said = b""
+    until = time.monotonic() + _START_S
+    while said != READY:
+        readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        part = os.read(pipe, 1 << 16) if readable else b""
+        if not part:
+            break
+        said += part
+    return said
+
+
+def _failed(said: bytes, places: HubPlaces) -> RemoraError:
+    try:
+        error = json.loads(said)["error"]
+        return OutsideError(error["message"], hint=error["hint"])
+    except (ValueError, KeyError, TypeError):
+        return OutsideError("the hub could not start", hint=_where_more_is_said(places))
+
+
+def _where_more_is_said(places: HubPlaces) -> str:
+    if places.log.exists():
+        return f"{places.log} says more"
+    return "`remora hub start --foreground` shows what it says"
