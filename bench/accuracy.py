@@ -432,6 +432,8 @@ def ran_by(root: Path, package: Package, data: Path) -> dict[str, set[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     for file in measured.measured_files():
         path = Path(file).relative_to(root).as_posix()
+        if not (file.endswith(".py") and Path(file).is_file()):
+            continue  # a template, or in an archive
         contexts = measured.contexts_by_lineno(file)
         for key, lines in _bodies(root / path, path):
             for line in lines:
