@@ -54,6 +54,12 @@ def _is_reexport(node: ast.stmt) -> bool:
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=[]):
             return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in node.body)
+        case ast.If(
+            test=ast.UnaryOp(op=ast.Not(), operand=ast.Name(id="TYPE_CHECKING")), orelse=[]
+        ):  # hidden from a type checker, which would take any name for one of the module's
+            return all(isinstance(inner, ast.FunctionDef) for inner in node.body) and all(
+                map(_is_reexport, node.body)
+            )
         case ast.Assign(targets=[ast.Name(id=name)]):
             # the second: where a lazy `__getattr__` finds each name
             return name == "__all__" or (name.isupper() and _is_literal(node.value))
