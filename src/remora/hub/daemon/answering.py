@@ -11,7 +11,7 @@ from msgspec import Raw
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
 from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
-from remora.hub.daemon.lanes import Lanes, NewestAnswers
+from remora.hub.daemon.lanes import Lanes, NewestAnswers, Read
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import (
     PROTOCOL,
@@ -69,8 +69,9 @@ class Answering:
         self._upkeep = upkeep
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
-        self._lanes = Lanes(places.db)
-        self._near = NewestAnswers(places.db)
+        read = Read.nothing()
+        self._lanes = Lanes(places.db, read)
+        self._near = NewestAnswers(places.db, read)
         self._kept: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
         self.last_asked = time.monotonic()
@@ -169,7 +170,9 @@ class Answering:
                 told = _result(request, answers.told(fresh=fresh))
                 return answers.generation, encoded(told)
 
-            generation, told = await self._lanes.ask(ask)
+            # what was begun before a change that this question waited for is of another generation
+            same = (self._known.generation, fresh, _subject(request))
+            generation, told = await self._lanes.ask(ask, same)
         if fresh:
             return self._told(request, generation, told)
         return answer_line(request, generation, told)

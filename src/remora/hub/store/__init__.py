@@ -12,6 +12,7 @@ from remora.hub.store.link_writing import (
     LinkWriting,
     Portion,
 )
+from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.reading import OutOfTimeError, StoreView, open_view
 from remora.hub.store.rows import FileRow
 
@@ -28,6 +29,7 @@ __all__ = [
     "LinkRow",
     "LinkState",
     "LinkWriting",
+    "LoweredCache",
     "OutOfTimeError",
     "Portion",
     "StoreView",
