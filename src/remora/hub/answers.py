@@ -16,7 +16,7 @@ from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
 _RANK = {tier: rank for rank, tier in enumerate(TIERS)}
-_KEPT = 4096  # answered nodes kept at most: one is about 2 KB
+_KEPT = 512  # answered nodes kept at most: one is 2 KB or more
 
 
 class Answers:

@@ -1,6 +1,6 @@
 """Who calls whom: every question is answered backward from the place that is asked about."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from remora.code.edges import TIERS, Edge
@@ -83,7 +83,7 @@ class Linker:
         return Linked(calls, edges, self._ctx.inputs)
 
     @property
-    def decisive(self) -> Collection[str]:
+    def decisive(self) -> Set[str]:
         """Keys of the nodes whose `carried` names decided something in what was `linked`."""
         return self._carriers.decisive
 

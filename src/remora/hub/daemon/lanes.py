@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 from remora.code.resolve import IndexedFiles
-from remora.errors import DiskError
+from remora.errors import NotFound
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
@@ -131,12 +131,14 @@ class NewestAnswers:
                 if answers.generation == answers.view.generation:
                     return found
             return question(self._of_newest())
-        except DiskError:  # it may have been the view: the next question gets another one
-            self.close()
+        except (Refused, NotFound):
             raise
         except OutOfTimeError:  # links that are half made; and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
+        except Exception:  # the view, or links that are half made: the next question gets others
+            self.close()
+            raise
 
     def _of_newest(self) -> Answers:
         view, answers = self._newest.view(), self._answers

@@ -11,6 +11,7 @@ from remora.hub.store.link_writing import (
     LinkRow,
     LinkWriting,
     Portion,
+    Unlinked,
 )
 from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.reading import OutOfTimeError, StoreView, open_view
@@ -33,6 +34,7 @@ __all__ = [
     "OutOfTimeError",
     "Portion",
     "StoreView",
+    "Unlinked",
     "encode_reads",
     "is_foreign",
     "link_state",
