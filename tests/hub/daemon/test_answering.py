@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from remora.config import UserFolders
-from remora.hub.access.places import hub_places
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.answers import Answers
 from remora.hub.daemon import answering
 from remora.hub.daemon.answering import Answering
@@ -52,47 +52,56 @@ class House:
 
 
 @asynccontextmanager
+async def kept_up(places: HubPlaces, store: HubStore) -> AsyncIterator[tuple[Knowledge, Upkeep]]:
+    """The store of a folder, as its files are."""
+    members = Members(places.root)
+    known = Knowledge(store, places)
+
+    def tell(generation: int, _: tuple[str, ...]) -> None:
+        known.generation = generation
+
+    indexer = Indexer(places.root, store, members, clock=clock)
+    watcher = open_watcher(places.root, members, marker=places.marker)
+    upkeep = Upkeep(places.root, indexer, watcher, Laboratory({}), tell=tell)
+    working = asyncio.create_task(upkeep.work())
+    try:
+        async with asyncio.timeout(20):
+            while not upkeep.ready:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        yield known, upkeep
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
+        await upkeep.close()
+
+
+def clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
 async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
     root = folder / "root"
     root.mkdir()
     (root / "a.py").write_text("def f(): ...\n")
-    places = hub_places(UserFolders(folder, folder, folder, folder), root, db=folder / "db" / "hub.db")
-    members = Members(root)
-    watcher = open_watcher(root, members, marker=places.marker)
+    folders = UserFolders(folder, folder, folder, folder)
+    places = hub_places(folders, root, db=folder / "db" / "hub.db")
+    made = answering._result
 
-    def clock() -> datetime:
-        return datetime.now(UTC)
+    def counted(request: Request, answers: Answers) -> Any:
+        house.begun.append(request)
+        assert house.go_on.wait(20)
+        return made(request, answers)
 
     with HubStore.open(places.db, root=root, clock=clock) as store:
-        known = Knowledge(store, places)
-
-        def tell(generation: int, _: tuple[str, ...]) -> None:
-            known.generation = generation
-
-        indexer = Indexer(root, store, members, clock=clock)
-        upkeep = Upkeep(root, indexer, watcher, Laboratory({}), tell=tell)
-        working = asyncio.create_task(upkeep.work())
-        house = House(Answering(places, known, upkeep, damaged=lambda: None), root)
-        made = answering._result
-
-        def counted(request: Request, answers: Answers) -> Any:
-            house.begun.append(request)
-            assert house.go_on.wait(20)
-            return made(request, answers)
-
-        monkeypatch.setattr(answering, "_result", counted)
-        async with asyncio.timeout(20):
-            while not upkeep.ready:  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-        try:
-            yield house
-        finally:
-            house.go_on.set()
-            working.cancel()
-            with suppress(asyncio.CancelledError):
-                await working
-            await upkeep.close()
-            house.desk.close()
+        async with kept_up(places, store) as (known, upkeep):
+            house = House(Answering(places, known, upkeep, damaged=lambda: None), root)
+            monkeypatch.setattr(answering, "_result", counted)
+            try:
+                yield house
+            finally:
+                house.go_on.set()
+                house.desk.close()
 
 
 def test_the_same_question_of_several_is_answered_once(

@@ -194,7 +194,9 @@ class Foresight:
 
 def _told(failed: list[Unlinked]) -> str:
     """Which nodes have no links, and why."""
-    some = "; ".join(f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD])
+    some = "; ".join(
+        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD]
+    )
     more = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
     return (
         "links are found when somebody asks, and not before, because those of some nodes cannot be "

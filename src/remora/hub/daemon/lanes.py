@@ -23,8 +23,8 @@ LANE = "remora-hub-lane"
 MOST = 3
 LIMIT_S = 10.0
 """How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
-GIVEN_UP_S = 40.0
-"""How long it goes on at most: who asks again finds what was found, which is held in memory."""
+GIVEN_UP_S = 20.0
+"""How long it goes on at most: who asks the same again meanwhile waits for the same answer."""
 _PATIENCE_S = 1.0
 _TRIES = 3
 """Of an answer; while somebody writes file after file the last one is told as it is."""

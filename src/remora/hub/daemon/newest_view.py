@@ -23,7 +23,8 @@ class NewestView:
             raise DiskError(f"{self._db}: {error.strerror}") from error
         if self._view is None or self._place != (found.st_dev, found.st_ino):
             self.close()
-            self._view, self._place = open_view(self._db, self._lowered), (found.st_dev, found.st_ino)
+            self._view = open_view(self._db, self._lowered)
+            self._place = found.st_dev, found.st_ino
         if self._view is None:
             raise DiskError(f"{self._db} cannot be read now")
         return self._view
