@@ -106,7 +106,8 @@ def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path
 
 def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
     node = poor("hub", "get", "shop/cart.py:Cart.total", "--json", "--quiet", cwd=shop).document
-    assert list(node) == NODE_STATE
+    assert list(node) == [*NODE_STATE, "fresh"]
+    assert node["fresh"] is True
     assert node["key"] == "node:shop/cart.py:Cart.total"
     assert (node["line_start"], node["line_count"], node["complexity"]) == (8, 5, 2)
     assert node["update_source"] == "cold_start"
@@ -202,6 +203,25 @@ def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Pa
         assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
         asked = poor("hub", "get", "Cart.total", "--json", cwd=shop)
         assert (asked.code, asked.error["code"]) == (3, "outside_error")
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("kind", ["tests", "callers", "callees"])
+def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, kind: str) -> None:
+    """`pytest $(remora hub tests …)` would take it for an id."""
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    db.write_bytes(b"rubbish" * 1000)
+    writer = Ownership(db.with_name("hub.db.lock"))
+    try:
+        asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
+        assert (asked.code, asked.out) == (3, "")
+        assert f"the {kind} of shop/cart.py:Cart.total are not known" in asked.err
+        assert "no index that can be read" in asked.err
+        told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
+        assert told.code == 3
+        assert (told.document[kind], told.document["fresh"]) == (None, False)
     finally:
         writer.close()
 
@@ -337,16 +357,17 @@ def test_a_page_fits_where_calls_are_many_and_names_are_long(poor: Remora, shop:
     calls = "".join(f"    Stock().far_away_from_here_{n % 2}()\n" for n in range(1000, 1040))
     methods = "".join(f"    def far_away_from_here_{n}(self): ...\n" for n in range(2))
     write(shop, {f"{folder}/stock.py": f"class Stock:\n{methods}def use():\n{calls}"})
+    name = f"{folder}/stock.py:Stock.far_away_from_here_1"
     for columns in (60, 80, 120):
         shown = on_terminal(poor, shop, "hub", "get", "stock.py:use", columns=columns)
         lines = [line.rstrip() for line in click.unstyle(shown).splitlines() if line[:4] == "    "]
         assert all(len(line) <= columns for line in lines), columns
-        called = [line for line in lines if "far_away_from_here_1" in line]
-        assert len(called) == 1
-        assert " more" in called[0]
-    assert "  …/and_a_third/stock.py:Stock.far_away_from_here_1  " in click.unstyle(
-        on_terminal(poor, shop, "hub", "callees", "stock.py:use", columns=100)
-    )
+        (at,) = (i for i, line in enumerate(lines) if "far_away_from_here_1" in line)
+        assert (name in lines[at]) == (columns == 120)
+        assert " more" in "".join(lines[at : at + 2])
+    every = click.unstyle(on_terminal(poor, shop, "hub", "callees", "stock.py:use", "-v"))
+    assert " more" not in every
+    assert all(f" {number}" in every for number in range(5, 45))
 
 
 def test_a_module_has_no_callers_and_a_class_names_its_constructor(
@@ -355,9 +376,13 @@ def test_a_module_has_no_callers_and_a_class_names_its_constructor(
     module = click.unstyle(on_terminal(poor, shop, "hub", "get", "shop/cart.py"))
     assert "CALLED BY" not in module
     assert "CALLS" in module
-    write(shop, {"shop/made.py": "class OnlyMade:\n    def __init__(self): ...\n"})
-    made = click.unstyle(on_terminal(poor, shop, "hub", "get", "OnlyMade"))
-    assert "`remora hub callers OnlyMade.__init__`" in made
+    made = "class Made:\n    def __init__(self): ...\nclass Sub(Made): ...\nSub()\n"
+    write(shop, {"shop/made.py": made})
+    said = "`remora hub callers shop/made.py:Made.__init__`"
+    for words in (("get", "Sub"), ("callers", "Sub"), ("callers", "Made")):
+        shown = on_terminal(poor, shop, "hub", *words)
+        assert said in click.unstyle(shown), words
+    assert "remora hub callers" not in click.unstyle(on_terminal(poor, shop, "hub", "get", "Cart"))
 
 
 def test_a_foreign_name_cannot_command_the_terminal(poor: Remora, shop: Path) -> None:

@@ -1,6 +1,7 @@
 """What is answered about a view, in the words of the protocol."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -9,11 +10,13 @@ from remora.code.analysis import read_facts
 from remora.code.edges import Edge
 from remora.code.facts import NodeFacts
 from remora.errors import NotFound
+from remora.hub import answers as module
 from remora.hub.answers import Answers
 from remora.hub.near import near_pool
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed import ObservedCall, ObservedTest, anchor_of
-from remora.hub.view import MemoryView
+from remora.hub.results import is_whole
+from remora.hub.view import MemoryView, OutOfTimeError
 
 FILES = {
     "shop/price.py": """
@@ -87,6 +90,15 @@ class Watched(MemoryView):
         node = self.node(key)
         assert node is not None
         return node.facts
+
+
+class Distant(MemoryView):
+    """Has far to go for what it tells."""
+
+    def mentioning(self, name: str) -> Collection[str]:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        return super().mentioning(name)
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +232,24 @@ def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
     assert len(pool) < 5000
     assert TOTAL in pool
     assert near_pool("x", many[:10]) == many[:10]
+
+
+def test_callers_are_told_where_tests_cannot_be_found_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = Distant({path: read_facts(path, text.encode()) for path, text in FILES.items()})
+    asked = Answers(view)
+    monkeypatch.setattr(module, "TESTS_S", -1)
+    (node,) = asked.context([ROUNDED]).values()
+    assert node.related_tests is None
+    assert [edge.key for edge in node.callers or ()] == [TOTAL]
+    assert not is_whole({ROUNDED: node})
+    monkeypatch.undo()
+    (node,) = asked.context([ROUNDED]).values()
+    assert [test.id for test in node.related_tests or ()] == ["tests/test_cart.py::test_total"]
+    assert is_whole({ROUNDED: node})
+
+
+def test_what_is_not_known_is_not_told_as_fresh() -> None:
+    told = Answers(view_of(FILES), partial_links=True).tests(TOTAL)
+    assert (told["tests"], told["fresh"]) == (None, False)

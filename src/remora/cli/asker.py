@@ -7,14 +7,25 @@ from typing import Any
 
 from remora.bootstrap.caller import Caller
 from remora.cli.options import Options
+from remora.errors import DiskError
 
 
 def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
     """Who asks: this process's environment and folder, and what was said on the command line."""
     return Caller(
         environ=os.environ,
-        folder=Path.cwd(),
+        folder=_folder(),
         root=options.root,
         config_file=options.config,
         flags=flags or {},
     )
+
+
+def _folder() -> Path:
+    """Where we are. Raises DiskError where that was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise DiskError(
+            "the folder that you are in is gone", hint="change to one that is there, and ask again"
+        ) from None

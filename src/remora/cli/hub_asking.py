@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from remora.bootstrap.caller import Caller, open_config
+from remora.bootstrap.hub_links import constructor, why_unknown
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.cli.asker import caller_of
 from remora.cli.options import Options
@@ -32,14 +33,21 @@ class Asking:
     """A client whose silence is an error, and which knows a node by the end of its name."""
 
     def __init__(
-        self, client: HubClient, runner: asyncio.Runner, places: HubPlaces, folder: Path
+        self,
+        client: HubClient,
+        runner: asyncio.Runner,
+        places: HubPlaces,
+        folder: Path,
+        exclude: Sequence[str],
     ) -> None:
         """`folder`: where names are typed that are paths."""
+        self._exclude = exclude
         self._client = client
         self._runner = runner
         self._places = places
         self._folder = folder
         self._repeated: dict[str, list[str]] = {}
+        self._kinds: dict[str, str] = {}
 
     def node(self, name: str) -> AnsweredNode:
         """Raises NotFound, which names the nearest; UsageError if several are called so."""
@@ -57,7 +65,9 @@ class Asking:
         whole = whole_keys(name, self._places.root, self._folder)
         for query in queries(name, whole):
             found = self._runner.run(self._client.search(query, _MOST_FOUND))
-            known = [node["key"] for node in found["nodes"]] if found is not None else []
+            kinds = {n["key"]: n["node_type"] for n in found["nodes"]} if found else {}
+            self._kinds |= kinds
+            known = list(kinds)
             meant = _first(whole, known) or called_so(name, known)
             if len(meant) == 1:
                 self._repeated[meant[0]] = [k for k in known if k.startswith(f"{meant[0]}#")]
@@ -80,6 +90,17 @@ class Asking:
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
         """`callers`, `callees` or `tests` of a node, as the protocol has them."""
         return self._answered(getattr(self._client, kind)(key, depth))
+
+    def unknown_because(self) -> str:
+        """Why there are no links in an answer, and what helps."""
+        return why_unknown(self._places)
+
+    def constructor(self, key: str) -> str | None:
+        """The key of the `__init__` that makes instances of a class, if that is in the project."""
+        if self._kinds.get(key, "class") != "class":
+            return None
+        found = constructor(self._places, self._exclude, key)
+        return found if found and self._context([found]) else None
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """As the protocol has it."""
@@ -120,7 +141,7 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
             places.root, socket=places.socket, db=places.db, deadline=_PATIENCE_S, exclude=exclude
         )
         try:
-            yield Asking(client, runner, places, caller.folder)
+            yield Asking(client, runner, places, caller.folder, exclude)
         finally:
             client.close()
 

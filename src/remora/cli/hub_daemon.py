@@ -1,18 +1,22 @@
 """The Hub's daemon: `hub start`, `hub stop`, `hub status`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from remora.bootstrap.caller import open_config
+from remora.bootstrap.hub_links import LinkCount, linked
 from remora.bootstrap.hub_start import start_hub
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.cli.asker import caller_of
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, note, plain
+from remora.errors import ConfigError
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
 from remora.hub.protocol import StatusResult
@@ -48,7 +52,9 @@ def start(
     caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
     places = places_of(caller, wish)
     if not foreground:
-        _print(options, places, start_hub(caller, wish))
+        with _telling_of_its_life(options):
+            found = start_hub(caller, wish)
+        _join(options, places, found, http)
         return 0
 
     from remora.bootstrap.hub import announce, run_hub  # with all that a daemon needs
@@ -60,7 +66,7 @@ def start(
             _print(options, places, status)
 
     if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
-        _print(options, places, control.status(places))
+        _join(options, places, control.status(places), http)
     return 0
 
 
@@ -85,13 +91,38 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
     Without a daemon the counts are those of the database.
     """
-    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    caller = caller_of(options)
+    places = places_of(caller, HubWish(db=db, socket=socket))
     _print(options, places, control.status(places))
+    try:
+        open_config(caller, places.root)
+    except ConfigError as error:
+        note(options, f"note: other commands will not work: {error.message}")
     return 0
 
 
+@contextmanager
+def _telling_of_its_life(options: Options) -> Iterator[None]:
+    """Who gives up waiting for the daemon does not end it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(options, "a daemon that was begun goes on: `remora hub stop` ends it")
+        raise
+
+
+def _join(options: Options, places: HubPlaces, status: StatusResult, http: str | None) -> None:
+    _print(options, places, status)
+    if http is not None and status.http is None:
+        note(
+            options,
+            "note: the daemon ran already, without HTTP: "
+            f"`remora hub stop`, then `remora hub start --http {http}`",
+        )
+
+
 def _print(options: Options, places: HubPlaces, status: StatusResult) -> None:
-    emit(options, _document(status), _lines(status))
+    emit(options, _document(status), _lines(status, linked(places)))
     for text in control.notes(places) if status.running else ():
         note(options, f"note: {text}")
 
@@ -100,7 +131,7 @@ def _document(status: StatusResult) -> Any:
     return msgspec.to_builtins(status)
 
 
-def _lines(status: StatusResult) -> Iterator[str]:
+def _lines(status: StatusResult, links: LinkCount | None) -> Iterator[str]:
     head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield plain(f"root        {status.root}")
@@ -116,7 +147,20 @@ def _lines(status: StatusResult) -> Iterator[str]:
         yield "it knows    nothing yet"
     else:
         yield f"it knows    {_known(status)}"
+        yield f"links       {_far(status, links)}"
         yield f"generation  {status.generation}"
+
+
+def _far(status: StatusResult, links: LinkCount | None) -> str:
+    if links is None:
+        return "not known"
+    if links.complete:
+        return "of all nodes are stored"
+    far = f"of {links.found:,} of {count(links.nodes, 'node')} are stored"
+    if links.found == links.nodes:
+        far = "of all nodes were stored, then files changed"
+    finds = "the daemon, while nobody edits" if status.running else "`remora hub index --links`"
+    return f"{far}; {finds} finds the rest"
 
 
 def _known(status: StatusResult) -> str:

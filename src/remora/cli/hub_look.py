@@ -7,10 +7,11 @@ import click
 import msgspec
 
 from remora.cli.hub_asking import Asking, asking
-from remora.cli.hub_page import NOTHING_KNOWN, Link, legend, link_lines, page
+from remora.cli.hub_page import MADE, Beside, Link, legend, link_lines, page
 from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
-from remora.cli.output import count, emit, fitted, note, plain, room, table, wrapped
+from remora.cli.output import count, emit, fitted, note, plain, print_error, room, table, wrapped
+from remora.errors import OutsideError
 from remora.hub.protocol import AnsweredNode, Edge, Related
 
 _DEPTH = click.IntRange(min=1)
@@ -42,7 +43,8 @@ def get(options: Options, node: str, **places: Any) -> int:
     with asking(options, **places) as hub:
         found = hub.node(node)
         _tell_of_others(options, hub, found.key)
-    emit(options, _node_state(found), page(found, room(), verbose=options.verbose))
+        document: Any = msgspec.to_builtins(found)
+        emit(options, document, page(found, room(), _beside(hub, found), verbose=options.verbose))
     return 0
 
 
@@ -80,14 +82,19 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
         return _links(options, hub, "callees", node, depth)
 
 
-@command("tests", examples=("remora hub tests Cart.total", "pytest $(remora hub tests Cart.total)"))
+@command(
+    "tests",
+    examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
+)
 @click.argument("node")
 @_depth("Tests of its callers too, in N - 1 steps.")
 @place_options
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show which tests exercise a node, by pytest's ids.
 
-    Tiers as in `remora hub callers --help`. In a pipe the ids stand alone, one to a line.
+    Tiers as in `remora hub callers --help`. In a pipe the ids stand alone, one to a line; where
+    there are none, nothing does, and pytest without an id runs everything: `remora hub tests
+    Cart.total | xargs -r pytest` does not. Exit 3 where tests are not known.
     """
     with asking(options, **places) as hub:
         return _links(options, hub, "tests", node, depth)
@@ -105,24 +112,48 @@ def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) 
     return 0
 
 
-def _node_state(found: AnsweredNode) -> dict[str, Any]:
-    state: dict[str, Any] = msgspec.to_builtins(found)
-    del state["fresh"]  # what is asked for is a NodeState
-    return state
+def _beside(hub: Asking, node: AnsweredNode) -> Beside:
+    lacks = None in (node.callers, node.callees, node.related_tests)
+    is_class = node.node_type == "class"
+    return Beside(
+        unknown=hub.unknown_because() if lacks else "",
+        constructor=hub.constructor(node.key) if is_class else None,
+    )
 
 
 def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> int:
     key = hub.key_of(name)
     told = hub.links(kind, key, depth)
     _tell_of_others(options, hub, key)
+    if told[kind] is None:
+        return _unknown(options, hub, kind, told)
     if options.json:
         emit(options, told, ())
         return 0
-    for line in _lines(hub, kind, key, depth, told[kind]):
+    for line in _lines(hub, kind, key, depth, told[kind], verbose=options.verbose):
         click.echo(line)
     if not told["fresh"]:
         note(options, "not fresh: files have changed that were not looked at yet")
+    if kind == "callers":
+        _tell_of_constructor(options, hub, key)
     return 0
+
+
+def _unknown(options: Options, hub: Asking, kind: str, told: dict[str, Any]) -> int:
+    """Nothing on stdout that could be taken for a list of links."""
+    name = plain(told["node"].removeprefix("node:"))
+    because = plain(hub.unknown_because())
+    print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
+    if options.json:
+        emit(options, told, ())
+    return OutsideError.exit_code
+
+
+def _tell_of_constructor(options: Options, hub: Asking, key: str) -> None:
+    """Who makes an instance of a class calls no class where there is an `__init__`."""
+    made = hub.constructor(key)
+    if made is not None:
+        note(options, MADE.format(made.removeprefix("node:")))
 
 
 def _tell_of_others(options: Options, hub: Asking, key: str) -> None:
@@ -134,15 +165,14 @@ def _tell_of_others(options: Options, hub: Asking, key: str) -> None:
 
 
 def _lines(
-    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]] | None
+    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
 ) -> Iterable[str]:
-    if links is None:
-        return [f"{plain(key.removeprefix('node:'))}: {NOTHING_KNOWN}"]
     if kind != "tests":
-        return _shown(key, kind, _steps(hub, kind, key, depth) if depth > 1 else [links])
+        steps = _steps(hub, kind, key, depth) if depth > 1 else [links]
+        return _shown(key, kind, steps, verbose=verbose)
     if room() is None:
         return [plain(link["id"]) for link in links]
-    return _shown(key, kind, [links])
+    return _shown(key, kind, [links], verbose=verbose)
 
 
 def _steps(hub: Asking, kind: str, key: str, depth: int) -> list[list[dict[str, Any]]]:
@@ -159,7 +189,9 @@ def _steps(hub: Asking, kind: str, key: str, depth: int) -> list[list[dict[str, 
     return steps
 
 
-def _shown(key: str, kind: str, steps: list[list[dict[str, Any]]]) -> Iterator[str]:
+def _shown(
+    key: str, kind: str, steps: list[list[dict[str, Any]]], *, verbose: bool
+) -> Iterator[str]:
     name = plain(key.removeprefix("node:"))
     found: list[list[Link]] = msgspec.convert(
         steps, list[list[Related]] if kind == "tests" else list[list[Edge]]
@@ -172,7 +204,7 @@ def _shown(key: str, kind: str, steps: list[list[dict[str, Any]]]) -> Iterator[s
     for step, links in enumerate(found, 1):
         if len(found) > 1:
             yield "  directly" if step == 1 else f"  in {step} steps"
-        yield from link_lines(links, room())
+        yield from link_lines(links, room(), verbose=verbose)
     for line in wrapped(legend([link for links in found for link in links]), room()):
         yield click.style(line, fg="bright_black")
 

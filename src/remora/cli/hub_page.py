@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import click
 
@@ -16,6 +17,8 @@ _INDENT = "    "
 _MOST_LINES = 6
 _MOST_LINKS = 12
 _LEAST = 24
+_FEWEST = 16
+"""Columns for the lines of calls, as `line 1234 and 9 more` needs them nearly."""
 _TIERS: dict[Tier, str] = {
     "exact": "green",
     "inferred": "cyan",
@@ -28,41 +31,58 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-_MADE = "who makes one calls its __init__, where it has one: `remora hub callers {}.__init__`"
-NOTHING_KNOWN = "not known: only this file could be looked at in time; ask again"
+MADE = "who makes one calls {0}: `remora hub callers {0}`"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
-def page(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[str]:
-    """The page, as wide as the terminal; all links and the hashes with `verbose`."""
+class Beside(NamedTuple):
+    """What there is to say beside a node: why links are not known, and the key of the `__init__`
+    that makes instances of it."""
+
+    unknown: str = ""
+    constructor: str | None = None
+
+
+def page(node: AnsweredNode, width: int | None, beside: Beside, *, verbose: bool) -> Iterator[str]:
+    """The page, as wide as the terminal; all links, lines and hashes with `verbose`."""
     yield from _head(node, width)
     yield from _facts(node, width)
     many = None if verbose else _MOST_LINKS
     if node.node_type != "module" or node.callers:  # nobody calls a module
         yield from _section("CALLED BY", node.callers, width, many)
-    if node.node_type == "class" and node.callers == ():
-        yield from wrapped(_INDENT + plain(_MADE.format(node.node_name)), width, _INDENT)
+    if beside.constructor is not None:
+        said = MADE.format(beside.constructor.removeprefix("node:"))
+        yield from wrapped(_INDENT + plain(said), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
+    if beside.unknown:
+        yield ""
+        yield from wrapped(f"not known: {beside.unknown}", width)
     yield from _foot(node, width, verbose=verbose)
 
 
-def link_lines(links: Sequence[Link], width: int | None, most: int | None = None) -> list[str]:
-    """A line for each link: tier, name, lines of the calls; at most `most`, and how many more."""
+def link_lines(
+    links: Sequence[Link], width: int | None, most: int | None = None, *, verbose: bool = False
+) -> list[str]:
+    """A line for each link: tier, name, lines of the calls; at most `most`, and how many more.
+
+    The name is what one copies: of the lines there are as many as it leaves room for, or all with
+    `verbose`, behind or below it.
+    """
     shown = links[:most]
     names = [_name(link) for link in shown]
     tiers = max((len(link.tier) for link in shown), default=0)
-    longest = max(map(len, names), default=0)
-    room = None if width is None else max(0, width - len(_INDENT) - tiers - 4)
-    calls = [_lines(link, None if room is None else room - _LEAST) for link in shown]
+    room = None if width is None else max(_LEAST, width - len(_INDENT) - tiers - 2)
+    column = max(map(len, names), default=0)
     if room is not None:
-        longest = min(longest, max(_LEAST, room - max(map(len, calls), default=0)))
+        column = min(column, max(_LEAST, room - _FEWEST))
     lines = []
-    for link, name, called in zip(shown, names, calls, strict=True):
+    for link, name in zip(shown, names, strict=True):
         tier = click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
-        text = f"{_cut(name, longest).ljust(longest)}  {called}".rstrip()
-        lines.append(f"{_INDENT}{tier}  {text}")
+        first, *more = _named(link, name, column, room, verbose=verbose)
+        lines.append(f"{_INDENT}{tier}  {first}")
+        lines += [f"{_INDENT}{'':{tiers}}  {line}" for line in more]
     if len(links) > len(shown):
         lines.append(f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all")
     return lines
@@ -157,11 +177,10 @@ def _section(
 ) -> Iterator[str]:
     yield ""
     if links is None:
-        yield click.style(title, bold=True)
-        yield _INDENT + NOTHING_KNOWN
+        yield click.style(title, bold=True) + "  not known"
     else:
         yield click.style(title, bold=True) + (f"  {len(links):,}" if links else "  none known")
-        yield from link_lines(links, width, most)
+        yield from link_lines(links, width, most, verbose=most is None)
 
 
 def _foot(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[str]:
@@ -180,7 +199,10 @@ def _foot(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[s
 
 
 def _fresh(node: AnsweredNode) -> str:
-    return "fresh" if node.fresh else "not fresh"
+    if not node.fresh:
+        return "not fresh"
+    lacks = None in (node.callers, node.callees, node.related_tests)
+    return "fresh, as far as it is known" if lacks else "fresh"
 
 
 def _name(link: Link) -> str:
@@ -196,15 +218,34 @@ def _cut(name: str, width: int) -> str:
     return "…" + cut[folder:] if 0 < folder < width // 2 else cut
 
 
-def _lines(link: Link, width: int | None) -> str:
-    """The lines of the calls: the first few, as many as there is room for, at least one."""
-    if isinstance(link, Related) or not link.lines:
-        return ""
-    said = [_first_lines(link.lines, most) for most in range(_MOST_LINES, 0, -1)]
-    return next((text for text in said if width is None or len(text) <= width), said[-1])
+def _named(link: Link, name: str, column: int, room: int | None, *, verbose: bool) -> Iterator[str]:
+    """A name and its lines: beside it, else below."""
+    lines = () if isinstance(link, Related) else link.lines
+    taken = max(column, len(name)) + 2
+    left = None if room is None else room - taken
+    said = [_first_lines(lines, most) for most in _numbers(lines, verbose=verbose)]
+    fits = [text for text in said if left is None or len(text) <= left]
+    shown = name if room is None else _cut(name, room)
+    if fits:
+        yield f"{shown.ljust(column)}  {fits[0]}".rstrip()
+        return
+    yield shown
+    if verbose:
+        below = None if room is None else room - len(_INDENT)
+        yield from (_INDENT + line for line in wrapped(said[0], below))
+    elif room is not None:
+        short = [text for text in said if len(text) <= room - len(_INDENT)]
+        yield _INDENT + (short or said)[0]
+
+
+def _numbers(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
+    """How many lines may be shown, the most first."""
+    return [len(lines)] if verbose else range(min(_MOST_LINES, max(1, len(lines))), 0, -1)
 
 
 def _first_lines(lines: Sequence[int], most: int) -> str:
+    if not lines:
+        return ""
     shown = ", ".join(map(str, lines[:most]))
     more = len(lines) - most
     return f"line{'s' * (len(lines) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")

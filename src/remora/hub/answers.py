@@ -1,6 +1,8 @@
 """What a view of the code answers to each question: the one place where NodeStates are put together."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -11,12 +13,32 @@ from remora.code.resolve import MOST_ANSWERS, IndexedFiles, Linker
 from remora.hub.near import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed import observed_callees, observed_callers, observed_tests
-from remora.hub.view import StoredNode, View
+from remora.hub.view import OutOfTimeError, StoredNode, View
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
 _RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 _KEPT = 512  # answered nodes kept at most: one is 2 KB or more
+TESTS_S = 5.0
+"""How long the tests of nodes are looked for at most where they are one fact among others: who else
+is known to call them is not to be lost for that."""
+_OF_TESTS = 0.7
+"""Their share of the time that there is for the whole question."""
+
+
+class _Linking:
+    """What finds links, with all that it keeps."""
+
+    def __init__(self, view: View, files: IndexedFiles | None, most: int) -> None:
+        self._of = (view, files, most)
+        self.known = view.links()
+        self.renew()
+
+    def renew(self) -> None:
+        """Let go of what was kept: it is half made."""
+        view, files, most = self._of
+        self.linker = Linker(view, files, most=most)
+        self.related = RelatedTests(self.linker, view, self.known)
 
 
 class Answers:
@@ -40,9 +62,8 @@ class Answers:
         """Of the state: what is stored later may be in some answers, but need not."""
         self.fresh = fresh
         self.partial_links = partial_links
-        self._linker = Linker(view, files, most=most)
-        self._links = view.links()
-        self._related = RelatedTests(self._linker, view, self._links)
+        self._linking = _Linking(view, files, most)
+        self._tests_until = time.monotonic()
         self._kept: dict[str, NodeState] = {}
 
     def told(self, *, fresh: bool) -> "Answers":
@@ -54,7 +75,9 @@ class Answers:
         return other
 
     def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
-        """By key, in the order asked; unknown ones are left out."""
+        """By key, in the order asked; unknown ones are left out. Tests that cannot be found in
+        time are null."""
+        self._begin()
         states = ((key, self._state(key)) for key in keys)
         return {
             key: AnsweredNode(**msgspec.structs.asdict(state), fresh=self.fresh)
@@ -63,7 +86,8 @@ class Answers:
         }
 
     def node(self, key: str) -> NodeState:
-        """Raises NotFound, which names the nearest."""
+        """As `context` has it. Raises NotFound, which names the nearest."""
+        self._begin()
         state = self._state(key)
         if state is None:
             raise unknown_node(key, self.view.keys())
@@ -86,7 +110,8 @@ class Answers:
 
     def known(self, key: str) -> bool:
         """Whether callers and callees need not be found, but only read."""
-        return self._links is not None and self._links.callees(key) is not None
+        known = self._linking.known
+        return known is not None and known.callees(key) is not None
 
     def search(self, query: str, limit: int = 50) -> dict[str, Any]:
         """The nodes that fit `query`, at most `limit`."""
@@ -106,9 +131,13 @@ class Answers:
         return {
             "node": key,
             name: found,
-            "fresh": self.fresh,
+            "fresh": self.fresh and found is not None,
             "generation": self.generation,
         }
+
+    def _begin(self) -> None:
+        now = time.monotonic()
+        self._tests_until = now + min(TESTS_S, _OF_TESTS * max(0.0, self.view.deadline - now))
 
     def _state(self, key: str) -> NodeState | None:
         state = self._kept.get(key)
@@ -118,7 +147,9 @@ class Answers:
                 return None
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
-            state = self._kept[key] = self._put_together(key, stored)
+            state = self._put_together(key, stored)
+            if self.partial_links or state.related_tests is not None:
+                self._kept[key] = state
         return state
 
     def _put_together(self, key: str, stored: StoredNode) -> NodeState:
@@ -132,7 +163,7 @@ class Answers:
             file_hash=stored.file_hash,
             callers=self._callers(key) if linked else None,
             callees=self._callees(key) if linked else None,
-            related_tests=self._tests(key) if linked else None,
+            related_tests=self._tests_in_time(key) if linked else None,
             partial=stored.partial,
             last_updated=stored.last_updated,
             update_source=stored.update_source,
@@ -141,14 +172,14 @@ class Answers:
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
         observed = observed_callers(self.view, key)
-        known = None if self._links is None else self._links.callers(key)
-        static = self._linker.callers(key) if known is None else known
+        known = None if self._linking.known is None else self._linking.known.callers(key)
+        static = self._linking.linker.callers(key) if known is None else known
         return _with_observed(static, self._standing(observed))
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
         observed = observed_callees(self.view, key)
-        known = None if self._links is None else self._links.callees(key)
-        static = self._linker.callees(key) if known is None else known
+        known = None if self._linking.known is None else self._linking.known.callees(key)
+        static = self._linking.linker.callees(key) if known is None else known
         return _with_observed(static, self._standing(observed))
 
     def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
@@ -159,13 +190,33 @@ class Answers:
             if edge.key.startswith(OUTSIDE) or self.view.node(edge.key) is not None
         )
 
+    def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
+        """None where it would take too long to find them."""
+        try:
+            with _hurried(self.view, self._tests_until):
+                return self._tests(key)
+        except OutOfTimeError:
+            self._linking.renew()
+            return None
+
     def _tests(self, key: str) -> tuple[Related, ...]:
-        return _surest((*self._related.of(key), *observed_tests(self.view, key)))
+        return _surest((*self._linking.related.of(key), *observed_tests(self.view, key)))
 
     def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
         callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()
         around = dict.fromkeys((key, *(edge.key for edge in callers)))
         return _surest(test for node in around for test in self._tests(node))
+
+
+@contextmanager
+def _hurried(view: View, until: float) -> Iterator[None]:
+    """The view with a nearer deadline."""
+    before = view.deadline
+    view.deadline = min(before, until)
+    try:
+        yield
+    finally:
+        view.deadline = before
 
 
 def _plain(link: Edge | Related) -> dict[str, Any]:

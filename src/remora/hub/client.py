@@ -36,6 +36,8 @@ _UNHURRIED_S = 5.0
 _PATIENT_S = 60.0
 """With such a deadline a daemon that is busy is asked again, else passed over."""
 _AGAIN_S = 1.0
+_TRIED_S = 8.0
+"""Who says after so long that it is busy tried to answer: whoever tries next takes longer still."""
 
 
 class Context(dict[str, AnsweredNode]):
@@ -165,18 +167,31 @@ class HubClient:
         """What the highest rung says that can be asked in time."""
         budget = Budget(self.deadline)
         told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        return told or await self._aside(lambda: self._below.ask(request, budget), budget)
+        links = not self._daemon_tried
+        return told or await self._aside(
+            lambda: self._below.ask(request, budget, links=links), budget
+        )
+
+    @property
+    def _daemon_tried(self) -> bool:
+        after = self._daemon.busy_after
+        return after is not None and after > _TRIED_S
 
     async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | None:
         try:
             async with asyncio.timeout(seconds):
                 told = await self._daemon.ask(request)
-                while told is None and self._daemon.busy and self.deadline >= _PATIENT_S:
+                while told is None and self._may_ask_again:
                     await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
                     told = await self._daemon.ask(request)
                 return told
         except TimeoutError:
             return None
+
+    @property
+    def _may_ask_again(self) -> bool:
+        is_busy = self._daemon.busy_after is not None and not self._daemon_tried
+        return is_busy and self.deadline >= _PATIENT_S
 
     async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """A thread cannot be stopped: one that is late is left to its end, and not listened to."""

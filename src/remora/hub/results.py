@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remora.hub.answers import Answers
+from remora.hub.node import NodeState
 from remora.hub.protocol import (
     MOST_FOUND,
     Callees,
@@ -28,6 +29,12 @@ _RESULTS: dict[type, Callable[[Answers, Any], Any]] = {
 def result_of(answers: Answers, request: Request) -> Any:
     """The result of a request about nodes. Raises NotFound for an unknown one."""
     return _RESULTS[type(request)](answers, request)
+
+
+def is_whole(result: Any) -> bool:
+    """Whether nothing in a result is left out that more time would have told."""
+    states = result.values() if isinstance(result, dict) else (result,)
+    return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:

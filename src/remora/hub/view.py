@@ -1,5 +1,6 @@
 """What the Hub knows of one state of the code, wherever it is kept: in memory, in the store, or both."""
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol
@@ -27,8 +28,16 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
     extra: dict[str, Any]
 
 
+class OutOfTimeError(Exception):
+    """What is being made of a view takes too long."""
+
+
 class View(Protocol):
     """One state of the code. Paths and keys are spelled as in node keys; it is a `Program` too."""
+
+    deadline: float
+    """Moment of the monotonic clock after which a view that has far to go for what it tells raises
+    OutOfTimeError instead."""
 
     @property
     def generation(self) -> int:
@@ -72,6 +81,8 @@ class MemoryView:
     """Files as they were just read, without any database. Keys of `files` are spelled paths."""
 
     generation = 0
+    deadline = math.inf
+    """Means nothing: all is at hand."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
         self._files = files
@@ -141,6 +152,7 @@ class OverlaidView:
 
     def __init__(self, base: View, changed: Mapping[str, FileFacts | None]) -> None:
         self.base = base
+        self.deadline = math.inf
         self._changed = changed
         self._there = {path: facts for path, facts in changed.items() if facts is not None}
         self._new = MemoryView(self._there)

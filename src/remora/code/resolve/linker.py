@@ -14,6 +14,7 @@ from remora.code.resolve.program import Program
 from remora.code.resolve.rules import RULES
 from remora.code.resolve.sites import Targets, call_targets, read_targets, store_targets
 from remora.code.resolve.solver import MOST_ANSWERS
+from remora.code.resolve.values import FUNCTION
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
@@ -117,6 +118,18 @@ class Linker:
             if other is not None:
                 found[node_key(value[1], other.scopes[value[2]].qualname)] = (tier, set())
         return _edges(found)
+
+    def constructor(self, key: str) -> str | None:
+        """The first `__init__` of the program in the MRO of a class; None where there is none."""
+        file, qualname = self._node(key)
+        if file is None or file.scopes[file.nodes[qualname]].kind != CLASS_SCOPE:
+            return None
+        asked = ("class_attribute", 0, file.path, file.nodes[qualname], "__init__")
+        for value, _ in self._ctx.solve(asked):
+            other = self._ctx.file(value[1]) if value[0] == FUNCTION else None
+            if other is not None:
+                return node_key(other.path, other.scopes[value[2]].qualname)
+        return None
 
     def _make_room(self) -> None:
         """What was found for other questions can be found again."""

@@ -30,7 +30,7 @@ from remora.hub.protocol import (
     encoded,
     event_line,
 )
-from remora.hub.results import nodes_of, result_of
+from remora.hub.results import is_whole, nodes_of, result_of
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
@@ -171,14 +171,14 @@ class Answering:
             if isinstance(request, ChangedSince):
                 return self._line(request, self._changed_since(request.generation))
 
-            def ask(answers: Answers) -> tuple[int, Raw]:
+            def ask(answers: Answers) -> tuple[int, Raw, bool]:
                 told = _result(request, answers.told(fresh=fresh))
-                return answers.generation, encoded(told)
+                return answers.generation, encoded(told), fresh and is_whole(told)
 
             # what was begun before a change that this question waited for is of another generation
             same = (self._known.generation, fresh, _subject(request))
-            generation, told = await self._lanes.ask(ask, same)
-        if fresh:
+            generation, told, kept = await self._lanes.ask(ask, same)
+        if kept:
             return self._told(request, generation, told)
         return answer_line(request, generation, told)
 

@@ -44,7 +44,10 @@ class Vitals:
         if used is None or used <= self._limit:
             self._over, self._memory_note = None, ""
             return None
-        self._memory_note = f"{used} MiB of memory are used, hub.memory_mb is {self._limit}"
+        self._memory_note = (
+            f"{used} MiB of memory are used, hub.memory_mb is {self._limit}: the daemon begins anew "
+            "where that lasts; a project that needs more all the time needs a larger hub.memory_mb"
+        )
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
         lasting = self._over is not None and now - self._over >= OVER_S
         if recently or not settled or not lasting:

@@ -16,7 +16,8 @@ from remora.errors import NotFound
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
-from remora.hub.store import LoweredCache, OutOfTimeError
+from remora.hub.store import LoweredCache
+from remora.hub.view import OutOfTimeError
 
 LANE = "remora-hub-lane"
 """What the names of the threads begin with."""

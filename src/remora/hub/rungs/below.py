@@ -23,13 +23,18 @@ class Below:
         self._stored = StoredRung(root, db, self._members)
         self._file = FileRung(root, self._members)
 
-    def ask(self, request: Request, budget: Budget) -> Told | NotFound | None:
+    def ask(
+        self, request: Request, budget: Budget, *, links: bool = True
+    ) -> Told | NotFound | None:
         """The first rung's answer that can be had in time; that there is no such node is one too.
+        `links`: whether those are worth looking for.
 
         Never raises: whatever breaks here, it costs nobody more than the facts.
         """
         share = Budget(budget.left * _OF_STORED)
         for rung, time in ((self._stored, share), (self._file, budget)):
+            if rung is self._stored and not links:
+                continue
             try:
                 told = rung.ask(request, time)
             except NotFound as unknown:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ class SocketRung:
         self._root = shown(root)
         self._places = places
         self._named = named
-        self.busy = False
-        """Whether the last question would have been answered at another time."""
+        self.busy_after: float | None = None
+        """Seconds after which the last question was told to come at another time; None: it was
+        not."""
 
     async def ask(self, request: Request) -> Told | NotFound | None:
         """What the daemon says, be it that there is no such node; None if none can be asked, or if
@@ -40,12 +42,17 @@ class SocketRung:
 
         Takes as long as the daemon: it is for the caller to give up.
         """
-        self.busy = False
+        self.busy_after = None
+        began = time.monotonic()
         for place in self._sockets():
             try:
                 answer = await self._answer(place, request)
-                if answer is not None:
+                if answer is None:
+                    continue
+                if _usable(answer):
                     return _told(request, answer)
+                if answer.error is not None and answer.error.code == "busy":
+                    self.busy_after = time.monotonic() - began
             except _NOT_ANSWERED:
                 continue
         return None
@@ -74,8 +81,7 @@ class SocketRung:
             answer = protocol.decode_answer(await reader.readline())
         finally:
             writer.transport.abort()
-        self.busy = answer.error is not None and answer.error.code == "busy"
-        return _usable(answer)
+        return answer
 
     def _is_of_root(self, status: Answer) -> bool:
         """A daemon of another root would tell of nodes that merely have the same names."""
@@ -94,11 +100,9 @@ def _speaks(health: Answer) -> bool:
     return bool(said.get("protocol") == protocol.PROTOCOL)
 
 
-def _usable(answer: Answer) -> Answer | None:
-    """An answer that settles the question: a result, or that there is no such node."""
-    if answer.ok or (answer.error is not None and answer.error.code == "unknown_node"):
-        return answer
-    return None
+def _usable(answer: Answer) -> bool:
+    """Whether an answer settles the question: a result, or that there is no such node."""
+    return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 
 def _told(request: Request, answer: Answer) -> Told | NotFound:

@@ -19,11 +19,14 @@ from remora.hub.rungs.file import SECONDS_PER_BYTE
 from remora.hub.rungs.told import Budget, Told
 from remora.hub.stamp import racy
 from remora.hub.store import FileRow, StoreView, open_view
-from remora.hub.view import OverlaidView, StoredNode
+from remora.hub.view import OutOfTimeError, OverlaidView, StoredNode
 from remora.ids import spell_path
 
 SECONDS_PER_FILE = 10e-6
 """What a look at one file takes at most, of a sweep over all."""
+LINKS_S = 8.0
+"""How long links are looked for at most, however much time there is: who waits so long may as well
+have all of them found."""
 
 
 class _Instead(Enum):
@@ -33,14 +36,8 @@ class _Instead(Enum):
     TOO_LONG = "too long"
 
 
-class _OutOfTimeError(Exception):
-    """What is being put together would come too late."""
-
-
 class _TimedView(OverlaidView):
-    """Gives up where the time for the question is over: a link may lead through all files."""
-
-    budget = Budget(0)
+    """Gives up after its deadline: a link may lead through all files."""
 
     def lowered(self, path: str) -> Lowered | None:
         self._check()
@@ -55,8 +52,8 @@ class _TimedView(OverlaidView):
         return super().node(key)
 
     def _check(self) -> None:
-        if not self.budget.left:
-            raise _OutOfTimeError
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
 
 
 class StoredRung:
@@ -87,7 +84,7 @@ class StoredRung:
         except DiskError:
             self.close()
             return None
-        except _OutOfTimeError:
+        except OutOfTimeError:
             self._kept = None  # links that were half made
             return None
 
@@ -187,5 +184,5 @@ class StoredRung:
             timed = _TimedView(view, changed)
             self._kept = state, timed, Answers(timed)
         _, timed, answers = self._kept
-        timed.budget = budget
+        timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
         return answers

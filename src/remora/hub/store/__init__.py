@@ -14,7 +14,7 @@ from remora.hub.store.link_writing import (
     Unlinked,
 )
 from remora.hub.store.lowered_cache import LoweredCache
-from remora.hub.store.reading import OutOfTimeError, StoreView, open_view
+from remora.hub.store.reading import StoreView, open_view
 from remora.hub.store.rows import FileRow
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "LinkState",
     "LinkWriting",
     "LoweredCache",
-    "OutOfTimeError",
     "Portion",
     "StoreView",
     "Unlinked",

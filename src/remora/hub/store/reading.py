@@ -19,7 +19,7 @@ from remora.hub.store.database import as_ours, open_reading
 from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.stored_links import StoredLinks
-from remora.hub.view import StoredNode
+from remora.hub.view import OutOfTimeError, StoredNode
 from remora.ids import unspell_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
@@ -37,10 +37,6 @@ class Shelf:
         self.lowered = LoweredCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
-
-
-class OutOfTimeError(Exception):
-    """What is being made of what is stored takes too long."""
 
 
 class StoreView:
@@ -159,6 +155,12 @@ class StoreView:
     def links(self) -> StoredLinks:
         """Those that were found before anybody asked."""
         return StoredLinks(self._all, self._damaged)
+
+    def linked(self) -> tuple[int, int]:
+        """Of how many nodes the links are stored, and of how many nodes there are."""
+        sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
+        found, nodes = self._all(sql)[0]
+        return min(found, nodes), nodes
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
