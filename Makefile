@@ -42,6 +42,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
+	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
 
 # what only tests and benchmarks need, and is large, does not delay the demo
 $(INSPECT) $(PEERS): $(VENV)/.%: requirements/%.txt $(STAMP)

@@ -193,3 +193,34 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     said = poor("hub", "index", "--links", "--json", cwd=shop)
     assert said.document["links"] == {"complete": False, "failed": []}
     assert poor("hub", "stop", cwd=shop).code == 0
+
+
+def test_a_status_tells_of_a_configuration_that_is_wrong(poor: Remora, shop: Path) -> None:
+    (shop / "remora.yaml").write_text("hub: {no_such_key: 1}\n")
+    done = poor("hub", "status", cwd=shop)
+    assert done.code == 0
+    assert "no_such_key" in done.err
+
+
+def test_a_daemon_without_http_goes_on_without_and_says_so(poor: Remora, shop: Path) -> None:
+    try:
+        poor("hub", "start", cwd=shop)
+        for more in ((), ("--foreground",)):
+            done = poor("hub", "start", "--http", "0", "--json", *more, cwd=shop)
+            assert (done.code, done.document["http"]) == (0, None)
+            assert "without HTTP" in done.err
+            assert "`remora hub start --http 0`" in done.err
+    finally:
+        poor("hub", "stop", cwd=shop)
+
+
+def test_a_folder_that_was_removed_is_told(poor: Remora, tmp_path: Path) -> None:
+    words = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", words, sys.executable, "-P", "-m", "remora", "hub", "status"],
+        cwd=tmp_path / "gone", env=poor.environment, capture_output=True, text=True, timeout=50,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "the folder that you are in is gone" in done.stderr

@@ -569,3 +569,64 @@ def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> 
         assert json.loads(unknown.out)["error"]["code"] == "not_found"
     finally:
         poor.afresh("hub", "stop", cwd=shop)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("tests/test_cart.py::test_total[1-2]", "node:tests/test_cart.py:test_total"),
+        ("Cart.total()", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:10", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:2", "node:shop/cart.py:__module__"),
+        ("front.Cart", "node:shop/cart.py:Cart"),
+    ],
+)
+def test_a_name_may_be_pasted_from_elsewhere(poor: Remora, shop: Path, name: str, key: str) -> None:
+    write(shop, {"front/__init__.py": "from shop.cart import Cart\n"})
+    assert poor("hub", "callees", name, "--json", cwd=shop).document["node"] == key
+
+
+def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
+    for name, said in (
+        ("/etc/passwd", "lies outside the root"),
+        ("tests", "is a folder"),
+        ("shop/nope.py", "there is no file shop/nope.py"),
+    ):
+        asked = poor("hub", "get", name, "--json", cwd=shop)
+        assert (asked.code, asked.error["code"]) == (1, "not_found")
+        assert said in asked.error["message"]
+
+
+def test_without_git_the_folder_is_the_root_and_a_project_above_is_named(
+    poor: Remora, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "plain", {"pyproject.toml": "", "sub/a.py": "def f(): ...\n"})
+    below = poor("hub", "get", "f", cwd=root / "sub")
+    assert f"--root {root}" in below.err
+    for done in (
+        poor("hub", "get", "f", cwd=root),
+        poor("hub", "get", "f", "--root", "sub", cwd=root),
+    ):
+        assert "the root is" not in done.err
+    write(root, {"sub/remora.yaml": ""})
+    assert poor("hub", "get", "f", cwd=root / "sub").err == ""
+
+
+def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -> None:
+    """`hub observe` makes one before anything was asked."""
+    files = {path: path.read_bytes() for path in shop.rglob("*.py")}
+    for path in files:
+        path.unlink()
+    assert poor("hub", "index", "--json", cwd=shop).document["nodes"] == 0
+    for path, content in files.items():
+        path.write_bytes(content)
+    asked = poor("hub", "callers", "Cart.total", cwd=shop)
+    assert "there is no index yet: making it" in asked.err
+    assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
+
+
+def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    assert "links       of 0 of " in poor("hub", "status", cwd=shop).out
+    poor("hub", "index", "--links", cwd=shop)
+    assert "links       of all nodes are stored" in poor("hub", "status", cwd=shop).out

@@ -142,3 +142,9 @@ def test_a_daemon_stores_what_was_seen_beside_it(
         assert time.monotonic() < until, "the daemon has not taken what was seen"
         time.sleep(0.2)
     assert list(spool_folder(Path(daemon["db"])).iterdir()) == []
+
+
+def test_an_option_of_pytests_belongs_behind_the_dashes(active: Remora, root: Path) -> None:
+    done = active("hub", "observe", "pytest", "tests", "-q", "--json", cwd=root)
+    assert done.code == 2
+    assert "`remora hub observe -- pytest tests -q`" in done.error["hint"]

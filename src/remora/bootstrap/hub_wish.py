@@ -41,6 +41,25 @@ def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
     return places
 
 
+def root_above(caller: Caller, places: HubPlaces) -> Path | None:
+    """The folder above that looks like the project, where the root is only the folder we are in:
+    neither git nor a remora.yaml says where it is. One has a hub, or a pyproject.toml."""
+    root = places.root
+    if (
+        caller.root is not None
+        or (root / "remora.yaml").is_file()
+        or root != caller.folder.resolve()
+    ):
+        return None
+    if any((place / ".git").exists() for place in (root, *root.parents)):
+        return None
+    for above in root.parents:
+        has_hub = hub_places(caller.folders, above).db.exists()
+        if has_hub or (above / "pyproject.toml").is_file():
+            return above
+    return None
+
+
 def _is_foreign(db: Path) -> bool:
     from remora.hub.store import is_foreign  # with all that reads and writes it
 

@@ -134,13 +134,13 @@ def is_readable(places: HubPlaces) -> bool:
     return True
 
 
-def known_keys(places: HubPlaces) -> Sequence[str]:
-    """Of every node that is stored; none where the database cannot be read."""
+def is_indexed(caller: Caller, places: HubPlaces) -> bool:
+    """Whether the database can be asked and was filled: `hub observe` makes one too."""
     view = open_view(places.db)
     if view is None:
-        return ()
+        return False
     try:
-        return tuple(view.keys())
+        return bool(view.paths()) or not _members(caller, places).sweep()
     finally:
         view.close()
 

@@ -5,22 +5,28 @@ import time
 from collections.abc import Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.bootstrap.caller import Caller, open_config
-from remora.bootstrap.hub_links import constructor, why_unknown
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.cli.asker import caller_of
+from remora.cli.hub_places import tell_of_root
 from remora.cli.options import Options
 from remora.cli.output import note
-from remora.errors import NotFound, OutsideError, UsageError
+from remora.errors import OutsideError, UsageError
 from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
 from remora.hub.client import HubClient
 from remora.hub.collecting import collect_seldom
 from remora.hub.named import called_so, queries, whole_keys
 from remora.hub.near import unknown_node
+from remora.hub.no_node import no_node
+from remora.hub.pasted import at_line, unpasted
 from remora.hub.protocol import AnsweredNode
+from remora.ids import split_node_key
+
+if TYPE_CHECKING:
+    from remora.bootstrap.hub_views import Newest
 
 _PATIENCE_S = 120.0
 _LOOK_S = 0.1
@@ -54,7 +60,7 @@ class Asking:
         key = self.key_of(name)
         found = self._context([key])
         if key not in found:  # it has gone since
-            raise self._unknown(name)
+            raise unknown_node(name, self._newest().keys())
         return found[key]
 
     def key_of(self, name: str) -> str:
@@ -62,6 +68,7 @@ class Asking:
 
         Raises as `node` does.
         """
+        name = unpasted(name)
         whole = whole_keys(name, self._places.root, self._folder)
         for query in queries(name, whole):
             found = self._runner.run(self._client.search(query, _MOST_FOUND))
@@ -75,11 +82,27 @@ class Asking:
             if meant:
                 raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
         # a search knows no name that cannot be printed, and needs a daemon or an index
-        there = _first(whole, self._context(whole))
+        there = _first(whole, self._context(whole)) or self._elsewhere(name)
         if there:
             return there[0]
+        keys = self._newest().keys()
+        wrong = no_node(
+            name, self._places.root, self._folder, {split_node_key(key)[0] for key in keys}
+        )
+        if wrong is not None:
+            raise wrong
         self.search(name, 1)  # raises where nobody could tell
-        raise self._unknown(name)
+        raise unknown_node(name, keys)
+
+    def _elsewhere(self, name: str) -> list[str]:
+        """What a line of a file means, or a name where it is imported to."""
+        place = at_line(name)
+        if place is not None:
+            keys = whole_keys(place.path, self._places.root, self._folder)
+            found = self._newest().at_line([split_node_key(key)[0] for key in keys], place.line)
+        else:
+            found = None if ":" in name or "/" in name else self._newest().imported(name)
+        return [found] if found else []
 
     def also_defined(self, key: str) -> list[str]:
         """Further definitions of a node that was asked about by name, in the order of the source:
@@ -93,33 +116,35 @@ class Asking:
 
     def unknown_because(self) -> str:
         """Why there are no links in an answer, and what helps."""
+        from remora.bootstrap.hub_links import why_unknown  # with all that reads what is stored
+
         return why_unknown(self._places)
 
     def constructor(self, key: str) -> str | None:
         """The key of the `__init__` that makes instances of a class, if that is in the project."""
         if self._kinds.get(key, "class") != "class":
             return None
-        found = constructor(self._places, self._exclude, key)
-        return found if found and self._context([found]) else None
+        return self._newest().constructor(key)
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """As the protocol has it."""
         return self._answered(self._client.search(query, limit))
 
+    def _newest(self) -> "Newest":
+        from remora.bootstrap.hub_views import Newest  # with all that analyses
+
+        return Newest(self._places, self._exclude)
+
     def _context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
         return self._answered(self._client.get_context(keys))
-
-    def _unknown(self, name: str) -> NotFound:
-        from remora.bootstrap.indexing import known_keys  # with all that analyses
-
-        return unknown_node(name, known_keys(self._places))
 
     def _answered(self, asked: Coroutine[Any, Any, _Result | None]) -> _Result:
         told = self._runner.run(asked)
         if told is None:
             raise OutsideError(
-                "neither a daemon nor the index could be asked",
-                hint="`remora hub status` tells how they are; `remora hub index` makes the index",
+                "neither a daemon nor an index could be asked",
+                hint="`path:qualname` in full asks the file alone; `--db FILE` names a place where an "
+                "index can be made, `remora hub status` tells where it should be",
             )
         return told
 
@@ -130,6 +155,7 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
     there is none."""
     caller, wish = caller_of(options), HubWish(db=db, socket=socket)
     places = places_of(caller, wish)
+    tell_of_root(options, caller, places)
     exclude = open_config(caller, places.root).exclude
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
@@ -158,12 +184,17 @@ def _wait_for_daemon(options: Options, places: HubPlaces) -> None:
 
 def _make_index(options: Options, caller: Caller, wish: HubWish, places: HubPlaces) -> None:
     """Where there is none, or one that cannot be read: of an earlier version, or damaged."""
-    from remora.bootstrap.indexing import index_hub, is_readable  # with all that analyses
+    from remora.bootstrap.indexing import (
+        index_hub,
+        is_indexed,
+        is_readable,
+    )  # with all that analyses
     from remora.cli.hub_index import watched
 
-    if is_readable(places):
+    if is_indexed(caller, places):
         return
-    lacks = "the index cannot be read" if places.db.exists() else "there is no index yet"
+    is_damaged = places.db.exists() and not is_readable(places)
+    lacks = "the index cannot be read" if is_damaged else "there is no index yet"
     note(options, f"{lacks}: making it; `remora hub start` keeps one up to date")
     try:
         with watched(options) as progress:

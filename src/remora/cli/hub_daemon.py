@@ -9,11 +9,10 @@ import click
 import msgspec
 
 from remora.bootstrap.caller import open_config
-from remora.bootstrap.hub_links import LinkCount, linked
 from remora.bootstrap.hub_start import start_hub
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.cli.asker import caller_of
-from remora.cli.hub_places import place_options
+from remora.cli.hub_places import place_options, tell_of_root
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, note, plain
 from remora.errors import ConfigError
@@ -51,6 +50,8 @@ def start(
     """
     caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
     places = places_of(caller, wish)
+    if not detached:
+        tell_of_root(options, caller, places)
     if not foreground:
         with _telling_of_its_life(options):
             found = start_hub(caller, wish)
@@ -93,6 +94,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     """
     caller = caller_of(options)
     places = places_of(caller, HubWish(db=db, socket=socket))
+    tell_of_root(options, caller, places)
     _print(options, places, control.status(places))
     try:
         open_config(caller, places.root)
@@ -122,7 +124,7 @@ def _join(options: Options, places: HubPlaces, status: StatusResult, http: str |
 
 
 def _print(options: Options, places: HubPlaces, status: StatusResult) -> None:
-    emit(options, _document(status), _lines(status, linked(places)))
+    emit(options, _document(status), _lines(places, status))
     for text in control.notes(places) if status.running else ():
         note(options, f"note: {text}")
 
@@ -131,7 +133,7 @@ def _document(status: StatusResult) -> Any:
     return msgspec.to_builtins(status)
 
 
-def _lines(status: StatusResult, links: LinkCount | None) -> Iterator[str]:
+def _lines(places: HubPlaces, status: StatusResult) -> Iterator[str]:
     head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield plain(f"root        {status.root}")
@@ -147,11 +149,14 @@ def _lines(status: StatusResult, links: LinkCount | None) -> Iterator[str]:
         yield "it knows    nothing yet"
     else:
         yield f"it knows    {_known(status)}"
-        yield f"links       {_far(status, links)}"
+        yield f"links       {_far(places, status)}"
         yield f"generation  {status.generation}"
 
 
-def _far(status: StatusResult, links: LinkCount | None) -> str:
+def _far(places: HubPlaces, status: StatusResult) -> str:
+    from remora.bootstrap.hub_links import linked  # with all that reads what is stored
+
+    links = linked(places)
     if links is None:
         return "not known"
     if links.complete:

@@ -167,7 +167,10 @@ def _attention(node: AnsweredNode) -> Iterator[str]:
     if node.docstring_outdated:
         yield "the docstring documents what the code does not have"
     if node.partial:
-        yield "the file has a syntax error: this is what could be saved"
+        yield (
+            "the file has a syntax error, or bytes that are no text: this is what could be saved "
+            "(`remora hub index` says more)"
+        )
     if not node.fresh:
         yield "not fresh: files have changed that were not looked at yet"
 

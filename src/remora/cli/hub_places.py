@@ -1,11 +1,15 @@
-"""`--socket` and `--db`, which name another hub than the root's own."""
+"""Which hub a command is about: `--socket` and `--db`, and a root that is perhaps not the one meant."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-from remora.cli.options import PATH
+from remora.bootstrap.caller import Caller
+from remora.bootstrap.hub_wish import root_above
+from remora.cli.options import PATH, Options
+from remora.cli.output import note
+from remora.hub.access.places import HubPlaces
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -18,3 +22,14 @@ def place_options(function: _Command) -> _Command:
     ):
         function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
     return function
+
+
+def tell_of_root(options: Options, caller: Caller, places: HubPlaces) -> None:
+    """Say so where the project seems to begin further up than the root."""
+    above = root_above(caller, places)
+    if above is not None:
+        note(
+            options,
+            f"the root is {places.root}, since neither git nor a remora.yaml says where it is: "
+            f"`--root {above}` asks about the project above",
+        )

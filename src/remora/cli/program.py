@@ -96,6 +96,8 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
     hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         hint = "`last` is the newest run; `remora runs` lists all"
+    if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
+        hint = "what is pytest's stands behind `--`: `remora hub observe -- pytest tests -q`"
     return _told(args, error.exit_code, "usage_error", message, hint)
 
 

@@ -153,11 +153,11 @@ class WorkspaceConfig(Section):
     driver: Literal["auto", "slot", "overlay"] = "auto"
     """How a copy is made: slot (copied files). overlay is not in this version."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """The least isolation of subprocesses, 0 to 3; more than 0 is not in this version. A project's
-    file can only raise the user's."""
+    """The least isolation of subprocesses, 0 to 3; this version gives none (0), and what asks for
+    more does not run the project's tests. A project's file can only raise the user's."""
     allow_unsandboxed: bool = False
-    """Consent to run the project's code without isolation: this version runs none of it. True is
-    not for a project's file."""
+    """Consent to run the project's code without isolation, as `remora hub observe` runs its tests.
+    True is not for a project's file."""
     include: Patterns = ()
     """Globs of ignored files that a copy needs all the same; never .env files."""
 
@@ -209,8 +209,8 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()
     """The private copies that agents work on."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Interpreter for the project's tests (not in this version); null takes the root's .venv, else
-    the active one."""
+    """Interpreter for the project's tests, which `remora hub observe` runs; null takes the root's
+    .venv, else the active one."""
     exclude: Patterns = ()
     """Globs of files, relative to the root, that are left alone."""
     operations: dict[OperationName, Operation] = {

@@ -18,7 +18,7 @@ def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     It is read as the key spells it, as a path below `root`, and as a path that a shell in `folder`
     knows: relative to there, or absolute.
     """
-    path, qualname = _parted(name)
+    path, qualname = parted(name)
     below = _below(path, root, folder)
     paths = [path, spell_path(path)] if below is None else [path, spell_path(path), below]
     if path.startswith(("./", "../")):
@@ -52,7 +52,8 @@ def called_so(name: str, keys: Iterable[str]) -> list[str]:
     return next((found for found in tried if found), [])
 
 
-def _parted(name: str) -> tuple[str, str]:
+def parted(name: str) -> tuple[str, str]:
+    """The path and the qualname that a name would be in full; without `:` it is a path."""
     path, _, qualname = name.removeprefix("node:").rpartition(":")
     return (path, qualname) if path else (qualname, MODULE)
 

@@ -14,7 +14,7 @@ from remora.code.resolve.program import Program
 from remora.code.resolve.rules import RULES
 from remora.code.resolve.sites import Targets, call_targets, read_targets, store_targets
 from remora.code.resolve.solver import MOST_ANSWERS
-from remora.code.resolve.values import FUNCTION
+from remora.code.resolve.values import CLASS, FUNCTION, MODULE, Values
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
@@ -125,8 +125,20 @@ class Linker:
         if file is None or file.scopes[file.nodes[qualname]].kind != CLASS_SCOPE:
             return None
         asked = ("class_attribute", 0, file.path, file.nodes[qualname], "__init__")
-        for value, _ in self._ctx.solve(asked):
-            other = self._ctx.file(value[1]) if value[0] == FUNCTION else None
+        return self._first(self._ctx.solve(asked), {FUNCTION})
+
+    def imported(self, dotted: str) -> str | None:
+        """What `pkg.Name` is in `pkg`, a module of the program that has it from elsewhere too; None
+        where that is no function and no class of the program."""
+        module, _, name = dotted.rpartition(".")
+        found = self._ctx.imported("", 0, module) if module else None
+        if found is None or found[0] != MODULE:
+            return None
+        return self._first(self._ctx.solve(("export", 0, found[1], name)), {FUNCTION, CLASS})
+
+    def _first(self, values: Values, kinds: Set[str]) -> str | None:
+        for value, _ in values:
+            other = self._ctx.file(value[1]) if value[0] in kinds else None
             if other is not None:
                 return node_key(other.path, other.scopes[value[2]].qualname)
         return None

@@ -49,7 +49,8 @@ def check_consent(level: int, *, allowed: bool) -> None:
     """Raises UsageError unless the isolation is enough, or the user has said that it need not be."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
-            f"tests are the project's code, and nothing here isolates it (L{level} of L{SAFE_LEVEL})",
+            f"tests are the project's code, and this machine isolates it too little (L{level}; "
+            f"L{SAFE_LEVEL} is enough)",
             hint="if you trust this project, add --allow-unsandboxed, or set "
             "workspace.allow_unsandboxed in your own configuration",
         )
