@@ -32,7 +32,7 @@ def why_unknown(places: HubPlaces) -> str:
     if known is None:
         return (
             "only the file itself could be looked at: there is no index that can be read, and none "
-            "can be made where it should be (`--db FILE` names another place)"
+            "could be made where it should be (`--db FILE` names another place)"
         )
     if known.complete and control.running(places) is not None:
         return "finding them takes too long just now: ask again"

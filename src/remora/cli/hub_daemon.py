@@ -164,7 +164,7 @@ def _far(places: HubPlaces, status: StatusResult) -> str:
     far = f"of {links.found:,} of {count(links.nodes, 'node')} are stored"
     if links.found == links.nodes:
         far = "of all nodes were stored, then files changed"
-    finds = "the daemon, while nobody edits" if status.running else "`remora hub index --links`"
+    finds = "the daemon" if status.running else "`remora hub index --links`"
     return f"{far}; {finds} finds the rest"
 
 
