@@ -32,9 +32,9 @@ class IndexedFiles:
         with self._lock:
             file = self._files.pop(path, None)
             if file is None or file.lowered is not lowered:
-                self._weight -= 0 if file is None else file.weight
+                self._weight -= self._weighed(file)
                 file = File(lowered)
-                self._weight += file.weight
+                self._weight += self._weighed(file)
                 self._make_room()
             self._files[path] = file
             return file
@@ -42,6 +42,11 @@ class IndexedFiles:
     def used(self, path: str) -> None:
         """It was asked for again: others make room first."""
         self._used.add(path)
+
+    def _weighed(self, file: File | None) -> int:
+        """One that is larger than all room is not driven out by every small one that others need:
+        its indexes would be made again for each question about it."""
+        return 0 if file is None else min(file.weight, self._room // 2 + 1)
 
     def _make_room(self) -> None:
         """Drop what was kept longest and not asked for since it came up last."""
@@ -52,7 +57,7 @@ class IndexedFiles:
                 self._used.discard(path)
                 self._files[path] = dropped
             else:
-                self._weight -= dropped.weight
+                self._weight -= self._weighed(dropped)
 
 
 class ProgramFiles:

@@ -37,6 +37,7 @@ class LoweredCache:
 
     def keep(self, name: Hashable, lowered: Lowered, size: int) -> None:
         """Keep it under `name`; `size` is that of its encoded form."""
+        size = min(size, self._limit // 2)  # one that is too large does not drive out all others
         with self._lock:
             _, before = self._kept.pop(name, (None, 0))
             self._kept[name] = lowered, size
