@@ -12,7 +12,9 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]
 from remora.errors import HostError
 from remora.tools.host.place import Place
 from remora.tools.host.ruff_config import check_below, is_configured, target_version
+from remora.workspaces.confinement import Confinement
 from remora.workspaces.process import Finished, run
+from remora.workspaces.supervised import Command
 
 Finding = dict[str, Any]
 
@@ -107,13 +109,13 @@ def _folder(place: Place, folder: str) -> Sequence[str]:
 
 
 def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
-    finished = run(
-        [_binary(), *words],
-        cwd=place.tree,
-        timeout_s=SECONDS,
-        output_limit=_OUTPUT_LIMIT,
-        stdin=stdin,
+    command = Command(
+        argv=(_binary(), *words),
+        folder=place.tree,
+        seconds=SECONDS,
+        within=Confinement(read=(place.tree, Path(_binary()))),
     )
+    finished = run(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
     place.ran_under(finished.isolation)
     if finished.timed_out:
         raise HostError(f"ruff did not finish within {SECONDS} seconds")
