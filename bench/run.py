@@ -23,6 +23,7 @@ BENCHMARKS = (
     "branch_switch",
     "hub_daemon",
     "observe",
+    "isolation",
     "accuracy",
 )
 
