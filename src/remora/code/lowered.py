@@ -171,6 +171,14 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     exports: tuple[str, ...] | None = None
 
 
+def last_name(term: Any) -> str:
+    """`c` of the dotted `a.b.c`, term or text; "" of what is not dotted."""
+    if isinstance(term, str):
+        return term.rpartition(".")[2]
+    is_attribute = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
+    return str(term[2]) if is_attribute else ""
+
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Lowered)
 

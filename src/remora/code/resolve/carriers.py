@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
+from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS, last_name
 from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
@@ -31,7 +31,7 @@ Site = tuple[str, int, int]
 CONSTRUCTORS = frozenset(("__init__", "__new__"))
 _MOST_STEPS = 128
 """Places where a value may get another name that are looked at for one node."""
-_TAKING = frozenset(name.rpartition(".")[2] for name in CALLING)
+_TAKING = frozenset(map(last_name, CALLING))
 
 
 class Name(NamedTuple):

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from remora.code.lowered import CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, ITEM
 from remora.code.resolve.candidates import deriving
@@ -21,6 +21,7 @@ from remora.code.resolve.values import (
     OWN_CLASS,
     PROPERTY,
     SELF,
+    TOP,
     Value,
     Values,
     join,
@@ -31,8 +32,9 @@ from remora.code.resolve.values import (
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
 CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _MOST_DERIVED = 400
-_MOST_FILES = 120
+_MOST_FILES: Final = 120
 _FEW_OVERRIDERS = 4  # of an abstract method: of more it says nothing which one it is
+_MOST_OVERRIDERS = 24  # that a parameter may have: with all else it may be, below what is followed
 
 
 def mro(ctx: Context, path: str, scope: int) -> Values:
@@ -174,7 +176,7 @@ def is_dataclass(file: File, number: int) -> bool:
     """Whether the class gets its constructor from its fields."""
     scope = file.scopes[number]
     made = file.decorations(number) & {"dataclass", "define", "frozen", "attrs", "s"}
-    return bool(made) or any(file.last_name(base) == "NamedTuple" for base in scope.bases)
+    return bool(made) or any(file.written(base) == "NamedTuple" for base in scope.bases)
 
 
 def of_instance(ctx: Context, level: int, value: Value, name: str, within: str = "") -> Values:
@@ -200,6 +202,15 @@ def of_instance(ctx: Context, level: int, value: Value, name: str, within: str =
     if not values and is_foreign(ctx, value):
         return one(OPAQUE)
     return values
+
+
+def overriders(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """What derived classes have instead of an abstract method, where an instance of each may be
+    meant; nothing where they are too many."""
+    if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
+        return EMPTY
+    found = join(_below(ctx, level, (SELF, *value[1:]), name, ""))
+    return EMPTY if found is TOP or len(found) > _MOST_OVERRIDERS else found
 
 
 def _below(ctx: Context, level: int, value: Value, name: str, within: str) -> Iterator[Values]:

@@ -8,11 +8,11 @@ kept by `remembered`.
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from remora.code.lowered import Call
+from remora.code.lowered import Call, last_name
 from remora.code.resolve import inputs
 from remora.code.resolve.files import File
 from remora.code.resolve.indexed import IndexedFiles
-from remora.code.resolve.inputs import CROWDS, bit
+from remora.code.resolve.inputs import Crowd, bit
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
 from remora.code.resolve.solver import Solver
@@ -62,7 +62,7 @@ class Context(Solver):
         self.inputs |= self._bit(inputs.BODY, path)
         return self._files.file(path)
 
-    def outline(self, path: str) -> File | None:
+    def surface(self, path: str) -> File | None:
         """The same for who looks at nothing in it but what `outline` tells."""
         self.inputs |= self._bit(inputs.OUTLINE, path)
         return self._files.file(path)
@@ -94,9 +94,8 @@ class Context(Solver):
         self.inputs |= self._bit(inputs.MENTIONS, name)
         return self._program.mentioning(name)
 
-    def crowded(self, name: str, most: int) -> bool:
-        """Whether more than `most` files, one of `CROWDS`, mention a name."""
-        assert most in CROWDS
+    def crowded(self, name: str, most: Crowd) -> bool:
+        """Whether more than `most` files mention a name."""
         self.inputs |= self._bit(inputs.CROWD, f"{most} {name}")
         return len(self._program.mentioning(name)) > most
 
@@ -129,7 +128,7 @@ class Context(Solver):
         return self._modules.is_ours(dotted)
 
     def _note_module(self, dotted: str) -> None:
-        self.inputs |= self._bit(inputs.MODULE, dotted.rpartition(".")[2])
+        self.inputs |= self._bit(inputs.MODULE, last_name(dotted))
 
     def starred(self, path: str, name: str) -> Collection[str]:
         """Paths of the modules from which the star imports of a file give it the name."""

@@ -44,6 +44,7 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "sites": calls.sites,
     "member": members.member,
     "self_member": members.self_member,
+    "given_member": members.given_member,
     "item": containers.item,
     "each": containers.each,
     "entered": containers.entered,

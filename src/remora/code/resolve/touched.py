@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.code.lowered import Lowered
+from remora.code.lowered import Lowered, last_name
 from remora.code.resolve.files import File
 from remora.code.resolve.inputs import (
     ALIAS,
@@ -104,7 +104,7 @@ def _of_modules(program: Program, moved: Collection[str]) -> Iterator[int]:
         for other in program.mentioning(stem):
             lowered = program.lowered(other)
             stars = lowered.stars if lowered is not None else ()
-            if any(dotted.rpartition(".")[2] == stem for _, dotted in stars):
+            if any(last_name(dotted) == stem for _, dotted in stars):
                 yield bit(STARS)
 
 
