@@ -149,12 +149,16 @@ class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
     flags: int
 
 
+Export = str | tuple[int, str]
+"""A name in `__all__`, or (level, module) of one whose `__all__` is taken in."""
+
+
 class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file for the linker.
 
     `names` are all names by which it may mention something, for an index over files; `def NAME`
     and `class (NAME` among them say that it defines NAME, or a class with a base called so.
-    `statements` is the block of each statement.
+    `statements` is the block of each statement; `exports` is null without an `__all__` that can be read.
     """
 
     path: str
@@ -168,7 +172,7 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     blocks: tuple[Block, ...] = ()
     statements: tuple[int, ...] = ()
     stars: tuple[tuple[int, str], ...] = ()
-    exports: tuple[str, ...] | None = None
+    exports: tuple[Export, ...] | None = None
 
 
 def last_name(term: Any) -> str:
