@@ -14,8 +14,8 @@ from remora.code.lowered import (
     Parameter,
     last_name,
 )
+from remora.code.resolve.attributes import own_value
 from remora.code.resolve.candidates import call_sites
-from remora.code.resolve.classes import own_value
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File
 from remora.code.resolve.fixtures import handed

@@ -6,7 +6,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS, last_name
-from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
+from remora.code.resolve.attributes import CLASS_METHODS, GETTERS
+from remora.code.resolve.classes import is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from remora.code.resolve.classes import of_class, of_instance, of_super, overriders
+from remora.code.resolve.attributes import of_class, of_instance, of_super, overriders
 from remora.code.resolve.context import Context
 from remora.code.resolve.values import (
     BOUND,
