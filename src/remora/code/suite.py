@@ -55,6 +55,8 @@ class Suite:
 
     def __init__(self, lowered: Lowered) -> None:
         self.path = lowered.path
+        self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
+        """About how many records of the file are held."""
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}

@@ -39,6 +39,8 @@ CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
 _MOST_STEPS = 128
 """Places where a value may get another name that are looked at for one node."""
+_MOST_REACHES = 256
+"""Kept: each may hold the paths of hundreds of files."""
 _TAKING = frozenset(map(last_name, CALLING))
 
 
@@ -139,9 +141,12 @@ class Carriers:
 
     def _reach(self, file: File, scope: int) -> Reach:
         place = (file.path, scope)
-        if place not in self._reaches:
-            self._reaches[place] = Reach(self._ctx, file, scope)
-        return self._reaches[place]
+        reach = self._reaches.get(place)
+        if reach is None:
+            if len(self._reaches) >= _MOST_REACHES:
+                self._reaches.clear()
+            reach = self._reaches[place] = Reach(self._ctx, file, scope)
+        return reach
 
     def _wanted(self, file: File, scope: int) -> Wanted:
         """What a value must be to lead to the node."""

@@ -15,7 +15,7 @@ from remora.code.resolve.indexed import IndexedFiles
 from remora.code.resolve.inputs import Crowd, bit
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
-from remora.code.resolve.solver import Solver
+from remora.code.resolve.solver import MOST_ANSWERS, Solver
 from remora.code.resolve.touched import given_on, public
 from remora.code.resolve.values import MODULE, Value, Values
 
@@ -44,13 +44,13 @@ class Context(Solver):
         files: IndexedFiles,
         *,
         noting: bool,
+        most: int = MOST_ANSWERS,
     ) -> None:
-        super().__init__(rules)
+        super().__init__(rules, most)
         self._bit = bit if noting else _nothing
         self._program = program
         self._modules = Modules(program.paths())
-        self._files = files
-        files.turn_to(program)
+        self._files = files.of(program)
         self._imported: dict[tuple[str, int, str], Value | None] = {}
         self.deriving: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
         """Name → classes that have a base of that name, as `remembered`."""
