@@ -5,7 +5,7 @@ import functools
 import os
 import secrets
 import stat as st
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,8 +85,11 @@ class Beneath:
             return False
         return True
 
-    def list(self, pattern: str) -> _Names:
-        """Regular files that match the glob (`**` spans folders), sorted; links are left out."""
+    def list(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
+        """Regular files that match the glob (`**` spans folders), sorted; links are left out.
+
+        `look` is called before each folder, and ends the search by raising.
+        """
         wanted = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
         depth = pattern.count("/")
@@ -94,6 +97,8 @@ class Beneath:
         waiting = [""]
         while waiting:
             prefix = waiting.pop()
+            if look is not None:
+                look()
             folders, files = self._entries(prefix)
             found += [path for path in files if wanted.fullmatch(path)]
             if deep or prefix.count("/") < depth:
