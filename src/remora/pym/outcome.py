@@ -15,7 +15,7 @@ from pydantic_monty import (
     MontyTypingError,
 )
 
-from remora.errors import ScriptError
+from remora.errors import ReplayMismatch, ScriptError
 
 _LINE_LIMIT = 300
 _EXHAUSTED = ("TimeoutError", "MemoryError", "RecursionError")
@@ -66,6 +66,12 @@ def located(label: str, kind: str, message: str, line: int | None) -> ScriptErro
     """A ScriptError whose message begins `FILE.pym:LINE: `."""
     place = label if line is None else f"{label}:{line}"
     return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
+
+
+def mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
+    """What a replay says where the script leaves its recording."""
+    told = located(label, "contract", message, line)
+    return ReplayMismatch(told.message, kind=told.kind, line=line)
 
 
 def _kind(error: MontyError) -> str:
