@@ -61,7 +61,7 @@ def bind(grants: Iterable[str], place: Place) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _call(function: Callable[..., Any], place: Place, *args: Any, **kwargs: Any) -> Any:
+def _call(function: Callable[..., Any], place: Place, /, *args: Any, **kwargs: Any) -> Any:
     signature, hints = _shape(function)
     try:
         bound = signature.bind(place, *args, **kwargs)
