@@ -2,13 +2,12 @@
 
 import os
 import socket
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from remora.workspaces.syscalls import rename_exchange
 
 SENTINEL = "7c1f0e52-never-in-a-script"
 GITHUB = "ghp_" + "a1B2" * 9
@@ -90,31 +89,34 @@ def _socket(folder: Path) -> None:
         os.chdir(here)
 
 
+_SWAPPER = """
+import os, select, sys
+from remora.workspaces.syscalls import rename_exchange
+folder = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+print("ready", flush=True)
+while not select.select([0], [], [], 0)[0]:
+    for _ in range(100):
+        rename_exchange(folder, b"swapped", b"other")
+"""
+
+
 @contextmanager
 def swapping(ground: Ground) -> Iterator[None]:
-    """While the block runs, `swapped` in the tree is now a folder, now a link to the outside."""
-    link = ground.tree / "other"
-    link.symlink_to(ground.outside)
-    stop = threading.Event()
-    turns = [0]
+    """While the block runs, `swapped` in the tree is now a folder, now a link to the outside.
 
-    def swap() -> None:
-        folder = os.open(ground.tree, os.O_RDONLY | os.O_DIRECTORY)
+    A process of its own does it: a thread of ours would seldom run between two of our steps.
+    """
+    (ground.tree / "other").symlink_to(ground.outside)
+    words = [sys.executable, "-c", _SWAPPER, str(ground.tree)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as swapper:
+        assert swapper.stdin is not None
+        assert swapper.stdout is not None
+        assert swapper.stdout.readline() == b"ready\n"
         try:
-            while not stop.is_set():
-                rename_exchange(folder, b"swapped", b"other")
-                turns[0] += 1
+            yield
         finally:
-            os.close(folder)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    assert turns[0] > 0
+            swapper.stdin.close()
+    assert swapper.returncode == 0
 
 
 def children() -> set[str]:
