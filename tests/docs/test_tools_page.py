@@ -92,6 +92,7 @@ def test_the_limits_are_those_of_the_program() -> None:
         f"| memory | {limits.memory_mb} MiB |",
         f"| frames | {limits.recursion};",
         f"| host calls | {limits.host_calls} |",
+        f"all calls together | {limits.carried_bytes // 2**20} MiB |",
         f"| printed | {limits.print_bytes // 1024} KiB |",
         f"answer | {limits.result_bytes // 2**20} MiB |",
     ]

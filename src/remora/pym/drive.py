@@ -14,7 +14,7 @@ from pydantic_monty import (
 
 from remora.pym.limits import Limits
 from remora.pym.outcome import HostCall, located, mismatch
-from remora.pym.plain import NotPlainError, TooLargeError, plain
+from remora.pym.plain import Budget, NotPlainError, TooLargeError, plain, spend_on
 from remora.pym.specs import ExternalSpec
 
 _ENDING = ("denied", "limit")
@@ -68,6 +68,7 @@ class Drive:
         self.answer = answer
         self.limits = limits
         self.calls: list[HostCall] = []
+        self.carried = Budget(limits.carried_bytes)
         self.waiting: dict[int, ExternalSettledResult] = {}
         self.source = b""
 
@@ -123,7 +124,7 @@ class Drive:
         except (NotPlainError, TooLargeError) as error:
             return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
         call = self.answer(spec.name, *given)
-        self.calls.append(call)
+        self._carry(call, line)
         if call.error is None:
             return {"return_value": call.result}
         kind, _, message = call.error.partition(": ")
@@ -132,6 +133,16 @@ class Drive:
         if kind in _ENDING:
             raise located(self.label, kind, message, line)
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
+
+    def _carry(self, call: HostCall, line: int) -> None:
+        """Keep the record of a call, as long as all of them together are not too large."""
+        self.calls.append(call)
+        try:
+            for part in (call.args, call.kwargs, call.result):
+                spend_on(part, self.carried)
+        except TooLargeError:
+            message = f"host calls carried more than {self.limits.carried_bytes} bytes"
+            raise located(self.label, "limit", message, line) from None
 
 
 def _stand_in(name: str) -> Callable[..., Any]:

@@ -76,6 +76,7 @@ def _tree(folder: Path) -> None:
     (folder / "escaping/ruff.toml").write_text('extend = "../../outside/ruff.toml"\n')
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
     (folder / "huge.txt").write_bytes(b"x" * (2 * 1024 * 1024))
+    (folder / "large.txt").write_bytes(b"x" * (1024 * 1024))
     (folder / "credentials.txt").write_text(f"token={GITHUB}\n")
 
 

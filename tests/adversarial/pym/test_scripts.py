@@ -29,7 +29,7 @@ from tests.clock import ticking
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
-LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096)
+LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096, carried_bytes=2**24)
 SHORT = msgspec.structs.replace(LIMITS, duration_s=0.3)
 KINDS = {"none", "syntax", "typing", "runtime", "limit", "crashed", "contract", "denied"}
 _SAID = re.compile(r"# (\w+): (.*)")
