@@ -16,6 +16,7 @@ BENCHMARKS = (
     "packets",
     "prefix",
     "analysis",
+    "pym",
     "hub_index",
     "links",
     "links_ahead",
@@ -23,6 +24,7 @@ BENCHMARKS = (
     "branch_switch",
     "hub_daemon",
     "observe",
+    "isolation",
     "accuracy",
 )
 

@@ -56,17 +56,26 @@ def callees(remora: Remora, root: Path) -> list[dict[str, Any]]:
     return [edge for edge in found if edge["key"].startswith("node:")]
 
 
-def test_nothing_of_the_project_runs_without_consent(active: Remora, root: Path) -> None:
-    python = root / ".venv" / "bin" / "python"
+def test_nothing_that_tests_write_stays(active: Remora, root: Path) -> None:
     write(
-        root, {".venv/bin/python": f"#!/bin/sh\ntouch {root}/ran\n", "conftest.py": "x = 1 / 0\n"}
+        root,
+        {
+            "tests/test_app.py": "import app\n\n\ndef test_write():\n"
+            "    open('left', 'w').write('x')\n"
+            "    open('app.py', 'a').write('# more')\n"
+            "    assert open('app.py').read().endswith('# more')\n"
+        },
     )
-    python.chmod(0o755)
-    (root / "remora.yaml").write_text("python: .venv/bin/python\n")
-    refused = active("hub", "observe", "--json", *WORDS, cwd=root)
-    assert refused.code == 2
-    assert "--allow-unsandboxed" in refused.error["hint"]
-    assert not (root / "ran").exists()
+    before = contents(root)
+    done = active("hub", "observe", "--", "python", "-m", "pytest", "-q", cwd=root)
+    assert (done.code, "1 passed" in done.out) == (0, True)
+    assert "the tests are isolated" in done.err
+    assert contents(root) == before
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 def test_a_project_cannot_consent_for_its_user(active: Remora, root: Path) -> None:
@@ -76,10 +85,9 @@ def test_a_project_cannot_consent_for_its_user(active: Remora, root: Path) -> No
 
 def test_what_was_seen_is_kept_until_the_caller_changes(active: Remora, root: Path) -> None:
     assert callees(active, root) == []
-    seen = active("hub", "observe", "--allow-unsandboxed", *WORDS, cwd=root)
+    seen = active("hub", "observe", *WORDS, cwd=root)
     assert seen.code == 0
     assert "1 passed" in seen.out
-    assert "not isolated" in seen.err
     seen_call = {"key": "node:app.py:total", "tier": "observed", "lines": [7]}
     assert callees(active, root) == [seen_call]
     tests = links(active, root, "tests", "app.py:total", "tests")
@@ -92,7 +100,7 @@ def test_what_was_seen_is_kept_until_the_caller_changes(active: Remora, root: Pa
 
 def test_pytests_own_code_passes_through(active: Remora, root: Path) -> None:
     write(root, {"tests/test_app.py": "def test_bad():\n    assert 0\n"})
-    done = active("hub", "observe", "--allow-unsandboxed", "--json", *WORDS, cwd=root)
+    done = active("hub", "observe", "--json", *WORDS, cwd=root)
     assert done.code == 1
     assert done.document["exit_code"] == 1
     assert set(done.document) == {
@@ -108,13 +116,13 @@ def test_pytests_own_code_passes_through(active: Remora, root: Path) -> None:
 
 
 def test_only_pytest_is_observed(active: Remora, root: Path) -> None:
-    done = active("hub", "observe", "--allow-unsandboxed", "--json", "--", "make", cwd=root)
+    done = active("hub", "observe", "--json", "--", "make", cwd=root)
     assert done.code == 2
     assert "only pytest" in done.error["message"]
 
 
 def test_without_an_environment_it_says_what_to_do(poor: Remora, root: Path) -> None:
-    done = poor("hub", "observe", "--allow-unsandboxed", "--json", *WORDS, cwd=root)
+    done = poor("hub", "observe", "--json", *WORDS, cwd=root)
     assert done.code == 2
     assert "activate" in done.error["hint"]
 
@@ -134,7 +142,7 @@ def test_a_daemon_stores_what_was_seen_beside_it(
     active: Remora, root: Path, daemon: dict[str, Any]
 ) -> None:
     assert Path(daemon["db"]).exists()
-    done = active("hub", "observe", "--allow-unsandboxed", *WORDS, cwd=root)
+    done = active("hub", "observe", *WORDS, cwd=root)
     assert done.code == 0
     assert "daemon" in done.err
     until = time.monotonic() + 50

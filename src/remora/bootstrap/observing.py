@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub_store import open_store
 from remora.bootstrap.hub_wish import HubWish, places_of
-from remora.config import Config
-from remora.errors import HubLocked, RemoraError, UsageError
+from remora.errors import HubLocked, RemoraError
 from remora.hub.access.asking import ask
 from remora.hub.access.places import HubPlaces
 from remora.hub.cold import read_cold
@@ -17,6 +17,7 @@ from remora.hub.observe.running import (
     Asked,
     Ran,
     check_consent,
+    check_home,
     find_interpreter,
     run_tests,
 )
@@ -24,7 +25,7 @@ from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed import Observation
 from remora.hub.protocol import Invalidate
 from remora.hub.view import MemoryView
-from remora.runs.checkup import isolation_level
+from remora.workspaces.isolation import best_level, require_level
 
 _ANSWER_S = 10.0
 
@@ -57,8 +58,12 @@ class Prepared:
         self._config = open_config(caller, self.places.root)
         self._wish = wish
         self._folder = caller.folder.resolve()
-        self.level = isolation_level()
-        _check_level(self._config, self.level)
+        workspace = self._config.workspace
+        require_level(workspace.require_isolation)
+        self.level = best_level()
+        check_consent(self.level, allowed=workspace.allow_unsandboxed)
+        home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
+        check_home(self.places.root, home, allowed=workspace.allow_unsandboxed)
         active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
         self.python = find_interpreter(self.places.root, self._config.python, active)
 
@@ -69,6 +74,7 @@ class Prepared:
             folder=self._folder,
             seconds=self._wish.seconds,
             stdout=self._wish.stdout,
+            trusted=self._config.workspace.allow_unsandboxed,
         )
         ran = run_tests(self.places.root, self.python, asked, self._look)
         return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))
@@ -77,16 +83,6 @@ class Prepared:
         """The files that belong to the project, as they are now: no index is needed for it."""
         members = Members(self.places.root, self._config.exclude)
         return MemoryView(read_cold(self.places.root, members.belonging(paths)))
-
-
-def _check_level(config: Config, level: int) -> None:
-    if level < config.workspace.require_isolation:
-        raise UsageError(
-            f"workspace.require_isolation asks for L{config.workspace.require_isolation}, and this "
-            f"machine gives L{level}",
-            hint="`remora doctor` tells what is missing",
-        )
-    check_consent(level, allowed=config.workspace.allow_unsandboxed)
 
 
 def _keep(places: HubPlaces, observation: Observation) -> bool:

@@ -16,6 +16,7 @@ from remora.runs.trust import install_key
 from remora.trace import TraceFolder
 from remora.trace.redact import OwnRule, Redactor
 from remora.trace.sign import find_signer
+from remora.workspaces.isolation import require_level
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
@@ -26,6 +27,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     root = caller.find_root(paths)
     config = open_config(caller, root)
     _refuse_missing(config)
+    require_level(config.workspace.require_isolation)
     trace = TraceFolder(root)
     trace.check()
     name = root_name(root)
@@ -64,7 +66,6 @@ def _refuse_missing(config: Config) -> None:
         "escalation.enabled": config.escalation.enabled,
         "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
         "workspace.driver: overlay": config.workspace.driver == "overlay",
-        "workspace.require_isolation": config.workspace.require_isolation > 0,
     }
     for key, wanted in missing.items():
         if wanted:

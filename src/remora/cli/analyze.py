@@ -19,7 +19,7 @@ from remora.bootstrap import (
     too_many,
 )
 from remora.cli.asker import caller_of
-from remora.cli.going import report, to_its_end
+from remora.cli.going import report, tell_isolation, to_its_end
 from remora.cli.options import PATH, Options, command
 from remora.cli.output import emit, note
 from remora.cli.planned import by_file, estimate, plan_lines, shape
@@ -131,6 +131,7 @@ def _analyze(
             options,
             f"no git here: the project is {prepared.project.root}, records go to .agentfs/",
         )
+    tell_isolation(options)
     with watching(options) as watcher:
         stopped = to_its_end(
             lambda: carry_out(prepared, model, wish, watcher, utc_now, own),

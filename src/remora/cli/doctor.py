@@ -11,29 +11,36 @@ from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import emit, plain
 from remora.errors import ConfigError
-from remora.runs.checkup import Check, deciding, isolation_level, machine
+from remora.runs.checkup import Check, deciding, machine
 from remora.runs.definitions import check_definitions
-
-_LEVELS = ("limits only", "Landlock", "user namespace and Landlock", "bubblewrap")
+from remora.workspaces.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
 
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
 def doctor(options: Options) -> int:
     """Try everything that Remora needs here, and say what to do about what is missing.
 
+    How well subprocesses are isolated is tried too, and told with what would make it better: level 0
+    (limits only), 1 (Landlock), 2 (namespaces and Landlock) or 3 (bubblewrap). From 2 on a
+    project's own code may be run without asking. docs/security.md says what each level stops.
+
     Exit 1 if something is missing without which `remora analyze` would fail.
     """
     caller = caller_of(options)
     root = caller.find_root()
     checks = [*machine(root, caller.folders), *_configured(caller), _agents(root)]
-    level = isolation_level()
+    level, better = best_level(), list(lacking())
     ok = all(check.ok for check in checks if check.needed)
     document = {
         "ok": ok,
-        "isolation": {"level": level, "name": _LEVELS[level]},
+        "isolation": {
+            "level": level,
+            "name": NAMES[level],
+            "lacking": [msgspec.to_builtins(each) for each in better],
+        },
         "checks": [msgspec.to_builtins(check) for check in checks],
     }
-    emit(options, document, _lines(checks, level))
+    emit(options, document, [*_lines(checks), *_held(level, better)])
     return 0 if ok else 1
 
 
@@ -56,7 +63,7 @@ def _agents(root: Path) -> Check:
     return Check(name="agents", ok=True, detail=", ".join(one.name for one in checked))
 
 
-def _lines(checks: Sequence[Check], level: int) -> Iterator[str]:
+def _lines(checks: Sequence[Check]) -> Iterator[str]:
     for check in checks:
         mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
@@ -64,5 +71,11 @@ def _lines(checks: Sequence[Check], level: int) -> Iterator[str]:
         yield f"{click.style(mark, fg=colour)}  {check.name:<10} {plain(check.detail)}"
         if not check.ok and check.hint:
             yield f"    {'':<10} {plain(check.hint)}"
-    state = "not isolated" if level == 0 else "isolated"
-    yield f"--  {'isolation':<10} L{level}, {_LEVELS[level]}: subprocesses are {state}"
+
+
+def _held(level: int, better: Sequence[Lacking]) -> Iterator[str]:
+    mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
+    yield (f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe(level)}")
+    for each in better:
+        yield f"    {'':<10} L{each.level}, {each.name}: {plain(each.problem)}"
+        yield f"    {'':<10} {plain(each.hint)}"

@@ -16,6 +16,7 @@ from remora.runs.project import Project
 from remora.runs.results import read_run, run_document
 from remora.runs.shown import never_answered
 from remora.trace import utc_now
+from remora.workspaces.isolation import best_level, describe
 
 GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
@@ -53,10 +54,16 @@ def brought_to_its_end(
     max_time: float | None = None,
 ) -> str:
     """Go on with a run, or with some of its agents, and show how that goes; what stopped it."""
+    tell_isolation(options)
     with watching(options) as watcher:
         return to_its_end(
             lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
         )
+
+
+def tell_isolation(options: Options) -> None:
+    """Say how subprocesses are held, once per command."""
+    note(options, f"subprocesses are {describe(best_level())}")
 
 
 def report(

@@ -13,6 +13,7 @@ from remora.cli.hub_places import place_options
 from remora.cli.options import Options, command
 from remora.cli.output import count, note, plain, print_json
 from remora.hub.observe.running import SECONDS
+from remora.workspaces.isolation import SAFE_LEVEL, describe
 
 _MOST_TOLD = 5
 
@@ -20,12 +21,12 @@ _MOST_TOLD = 5
 @command(
     "observe",
     examples=(
-        "remora hub observe --allow-unsandboxed -- pytest tests",
-        "remora hub observe --allow-unsandboxed -- python -m pytest -q -k cart",
+        "remora hub observe -- pytest tests",
+        "remora hub observe -- python -m pytest -q -k cart",
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- pytest …", required=True)
-@click.option("--allow-unsandboxed", is_flag=True, help="Consent to run the project's code here.")
+@click.option("--allow-unsandboxed", is_flag=True, help="Consent where isolation is poor.")
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
@@ -46,8 +47,11 @@ def observe(
 
     What was seen are links and tests of the tier observed; each holds until its caller, or the
     test, is changed. Output and exit code are pytest's. The tests run in the project's own
-    environment, with the folder as it is, without this shell's variables, and take up to two to
-    three times as long.
+    environment, without this shell's variables, and take up to two to three times as long.
+
+    They are isolated: no network, none of your files but the project's and its environment's; what
+    they write there is gone afterwards. Where this machine gives no such isolation (below level 2,
+    see `remora doctor`) they run only with --allow-unsandboxed.
     """
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     wish = ObserveWish(
@@ -57,8 +61,9 @@ def observe(
         stdout=sys.stderr.fileno() if options.json else None,
     )
     prepared = Prepared(caller_of(options, flags), wish)
-    if prepared.level == 0:
-        note(options, "the tests are not isolated: they may do whatever you may")
+    note(options, f"the tests are {describe(prepared.level)}")
+    if prepared.level < SAFE_LEVEL:
+        note(options, "what the level does not stop, they may do as you may")
     done = prepared.run()
     if options.json:
         print_json(_document(done))

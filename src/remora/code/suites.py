@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from remora.code.edges import Edge
-from remora.code.lowered import CLASS_SCOPE
+from remora.code.lowered import CLASS_SCOPE, last_name
 from remora.code.resolve import Linker, Program
-from remora.code.suite import Suite, is_conftest, is_test_file, last_name
+from remora.code.suite import Suite, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
 
 _SUBCLASSES = 200

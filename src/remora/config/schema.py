@@ -153,11 +153,11 @@ class WorkspaceConfig(Section):
     driver: Literal["auto", "slot", "overlay"] = "auto"
     """How a copy is made: slot (copied files). overlay is not in this version."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """The least isolation of subprocesses, 0 to 3; this version gives none (0), and what asks for
-    more does not run the project's tests. A project's file can only raise the user's."""
+    """The least isolation of subprocesses, 0 to 3: on a machine that gives less nothing is started.
+    `remora doctor` tells what it gives. A project's file can only raise the user's."""
     allow_unsandboxed: bool = False
-    """Consent to run the project's code without isolation, as `remora hub observe` runs its tests.
-    True is not for a project's file."""
+    """Consent to run the project's code where its isolation is below level 2. True is not for a
+    project's file."""
     include: Patterns = ()
     """Globs of ignored files that a copy needs all the same; never .env files."""
 

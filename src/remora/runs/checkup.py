@@ -19,10 +19,8 @@ from remora.models.embedded import require_engine
 from remora.models.provider import Status
 from remora.pym import Limits, load_source
 from remora.tools import lint_text
-from remora.workspaces.process import run
 
 _OLDEST = (3, 11)
-_SECONDS = 30.0
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +68,6 @@ def deciding(status: Status) -> list[Check]:
             hint=problem.hint if problem else "",
         ),
     ]
-
-
-def isolation_level() -> int:
-    """What a subprocess really ran under: 0 limits only, to 3. Raises HostError."""
-    done = run([sys.executable, "-c", ""], cwd=Path(tempfile.gettempdir()), timeout_s=_SECONDS)
-    if done.returncode != 0:
-        raise HostError(f"a subprocess ended with {done.returncode}")
-    return int(done.isolation.removeprefix("L"))
 
 
 def _python() -> Check:

@@ -14,6 +14,7 @@ from remora.workspaces.base import Base, BaseFile, restore_base, take_base
 from remora.workspaces.beneath import Beneath
 from remora.workspaces.blobs import pin_commit, unpin_commit
 from remora.workspaces.changes import Change, FileState, changes_between, diff
+from remora.workspaces.confinement import Confinement
 from remora.workspaces.merge import Clash, Merged, Overlap, merge3
 from remora.workspaces.process import Finished, run
 from remora.workspaces.scan import is_junk
@@ -26,6 +27,7 @@ __all__ = [
     "Beneath",
     "Change",
     "Clash",
+    "Confinement",
     "FileConflict",
     "FilePatch",
     "FileState",

@@ -148,6 +148,28 @@ def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
     assert (hurried["node"], hurried["callers"]) == (TOTAL, None)
 
 
+def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
+    house.index()
+    asked_for = []
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] != "tests":
+            return well({})(asked)
+        asked_for.append(asked)
+        return refusing("busy")(asked)
+
+    async def asked() -> Any:
+        async with served(house.places.socket, says):
+            return await house.client(deadline=60.0).tests(TOTAL)
+
+    told = asyncio.run(asked())
+    assert (told["tests"], told["fresh"]) == (None, False)
+    assert len(asked_for) == 1
+
+
 def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, lambda asked: b""):

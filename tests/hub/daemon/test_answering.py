@@ -156,3 +156,20 @@ def test_an_asker_who_goes_takes_nobodys_answer_along(
             assert len(house.begun) == 1
 
     asyncio.run(asked())
+
+
+def test_an_answer_without_its_tests_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            house.go_on.set()
+            monkeypatch.setattr("remora.hub.answers.TESTS_S", -1)
+            first = await house.ask()
+            monkeypatch.setattr("remora.hub.answers.TESTS_S", 20)
+            second, third = await house.ask(), await house.ask()
+            told = [said["result"][F]["related_tests"] for said in (first, second, third)]
+            assert told == [None, [], []]
+            assert len(house.begun) == 2
+
+    asyncio.run(asked())

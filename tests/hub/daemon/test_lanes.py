@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from remora.errors import DiskError
 from remora.hub.answers import Answers
 from remora.hub.daemon import lanes
-from remora.hub.daemon.lanes import Lanes, Read
+from remora.hub.daemon.lanes import Lanes, NewestAnswers, Read
 from remora.hub.protocol import Refused
 from remora.hub.store import HubStore
 from tests.hub.store.conftest import put
@@ -152,6 +153,18 @@ def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
         asking.close()
 
     asyncio.run(asked())
+
+
+def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    near = NewestAnswers(tmp_path / "hub.db", Read.nothing())
+    assert near.read(generation) == store.generation
+    now[0] += 24 * 3600
+    assert near.read(generation) == store.generation
+    near.close()
 
 
 def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:

@@ -12,12 +12,14 @@ from remora.hub.observe.running import (
     Asked,
     Ran,
     check_consent,
+    check_home,
     find_interpreter,
     pytest_command,
     run_tests,
 )
 from remora.hub.observed import Observation, ObservedCall
 from remora.hub.view import MemoryView
+from remora.workspaces.isolation import best_level
 
 APP = '''"""An app."""
 
@@ -119,7 +121,7 @@ def calls(observation: Observation) -> set[tuple[str, str]]:
 
 def test_a_run_is_seen_as_nodes_and_tests(root: Path) -> None:
     ran = observe(root, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert (ran.code, ran.timed_out, ran.isolation) == (1, False, "L0")
+    assert (ran.code, ran.timed_out, ran.isolation) == (1, False, f"L{best_level()}")
     assert "1 failed, 5 passed, 1 skipped" in (root.parent / "out.txt").read_text()
     observation = ran.read.observation
     assert ran.read.complete
@@ -290,6 +292,15 @@ def test_consent_is_asked_for_below_level_two() -> None:
         assert "--allow-unsandboxed" in refused.value.hint
         check_consent(level, allowed=True)
     check_consent(2, allowed=False)
+
+
+def test_a_project_that_holds_the_home_folder_needs_consent(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for root in (home, tmp_path):
+        with pytest.raises(UsageError, match="home folder"):
+            check_home(root, home, allowed=False)
+        check_home(root, home, allowed=True)
+    check_home(home / "project", home, allowed=False)
 
 
 def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ class Linker:
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True
-        file = self._ctx.outline(path)
+        file = self._ctx.surface(path)
         if file is None or qualname not in file.nodes:
             return True
         number = file.nodes[qualname]

@@ -16,7 +16,7 @@ from remora.errors import NotFound
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
-from remora.hub.store import LoweredCache
+from remora.hub.store import LoweredCache, StoreView
 from remora.hub.view import OutOfTimeError
 
 LANE = "remora-hub-lane"
@@ -125,7 +125,7 @@ class NewestAnswers:
         states, it may be true in neither. Raises what it raises, and Refused where that takes far
         too long."""
         try:
-            self._newest.view().deadline = time.monotonic() + GIVEN_UP_S
+            self._begin()
             for _ in range(_TRIES - 1):
                 answers = self._of_newest()
                 found = question(answers)
@@ -141,6 +141,12 @@ class NewestAnswers:
             self.close()
             raise
 
+    def _begin(self) -> StoreView:
+        """The view, with the time that a question has: what is left of the last one's is no measure."""
+        view = self._newest.view()
+        view.deadline = time.monotonic() + GIVEN_UP_S
+        return view
+
     def _of_newest(self) -> Answers:
         view, answers = self._newest.view(), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
@@ -149,7 +155,7 @@ class NewestAnswers:
 
     def read(self, question: Callable[[Answers], _T]) -> _T:
         """The same, for what needs only be read."""
-        with self._newest.view().one_moment():
+        with self._begin().one_moment():
             return self.ask(question)
 
     def close(self) -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.reading import Read, read_records, recorded_paths
 from remora.hub.view import View
-from remora.workspaces.process import PATH, Ended, run_attached
+from remora.workspaces.confinement import Confinement
+from remora.workspaces.interpreters import readable_for
+from remora.workspaces.isolation import SAFE_LEVEL
+from remora.workspaces.process import Ended, run_attached
+from remora.workspaces.supervised import PATH, Command
 
 PLUGIN = Path(__file__).with_name("plugin.py")
-SAFE_LEVEL = 2
-"""The isolation from which on a project's code runs without anybody's consent."""
 SECONDS = 1800.0
 """How long tests may run where nobody says."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
@@ -26,13 +28,15 @@ _USAGE_ERROR = 4  # pytest's
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What is to be run. `words` begin with `pytest`, or with `python -m pytest`; `folder` is where
-    it was typed. `stdout`: a descriptor that gets the tests' standard output, if not ours."""
+    it was typed. `stdout`: a descriptor that gets the tests' standard output, if not ours.
+    `trusted`: the user has said that this project may do what they may."""
 
     words: Sequence[str]
     folder: Path
     seconds: float = SECONDS
     stdout: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +53,19 @@ def check_consent(level: int, *, allowed: bool) -> None:
     """Raises UsageError unless the isolation is enough, or the user has said that it need not be."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
-            f"tests are the project's code, and this machine isolates it too little (L{level}; "
-            f"L{SAFE_LEVEL} is enough)",
-            hint="if you trust this project, add --allow-unsandboxed, or set "
-            "workspace.allow_unsandboxed in your own configuration",
+            f"tests are the project's code, and this machine does not isolate it well enough "
+            f"(L{level} of L{SAFE_LEVEL})",
+            hint="`remora doctor` tells how it could; if you trust this project, add "
+            "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
+        )
+
+
+def check_home(root: Path, home: Path, *, allowed: bool) -> None:
+    """Raises UsageError where the project holds the user's home: its tests could read all of it."""
+    if home.is_relative_to(root) and not allowed:
+        raise UsageError(
+            f"{root} holds your home folder, and tests can read all of their project",
+            hint="run it in a smaller project, or add --allow-unsandboxed",
         )
 
 
@@ -110,19 +123,25 @@ def run_tests(
         shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
         extra = ["-p", "remora_observe"]
         at = 3  # behind `-c …` or `-m pytest`
-        ended = run_attached(
-            [*command[:at], *extra, *command[at:]],
-            cwd=asked.folder if asked.folder.is_relative_to(root) else root,
-            timeout_s=asked.seconds,
-            env_extra={
+        trusted = asked.trusted or not python.is_relative_to(root)
+        ran = Command(
+            argv=(*command[:at], *extra, *command[at:]),
+            folder=asked.folder if asked.folder.is_relative_to(root) else root,
+            seconds=asked.seconds,
+            within=Confinement(
+                read=(*readable_for(python, trusted=trusted), plugins),
+                write=(out,),
+                scratch=(root,),
+            ),
+            environment={
                 **asked.environment,
                 "PATH": f"{python.parent}:{PATH}",
                 "PYTHONPATH": str(plugins),
                 "REMORA_OBSERVE_ROOT": str(root),
                 "REMORA_OBSERVE_OUT": str(out),
             },
-            stdout=asked.stdout,
         )
+        ended = run_attached(ran, stdout=asked.stdout)
         _check_ran(python, ended, anything=any(out.iterdir()))
         read = read_records(out, look(recorded_paths(out)))
     return Ran(

@@ -65,12 +65,12 @@ class StoreView:
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
-        return {_raw(row[0]): file_row(row[1:]) for row in rows}
+        return {unspell_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
         """By raw path, why a file could only be read in part."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
-        return {_raw(path): detail for path, detail in rows}
+        return {unspell_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
         """Every Python file."""
@@ -226,7 +226,3 @@ def open_view(db: Path, lowered: LoweredCache | None = None) -> StoreView | None
     be shared with others."""
     connection = open_reading(db)
     return None if connection is None else StoreView(connection, db, Shelf([], lowered))
-
-
-def _raw(path: str) -> str:
-    return unspell_path(path) if "%" in path else path

@@ -12,7 +12,9 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]
 from remora.errors import HostError
 from remora.tools.host.place import Place
 from remora.tools.host.ruff_config import check_below, is_configured, target_version
+from remora.workspaces.confinement import Confinement
 from remora.workspaces.process import Finished, run
+from remora.workspaces.supervised import Command
 
 Finding = dict[str, Any]
 
@@ -76,6 +78,7 @@ def _grouped(place: Place, paths: list[str]) -> list[tuple[bool, list[str]]]:
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
+        place.left()
         for each in _expanded(place, path):
             folder = each.rpartition("/")[0]
             if folder not in configured:
@@ -103,18 +106,19 @@ def _folder(place: Place, folder: str) -> Sequence[str]:
         return [f"{folder}/." if folder else "."]
     prefix = f"{folder}/" if folder else ""
     kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
-    return sorted(path for kind in kinds for path in place.files.list(kind))
+    return sorted(path for kind in kinds for path in place.files.list(kind, look=place.left))
 
 
 def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
-    finished = run(
-        [_binary(), *words],
-        cwd=place.tree,
-        timeout_s=SECONDS,
-        output_limit=_OUTPUT_LIMIT,
-        stdin=stdin,
+    command = Command(
+        argv=(_binary(), *words),
+        folder=place.tree,
+        seconds=min(SECONDS, place.left()),
+        within=Confinement(read=(place.tree, Path(_binary()))),
     )
+    finished = run(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
     place.ran_under(finished.isolation)
+    place.left()
     if finished.timed_out:
         raise HostError(f"ruff did not finish within {SECONDS} seconds")
     if finished.truncated:

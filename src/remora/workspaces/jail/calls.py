@@ -1,0 +1,110 @@
+"""Linux calls that confining a command needs and the standard library lacks."""
+
+import ctypes
+import os
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+ATTR_RDONLY = 0x1
+ATTR_NOSUID = 0x2
+ATTR_NODEV = 0x4
+
+_MNT_DETACH = 2
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_SYS_MOUNT_SETATTR = 442  # the same number on every architecture, like all since 424
+_CAPABILITY_VERSION_3 = 0x20080522
+_SYS_KEYCTL = {"Linux x86_64": 250, "Linux aarch64": 219, "Linux riscv64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """A call by number; every argument is a ctypes value or None. Raises OSError."""
+    return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def prctl(option: int, value: int) -> None:
+    """Set something of this process. Raises OSError; does nothing where it is not Linux."""
+    call = getattr(_LIBC, "prctl", None)
+    if call is not None:
+        _checked(call(option, ctypes.c_ulong(value), 0, 0, 0))
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces for new ones. Raises OSError."""
+    _checked(_LIBC.unshare(flags))
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
+    """mount(2). Raises OSError."""
+    words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]
+    _checked(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
+
+
+def detach(target: str) -> None:
+    """Unmount now, whoever uses it still. Raises OSError."""
+    _checked(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
+
+
+def pivot_root(new: str, old: str) -> None:
+    """Another root for this mount namespace. Raises OSError."""
+    _checked(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")
+    )
+
+
+def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool = False) -> None:
+    """Change what a mount allows; `deep`: with all that are mounted below it. Raises OSError."""
+    attributes = _MountAttr(add, remove, 0, 0)
+    syscall(
+        _SYS_MOUNT_SETATTR,
+        ctypes.c_int(_AT_FDCWD),
+        os.fsencode(target),
+        ctypes.c_uint(_AT_RECURSIVE if deep else 0),
+        ctypes.byref(attributes),
+        ctypes.c_size_t(ctypes.sizeof(attributes)),
+    )
+
+
+def drop_capabilities() -> None:
+    """None now, and none that a program could give back. Raises OSError."""
+    for number in range(64):
+        try:
+            prctl(PR_CAPBSET_DROP, number)
+        except OSError:  # the first that this kernel does not know, or that is not ours
+            break
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    _checked(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
+
+
+def leave_keyring() -> None:
+    """A session keyring of its own. Where the call is refused, keys cannot be read either."""
+    machine = os.uname()
+    number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
+    if number is not None:
+        _LIBC.syscall(
+            ctypes.c_long(number), ctypes.c_int(_KEYCTL_JOIN_SESSION_KEYRING), ctypes.c_void_p(None)
+        )

@@ -1,0 +1,9 @@
+"""Signals without their enumerations, which take `signal` 4 ms to make."""
+
+TYPE_CHECKING = False  # as a type checker sees it; `typing` itself takes long to import
+if TYPE_CHECKING:
+    import signal as signals
+else:
+    import _signal as signals
+
+__all__ = ["signals"]

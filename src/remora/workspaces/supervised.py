@@ -1,0 +1,205 @@
+"""Starting a command beneath a supervisor that ends its whole tree, whatever happens to us."""
+
+import contextlib
+import functools
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import HostError
+from remora.workspaces import jail
+from remora.workspaces.confinement import Confinement, resolve
+from remora.workspaces.jail.order import (
+    BUBBLEWRAP,
+    NAMESPACES,
+    PRIVATE_HOME,
+    PRIVATE_TMP,
+    order_words,
+)
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+GRACE_SECONDS = 8.0
+"""The supervisor needs this long at most to end a tree."""
+_FILE_BYTES = 1 << 30
+_MEMORY_BYTES = 1 << 34  # address space: threaded tools reserve far more than they use
+_BARE = """
+import sys
+for name, folder in zip(("remora", "remora.workspaces"), sys.argv[1:3]):
+    package = sys.modules[name] = type(sys)(name)
+    package.__path__ = [folder]
+from remora.workspaces.jail.supervise import main
+main(sys.argv[3:])
+"""
+"""Our packages by name, without what their own first lines would import."""
+_JAIL = Path(jail.__file__).parent
+
+Streams = tuple[int | None, int | None, int | None]
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run (never a shell line), in which folder, for how many seconds at most, what
+    it may reach, and what its environment holds beside PATH, HOME, TMPDIR and LANG."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    seconds: float
+    within: Confinement
+    environment: Mapping[str, str] = {}
+
+
+class Lifeline:
+    """Two pipes: one whose end tells the supervisor that we are gone, one for its report."""
+
+    def __init__(self) -> None:
+        self.ends, self._held = os.pipe()
+        self.said, self.report = os.pipe()
+
+    def __enter__(self) -> "Lifeline":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.given()
+        self.cut()
+        os.close(self.said)
+
+    def given(self) -> None:
+        """Close the supervisor's ends here, so that its end is an end of file."""
+        self.ends, self.report = _closed(self.ends), _closed(self.report)
+
+    def cut(self) -> None:
+        """Tell the supervisor to end the tree."""
+        self._held = _closed(self._held)
+
+
+def _closed(descriptor: int) -> int:
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
+
+
+@functools.cache
+def bubblewrap() -> str:
+    """Where `bwrap` is installed, empty where it is not: only where the system keeps programs."""
+    return shutil.which("bwrap", path=PATH) or ""
+
+
+@contextlib.contextmanager
+def started(
+    command: Command, level: int, streams: Streams
+) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
+    """The command, running at a level; whatever happens inside, its tree ends with the block.
+
+    Raises HostError.
+    """
+    if not command.argv or any("\0" in word for word in command.argv):
+        raise HostError(f"not a command: {list(command.argv)!r}")
+    with _spare(level) as spare, Lifeline() as lifeline:
+        words = _words(command, level, lifeline, spare)
+        child = _spawn(command, words, lifeline, _environment(command, spare), streams)
+        with child:
+            try:
+                yield child, lifeline
+            finally:
+                lifeline.cut()
+                _end(child)
+
+
+@contextlib.contextmanager
+def _spare(level: int) -> Iterator[str]:
+    """A folder for its home and temporary files, where it does not get a file system for them."""
+    if level >= NAMESPACES:
+        yield ""
+        return
+    spare = tempfile.mkdtemp(prefix="remora-home-")
+    try:
+        for name in ("home", "temporary"):
+            os.mkdir(f"{spare}/{name}", 0o700)  # noqa: PTH102 - text, as it is handed on
+        yield spare
+    finally:
+        with contextlib.suppress(RecursionError):  # nested so that nothing is removed by it
+            shutil.rmtree(spare, ignore_errors=True)
+
+
+def _environment(command: Command, spare: str) -> dict[str, str]:
+    home, temporary = (
+        (f"{spare}/home", f"{spare}/temporary") if spare else (PRIVATE_HOME, PRIVATE_TMP)
+    )
+    ours = {"PATH": PATH, "HOME": home, "TMPDIR": temporary, "LANG": "C.UTF-8"}
+    return ours | dict(command.environment)
+
+
+def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
+    paths = resolve(command.within, command.folder)
+    cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
+    given: dict[str, list[object]] = {
+        "level": [level],
+        "lifeline": [lifeline.ends],
+        "report": [lifeline.report],
+        "seconds": [command.seconds],
+        "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
+        "folder": [os.path.realpath(command.folder)],
+        "spare": [spare],
+        "bwrap": [bubblewrap() if level == BUBBLEWRAP else ""],
+        "read": list(paths.read),
+        "write": list(paths.write),
+        "scratch": list(paths.scratch),
+        "link": list(paths.links),
+        "to": list(paths.links.values()),
+    }
+    return order_words(given, command.argv)
+
+
+def _spawn(
+    command: Command,
+    words: list[str],
+    lifeline: Lifeline,
+    environment: dict[str, str],
+    streams: Streams,
+) -> subprocess.Popen[bytes]:
+    packages = [str(_JAIL.parent.parent), str(_JAIL.parent)]
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _BARE, *packages, *words],
+            cwd=command.folder,
+            env=environment,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            bufsize=0,
+            pass_fds=(lifeline.ends, lifeline.report),
+            start_new_session=True,  # a terminal's Ctrl-C is ours to handle
+        )
+    except OSError as error:
+        raise HostError(f"cannot start a process in {command.folder}: {error.strerror}") from error
+    lifeline.given()
+    return child
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def told(command: Command, level: int, said: bytes) -> tuple[int, bool]:
+    """The supervisor's report: exit code, and whether time was up. Raises HostError."""
+    how, _, value = said.decode().strip().partition(" ")
+    if how == "failed":
+        number, _, stage = value.partition(" ")
+        problem = os.strerror(int(number))
+        if stage:
+            raise HostError(
+                f"cannot isolate {command.argv[0]} at L{level}: {stage}: {problem}",
+                hint="`remora doctor` tells what this machine gives",
+            )
+        raise HostError(f"cannot start {command.argv[0]}: {problem}")
+    return int(value or -signal.SIGKILL), how != "done"

@@ -1,0 +1,63 @@
+"""What an isolated process must not be able to do, tried from inside: prints what it could.
+
+Run by path in a bare interpreter, with the level, a folder for its own changes, a folder outside,
+a port, and the id of a process outside. Prints `held` where everything was stopped that the level
+is to stop, and everything works that is to work.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+
+_NAMESPACES = 2
+
+
+def main(words: list[str]) -> None:
+    """Try it all."""
+    level, inside, scratch, outside, port, process = words
+    tries: list[tuple[str, Callable[[], object]]] = [
+        ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),
+        ("writes", lambda: _write_into(f"{outside}/new", os.O_WRONLY | os.O_CREAT)),
+        ("truncates", lambda: os.truncate(f"{outside}/secret", 0)),
+    ]
+    if int(level) >= _NAMESPACES:
+        tries += [
+            ("connects", lambda: _connect(("127.0.0.1", int(port)))),
+            ("finds sockets", lambda: _connect(f"{outside}/socket")),
+            ("finds hidden sockets", lambda: _connect(f"\0{outside}")),
+            ("signals", lambda: os.kill(int(process), 0)),
+            ("sees processes", lambda: os.stat(f"/proc/{process}/stat")),
+        ]
+    could = [name for name, attempt in tries if _works(attempt)]
+    _write_into(f"{inside}/a", os.O_WRONLY | os.O_CREAT)
+    os.mkdir(f"{inside}/b")
+    os.rename(f"{inside}/a", f"{inside}/b/a")
+    _write_into(f"{scratch}/seen", os.O_WRONLY | os.O_TRUNC)
+    print(", ".join(could) or "held")  # noqa: T201
+
+
+def _works(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except OSError:
+        return False
+    return True
+
+
+def _write_into(path: str, flags: int) -> None:
+    os.close(os.open(path, flags, 0o600))
+
+
+def _connect(address: object) -> None:
+    import _socket
+
+    family = _socket.AF_UNIX if isinstance(address, str) else _socket.AF_INET
+    end = _socket.socket(family, _socket.SOCK_STREAM)
+    try:
+        end.connect(address)  # type: ignore[arg-type]
+    finally:
+        end.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

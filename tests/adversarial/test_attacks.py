@@ -1,0 +1,127 @@
+"""Hostile tests, really run with pytest: from level 2 on, nothing outside knows of them.
+
+An attack is a test module that passes where everything it tries is refused; that nothing was
+reached is checked from outside, too.
+"""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.adversarial.world import ATTACKS, World
+from tests.held import need
+
+NAMES = sorted(path.stem for path in ATTACKS.glob("*.py") if path.stem != "inside")
+ENDS_ITSELF = {"kill_them_all": {0, -signal.SIGKILL}, "kill_parent": {0, -signal.SIGKILL}}
+HARMLESS = (
+    "abstract_socket",
+    "beside",
+    "environment_of_tests",
+    "hard_links",
+    "home",
+    "hub_socket",
+    "metadata",
+    "own_tree",
+    "parent_environment",
+    "proc_memory",
+    "rename",
+    "shared_memory",
+    "symlinks",
+    "tcp",
+    "temporary",
+    "udp",
+)
+"""Those that may be let loose on this world: they reach nothing but what belongs to it."""
+STOPPED_BY_LANDLOCK = (
+    "abstract_socket",
+    "daemons",
+    "environment_of_tests",
+    "io_uring",
+    "keys",
+    "outside_files",
+    "ptrace",
+    "raw_sockets",
+    "rename",
+    "signals",
+    "tcp_listener",
+)
+
+
+@pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.slow)], ids="L{}".format)
+def level(request: pytest.FixtureRequest) -> int:
+    return need(request.param)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "terminal"])
+def test_an_attack_reaches_nothing(world: World, name: str, level: int) -> None:
+    code, said = world.attack(name, level)
+    assert code in ENDS_ITSELF.get(name, {0}), said
+    world.check()
+
+
+OWNER = """
+import fcntl, os, sys, time
+os.setsid()
+fcntl.ioctl(0, 0x540E, 0)  # TIOCSCTTY
+print("owned", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """A terminal that is somebody's, as a user's is their shell's: its two ends."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-I", "-S", "-c", OWNER]
+    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout
+        assert owner.stdout.readline() == b"owned\n"
+        yield master, slave
+        owner.kill()
+    os.close(master)
+    os.close(slave)
+
+
+def test_nobody_types_into_the_terminal(
+    world: World, level: int, terminal: tuple[int, int]
+) -> None:
+    master, slave = terminal
+    code, _ = world.attack("terminal", level, terminal=slave)
+    assert code == 0, os.read(master, 100_000).decode()
+    world.check()
+
+
+@pytest.mark.parametrize("name", STOPPED_BY_LANDLOCK)
+def test_landlock_alone_stops_it(world: World, name: str) -> None:
+    code, said = world.attack(name, need(1))
+    assert code == 0, said
+    world.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hub_socket", "metadata", "shared_memory", "udp"])
+def test_landlock_alone_does_not_stop_it(world: World, name: str) -> None:
+    """Why level 1 is not enough for code that nobody vouches for."""
+    code, _ = world.attack(name, need(1))
+    assert code != 0 or breached(world)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARMLESS)
+def test_without_isolation_it_does_reach_something(world: World, name: str) -> None:
+    """An attack that never works would prove nothing."""
+    code, _ = world.attack(name, 0)
+    assert code != 0 or breached(world)
+
+
+def breached(world: World) -> bool:
+    try:
+        world.check()
+    except AssertionError:
+        return True
+    return False

@@ -1,0 +1,139 @@
+"""Machines that give less: what they give is told as it is, and nothing is run below what is asked."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from remora.workspaces.supervised import bubblewrap
+from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
+
+BEST_OF_ALL = 3 if bubblewrap() else 2
+TESTS = """
+import os
+
+
+def test_it():
+    open("ran", "w").write("x")
+    assert "REMORA_API_KEY" not in os.environ
+"""
+
+
+class Done(NamedTuple):
+    code: int
+    document: Any
+    err: str
+
+
+def remora(
+    machine: Sequence[str], folder: Path, *words: str, environ: Mapping[str, str] | None = None
+) -> Done:
+    """A command of ours on such a machine, as a new user in an active environment."""
+    (folder / "home").mkdir(exist_ok=True)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder / "home"),
+        "VIRTUAL_ENV": sys.prefix,
+        **(environ or {}),
+    }
+    command = [*machine, sys.executable, "-m", "remora", "--json", *words]
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=folder / "project",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    return Done(done.returncode, json.loads(done.stdout), done.stderr)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "app.py").write_text("import os\n")
+    (project / "test_app.py").write_text(TESTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("machine", "level"),
+    [
+        pytest.param((), BEST_OF_ALL, id="this one"),
+        pytest.param(ORDINARY, BEST_OF_ALL, id="an ordinary user"),
+        pytest.param(NO_USERS, 1, id="no user namespaces"),
+        pytest.param(NO_PROC, 1, id="proc cannot be mounted"),
+        pytest.param(NO_LANDLOCK, 3 if bubblewrap() else 0, id="no Landlock"),
+        pytest.param((*NO_USERS, *NO_LANDLOCK), 0, id="neither"),
+    ],
+)
+def test_doctor_tells_what_a_machine_gives_and_how_to_get_more(
+    folder: Path, machine: Sequence[str], level: int
+) -> None:
+    isolation = remora(machine, folder, "doctor").document["isolation"]
+    assert isolation["level"] == level
+    lacking = isolation["lacking"]
+    assert [each["level"] for each in lacking] == list(range(level + 1, 4))
+    assert all(each["problem"] and each["hint"] for each in lacking)
+
+
+def test_an_ordinary_user_gets_namespaces_too(folder: Path) -> None:
+    ask = "from remora.workspaces.isolation import problem_of; print([problem_of(2)])"
+    done = subprocess.run(
+        [*ORDINARY, sys.executable, "-c", ask], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['']\n"
+
+
+@pytest.mark.parametrize("machine", [NO_USERS, NO_PROC, (*NO_USERS, *NO_LANDLOCK)])
+def test_below_level_two_nothing_of_the_project_runs_without_consent(
+    folder: Path, machine: Sequence[str]
+) -> None:
+    words = ("hub", "observe", "--", "pytest", "-q")
+    refused = remora(machine, folder, *words)
+    assert refused.code == 2
+    assert "--allow-unsandboxed" in refused.document["error"]["hint"]
+    assert "doctor" in refused.document["error"]["hint"]
+    assert not (folder / "project" / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("machine", "level"), [(NO_USERS, "L1"), ((*NO_USERS, *NO_LANDLOCK), "L0")]
+)
+def test_with_consent_it_runs_as_isolated_as_can_be(
+    folder: Path, machine: Sequence[str], level: str
+) -> None:
+    ran = remora(
+        machine, folder, "hub", "observe", "--allow-unsandboxed", "--", "pytest", "-q",
+        environ={"REMORA_API_KEY": "secret"},
+    )  # fmt: skip
+    assert (ran.code, ran.document["isolation"]) == (0, level), ran.err
+    assert (folder / "project" / "ran").exists(), "below level 2 what tests write is real"
+    assert f"({level}, " in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [("analyze", "--dry-run"), ("hub", "observe", "--allow-unsandboxed", "--", "pytest")]
+)
+def test_what_is_required_and_not_given_stops_everything(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
+    refused = remora(NO_USERS, folder, *words, environ=wanted)
+    assert refused.code == 2
+    assert "require_isolation asks for L2" in refused.document["error"]["message"]
+    assert "gives L1" in refused.document["error"]["message"]
+    assert "user namespaces" in refused.document["error"]["hint"]
+    assert not (folder / "project" / "ran").exists()
+
+
+def test_what_is_required_and_given_stops_nothing(folder: Path) -> None:
+    wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
+    assert remora((), folder, "analyze", "--dry-run", environ=wanted).code == 0

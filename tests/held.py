@@ -1,0 +1,45 @@
+"""Levels of isolation in tests: which are there, and what is left of the processes of a run."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from remora.workspaces.isolation import problem_of
+from remora.workspaces.supervised import bubblewrap
+
+ALL = (0, 1, 2, 3)
+SAFE = (2, 3)
+MARK = "REMORA_TEST_MARK"
+"""A variable that every process of a run inherits: its number means nothing outside."""
+
+
+def need(level: int) -> int:
+    """The level, if this machine gives it. Without bubblewrap tests of level 3 are left out and say
+    so; whatever else is missing is a failure, so that nobody takes for tested what was not."""
+    if level == 3 and not bubblewrap():
+        pytest.skip("bwrap is not installed, so L3 cannot be tested: install bubblewrap")
+    assert level == 0 or problem_of(level) == ""
+    return level
+
+
+def survivors(mark: str) -> list[int]:
+    """Live processes of this machine that were started with the mark."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has just ended, or is another user's
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def wait_until_gone(mark: str, seconds: float = 20) -> None:
+    """Fails if a process of the run outlives it for so long."""
+    until = time.monotonic() + seconds
+    while survivors(mark) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert survivors(mark) == []
