@@ -16,6 +16,7 @@ BENCHMARKS = (
     "packets",
     "prefix",
     "analysis",
+    "pym",
     "hub_index",
     "links",
     "links_ahead",

@@ -3,11 +3,13 @@
 from remora.code.extract import parse_module
 from remora.code.match import match_nodes, nearest
 from remora.code.nodes import Module, Node, find_node, node_summary, own_lines, owner
+from remora.code.references import Reference, references
 from remora.code.source import Unreadable, parses
 
 __all__ = [
     "Module",
     "Node",
+    "Reference",
     "Unreadable",
     "find_node",
     "match_nodes",
@@ -17,4 +19,5 @@ __all__ = [
     "owner",
     "parse_module",
     "parses",
+    "references",
 ]

@@ -4,7 +4,7 @@ import ast
 import io
 import tokenize
 
-from remora.code.definitions import outline
+from remora.code.definitions import contents
 from remora.code.signature import docstring_text
 from remora.code.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, node_key, spell_path
@@ -20,7 +20,7 @@ def without_docstring_of(path: str, content: bytes, key: str) -> tuple[str, list
     if key == node_key(spelled, MODULE):
         holder = source.tree
     else:
-        found = outline(source.tree, spelled).definitions
+        found = contents(source.tree, spelled).definitions
         holder = next((each.node for each in found if each.key == NodeKey(key)), None)
     if holder is None:
         return None

@@ -3,7 +3,7 @@
 import ast
 from typing import NamedTuple
 
-from remora.code.definitions import DefinitionNode, outline
+from remora.code.definitions import DefinitionNode, contents
 from remora.code.docstrings.literal import escaped, mended_literal, new_literal, read_literal
 from remora.code.docstrings.mend import mended
 from remora.code.docstrings.place import Body, docstring_spot, new_spot
@@ -48,7 +48,7 @@ def find(path: str, content: bytes, qualname: str) -> Found:
         return Found(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )
-    by_key = {each.key: each for each in outline(source.tree, spelled).definitions}
+    by_key = {each.key: each for each in contents(source.tree, spelled).definitions}
     here = by_key.get(key)
     if here is None:
         raise HostError(f"{path}: there is no {qualname}")

@@ -11,7 +11,9 @@ from remora.hub.store.link_writing import (
     LinkRow,
     LinkWriting,
     Portion,
+    Unlinked,
 )
+from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.reading import OutOfTimeError, StoreView, open_view
 from remora.hub.store.rows import FileRow
 
@@ -28,9 +30,11 @@ __all__ = [
     "LinkRow",
     "LinkState",
     "LinkWriting",
+    "LoweredCache",
     "OutOfTimeError",
     "Portion",
     "StoreView",
+    "Unlinked",
     "encode_reads",
     "is_foreign",
     "link_state",
