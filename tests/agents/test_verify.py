@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from remora.agents.verify import CHECKS, Submission, verify
+from remora.agents.verify import Submission, verify
 from remora.tools import new_findings
 from tests.agents.conftest import a_job
 
 BEFORE = b"import os\n\n\ndef f():\n    x = 1\n    return 1\n\n\ndef g():\n    return 2\n"
+
+
+LINT = ("parses", "fewer_findings", "no_new_findings", "own_lines_only")
 
 
 def finding(line: int, code: str = "F841", message: str = "x is unused") -> dict[str, Any]:
@@ -139,7 +142,7 @@ class TestOwnLinesOnly:
     )
     def test_a_module_may_lose_its_last_own_line(self, before: bytes, after: bytes) -> None:
         made = submission(after, before=before, node="__module__", found=([finding(1)], []))
-        assert [check.detail for check in verify(CHECKS, made)] == [""] * 4
+        assert [check.detail for check in verify(LINT, made)] == [""] * 4
 
     def test_lines_of_a_nested_function_are_its_own(self) -> None:
         before = b"def f():\n    def inner():\n        return 1\n    return inner\n"
@@ -147,6 +150,30 @@ class TestOwnLinesOnly:
         detail = said("own_lines_only", submission(after, before=before))
         assert detail == "mod.py: lines outside f changed"
         assert said("own_lines_only", submission(after, before=before, node="f.inner")) == ""
+
+
+class TestDocstrings:
+    ADDED = BEFORE.replace(b"    x = 1\n", b'    """Eff."""\n    x = 1\n')
+
+    def test_nothing_but_the_docstring_of_the_node(self) -> None:
+        assert said("docstrings_only", submission(self.ADDED)) == ""
+        for changed in (
+            self.ADDED.replace(b"return 1", b"return 3"),
+            self.ADDED.replace(b"x = 1", b"x = 1  # one"),
+            self.ADDED.replace(b"    return 2", b'    """Gee."""\n    return 2'),
+        ):
+            assert said("docstrings_only", submission(changed)).endswith("changed")
+
+    def test_no_other_file(self) -> None:
+        others: dict[str, tuple[bytes | None, bytes | None]] = {"b.py": (b"", b'"""B."""\n')}
+        detail = said("docstrings_only", submission(self.ADDED, others=others))
+        assert detail.startswith("b.py: not the file of")
+
+    def test_it_is_there_and_says_what_the_code_has(self) -> None:
+        assert said("documented", submission(self.ADDED)) == ""
+        assert said("documented", submission(BEFORE)) == "f has no docstring"
+        old = self.ADDED.replace(b'Eff."""', b'Eff.\n\n    :param gone: Was.\n    """')
+        assert said("documented", submission(old)) == "its docstring is outdated"
 
 
 def test_an_unknown_check_is_a_broken_promise() -> None:

@@ -205,7 +205,7 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     clean = write(tmp_path / "clean", {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS})
     done = poor("analyze", "--json", cwd=clean)
     assert done.code == 0
-    assert done.document["totals"]["skipped"] == 1
+    assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
     assert "nothing to do: the 1 node looked at needs none" in poor("analyze", cwd=clean).out
 
 
@@ -238,14 +238,15 @@ def test_a_server_that_is_not_there_is_never_replaced(remora: Remora, project: P
 def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
     many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
-    done = poor("analyze", "--json", cwd=many)
+    lint = ("analyze", "-o", "lint")
+    done = poor(*lint, "--json", cwd=many)
     assert done.code == 2
     assert "201 jobs" in done.error["message"]
     assert "minutes" in done.error["message"]
     assert "--yes" in done.error["hint"]
-    assert len(poor("analyze", "--dry-run", "--json", cwd=many).document["jobs"]) == 201
+    assert len(poor(*lint, "--dry-run", "--json", cwd=many).document["jobs"]) == 201
     # asked for, it gets as far as the model, which this user does not have
-    assert poor("analyze", "--yes", cwd=many).code == 3
+    assert poor(*lint, "--yes", cwd=many).code == 3
 
 
 def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: Path) -> None:

@@ -26,7 +26,12 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     root = write(folder / "project", {"many.py": source, "pyproject.toml": SETTINGS})
     remora = user(folder / "home", models)
     before = tree(root)
-    return Ran(remora, root, before, remora("analyze", "--max-time", "0.3", "--json", cwd=root))
+    return Ran(
+        remora,
+        root,
+        before,
+        remora("analyze", "-o", "lint", "--max-time", "0.3", "--json", cwd=root),
+    )
 
 
 @pytest.fixture

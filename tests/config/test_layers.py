@@ -94,7 +94,9 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         },
         "python": None,
         "exclude": [],
-        "operations": {name: {"max_turns": None} for name in ("lint", "docstring", "test")},
+        "operations": {
+            name: {"max_turns": None, "style": None} for name in ("lint", "docstring", "test")
+        },
     }
 
 

@@ -59,7 +59,7 @@ class Watching:
 
 
 def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
-    prepared = prepare(caller, Wish())
+    prepared = prepare(caller, Wish(operations=("lint",)))
     fuse.armed = True
 
     async def run(model: Model) -> None:

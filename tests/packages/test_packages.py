@@ -20,7 +20,7 @@ from remora.trace.verify import verify_all
 from tests.quiet import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-WISH = Wish(unsafe_fixes=True, max_nodes=12)
+WISH = Wish(operations=("lint",), unsafe_fixes=True, max_nodes=12)
 CHECK = Path(__file__).parent.parent / "independent" / "check_streams.py"
 RULES = '[tool.ruff.lint]\nselect = ["E", "F", "I", "UP", "B", "SIM", "C4", "RET", "PIE"]\n'
 

@@ -156,7 +156,9 @@ class Desk:
         self.__dict__.pop("project", None)
 
     def prepare(self, wish: Wish = Wish(), **flags: Any) -> Prepared:  # noqa: B008
-        return prepare(self.caller(**flags), wish)
+        """Lint alone, where the wish names no operation."""
+        lint = dataclasses.replace(wish, operations=wish.operations or ("lint",))
+        return prepare(self.caller(**flags), lint)
 
     def plan(self, wish: Wish = Wish(), **flags: Any) -> Plan:  # noqa: B008
         prepared = self.prepare(wish, **flags)

@@ -49,7 +49,7 @@ class Killing(Quiet):
 
 
 async def analyze(caller: Caller, watching: Killing, *, embedded: bool) -> None:
-    wish = Wish(concurrency=1, seed=7)
+    wish = Wish(operations=("lint",), concurrency=1, seed=7)
     prepared = renamed(prepare(caller, wish), RUN)
     model: Model = ScriptedModel(eager)
     if embedded:

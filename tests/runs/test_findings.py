@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.findings import fixed, fixed_and_left, fixed_of_all
+from remora.runs.findings import docstrings_of_all, fixed, fixed_and_left, fixed_of_all
 
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
@@ -36,3 +36,16 @@ def test_of_all_that_were_planned() -> None:
     refused = [job("submitted", {"A": 2}, {}, review) for review in ("rejected", "conflict")]
     assert fixed_of_all([*jobs, *refused], 3) == (2, 7)
     assert fixed_of_all([{"status": "error", "findings": None}], 9) is None
+
+
+def test_docstrings_are_counted_apart() -> None:
+    jobs = [
+        job("submitted", {"A": 2}, {}),
+        job("submitted", {"missing docstring": 1}, {}),
+        job("submitted", {"outdated docstring": 1}, {}),
+        job("no_change", {"missing docstring": 1}, {"missing docstring": 1}),
+        job("submitted", {"missing docstring": 1}, {}, "rejected"),
+    ]
+    assert docstrings_of_all(jobs) == (1, 1, 4)
+    assert fixed_of_all(jobs, 2) == (2, 2)
+    assert docstrings_of_all(jobs[:1]) is None

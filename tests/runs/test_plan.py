@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import Wish, too_many
+from remora.bootstrap import Wish, prepare, too_many
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import spell_path
 from remora.runs.plan import MAX_JOBS, Plan
@@ -18,6 +18,18 @@ goal: Look at {node_name}
 needs: NEEDS
 tools: [{name: act, script: act.pym}]
 """
+
+
+NEEDS_NONE = (
+    "def _private():\n    return 1\n",
+    "class _A:\n    def f(self): return 1\n",
+    'class A:\n    """A."""\n\n    def __init__(self, a): self.a = a\n',
+    'def f():\n    """Do."""\n    def inner(): return 1\n    return inner\n',
+    'class A:\n    """A."""\n    @property\n    def x(self):\n        """X."""\n'
+    "    @x.setter\n    def x(self, to): self.y = to\n",
+    'class B:\n    """B."""\n    def f(self):\n        """Do."""\n\n\n'
+    'class A(B):\n    """A."""\n    def f(self): return 1\n',
+)
 
 
 def nodes(plan: Plan) -> list[str]:
@@ -55,6 +67,27 @@ class TestNeeds:
         plan = shop.plan(Wish(operations=("own",)))
         assert "a.py:load" not in nodes(plan)
         assert "pkg/c.py:fine" in nodes(plan)
+
+    def test_a_docstring_that_is_outdated(self, shop: Desk) -> None:
+        own_agent(shop, "docstring")
+        shop.write({"a.py": 'def _f(a):\n    """Do.\n\n    :param b: Gone.\n    """\n'})
+        assert "a.py:_f" in nodes(shop.plan(Wish(operations=("own",))))
+
+    @pytest.mark.parametrize("source", NEEDS_NONE)
+    def test_what_needs_no_docstring(self, desk: Desk, source: str) -> None:
+        own_agent(desk, "docstring")
+        desk.write({"a.py": f'"""A."""\n{source}'})
+        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+
+    def test_tests_need_none(self, desk: Desk) -> None:
+        own_agent(desk, "docstring")
+        desk.write({"tests/helpers.py": CLEAN, "test_a.py": CLEAN, "conftest.py": CLEAN})
+        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+
+    def test_without_an_operation_they_are_lint_and_docstring(self, shop: Desk) -> None:
+        prepared = prepare(shop.caller(), Wish())
+        prepared.close()
+        assert prepared.plan.operations == ("lint", "docstring")
 
     def test_always(self, shop: Desk) -> None:
         own_agent(shop, "always")

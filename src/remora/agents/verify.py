@@ -8,6 +8,7 @@ import msgspec
 from remora.agents.job import Job
 from remora.agents.redacted import written
 from remora.code import Module, Node, find_node, own_lines, parse_module, parses
+from remora.code.docstrings import without_docstring_of
 from remora.tools import new_findings
 
 Findings = Callable[[str], list[dict[str, Any]]]
@@ -138,10 +139,34 @@ def _lines_of_others(module: Module, node: Node) -> set[int]:
     }
 
 
+def _docstrings_only(submission: Submission) -> str:
+    """Syntax trees and comments must be the same, but for the docstring of this node."""
+    key = submission.job.node_id
+    for path, (before, after) in submission.files.items():
+        if path != submission.job.path or before is None or after is None:
+            return f"{path}: not the file of {key}"
+        kept = without_docstring_of(path, before, key)
+        if kept is None or kept != without_docstring_of(path, after, key):
+            return f"{path}: more than the docstring of {submission.job.node_name} changed"
+    return ""
+
+
+def _documented(submission: Submission) -> str:
+    """The node has a docstring, and none that is outdated."""
+    _, after = submission.files.get(submission.job.path, (None, None))
+    module = parse_module(submission.job.path, after) if after is not None else None
+    node = find_node(module, submission.job.node_id) if isinstance(module, Module) else None
+    if node is None or node.docstring is None:
+        return f"{submission.job.node_name} has no docstring"
+    return "its docstring is outdated" if node.docstring_outdated else ""
+
+
 CHECKS: Mapping[str, Callable[[Submission], str]] = {
     "parses": _parses,
     "fewer_findings": _fewer_findings,
     "no_new_findings": _no_new_findings,
     "own_lines_only": _own_lines_only,
+    "docstrings_only": _docstrings_only,
+    "documented": _documented,
 }
 """By the name that `agent.yaml` uses. Each says what is wrong, or nothing."""

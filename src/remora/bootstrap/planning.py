@@ -23,7 +23,7 @@ from remora.runs.project import Project
 from remora.trace import utc_now
 from remora.workspaces import Base, is_junk, take_base
 
-DEFAULT_OPERATIONS = ("lint",)
+DEFAULT_OPERATIONS = ("lint", "docstring")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from remora.cli.jobs import Document, job_lines, reviewed
 from remora.cli.options import Options
 from remora.cli.output import count, plain, room, wrapped
 from remora.cli.session import again
-from remora.runs.findings import fixed_of_all
+from remora.runs.findings import docstrings_of_all, fixed_of_all
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.runs.results import RunView
@@ -77,6 +77,13 @@ def _findings(jobs: list[Document], planned: int) -> Iterator[str]:
     found = fixed_of_all(jobs, planned)
     if found is not None:
         yield f"{found[0]:,} of {count(found[1], 'finding')} fixed"
+    written = docstrings_of_all(jobs)
+    if written is not None:
+        added, mended, of = written
+        done = ", ".join(f"{n:,} {what}" for n, what in ((added, "added"), (mended, "mended")) if n)
+        yield f"{added + mended:,} of {count(of, 'docstring')} written" + (
+            f": {done}" if done else ""
+        )
 
 
 def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:

@@ -44,7 +44,7 @@ def raised(body: Sequence[ast.stmt]) -> Raised:
     caught = False
     for statement in _statements(body):
         if isinstance(statement, ast.Raise):
-            names.add(_exception(statement.exc))
+            names.add(exception_name(statement.exc))
         elif isinstance(statement, ast.Assert):
             names.add("AssertionError")
         elif isinstance(statement, ast.ExceptHandler):
@@ -55,7 +55,7 @@ def raised(body: Sequence[ast.stmt]) -> Raised:
 def lets_in(body: Sequence[ast.stmt]) -> bool:
     """Whether exceptions may come out of what a function's body calls or awaits."""
     raised: set[int] = set()  # what stands after `raise` is made here, and comes out anyway
-    for node in _own(body):
+    for node in own_nodes(body):
         if isinstance(node, ast.Raise):
             raised.add(id(node.exc))
         elif _may_raise(node) and id(node) not in raised:
@@ -80,19 +80,21 @@ def gives(body: Sequence[ast.stmt]) -> bool:
     returns = (node for node in _statements(body) if isinstance(node, ast.Return))
     if any(not is_none(node.value) for node in returns):
         return True
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(body))
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(body))
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
     """Whether the body, given without its docstring, is left to others to write."""
-    if any("abstract" in name or "overload" in name for name in map(_last, node.decorator_list)):
+    if any(
+        "abstract" in name or "overload" in name for name in map(last_name, node.decorator_list)
+    ):
         return True
     return all(_says_nothing(statement) for statement in body)
 
 
 def _says_nothing(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
-        return statement.exc is not None and _exception(statement.exc) == "NotImplementedError"
+        return statement.exc is not None and exception_name(statement.exc) == "NotImplementedError"
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -108,7 +110,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
             waiting += getattr(statement, block)
 
 
-def _own(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes of a body but those of what is defined in it, last statement first."""
     waiting: list[ast.AST] = list(body)
     while waiting:
@@ -125,13 +127,13 @@ def _may_raise(node: ast.AST) -> bool:
     return isinstance(node, _ENTRANCES)
 
 
-def _exception(raised: ast.expr | None) -> str | None:
+def exception_name(raised: ast.expr | None) -> str | None:
     """The class's name; null where `raise` stands alone or what it raises was made before."""
-    name = _last(raised.func if isinstance(raised, ast.Call) else raised)
+    name = last_name(raised.func if isinstance(raised, ast.Call) else raised)
     return name if name[:1].isupper() else None
 
 
-def _last(node: ast.expr | None) -> str:
+def last_name(node: ast.expr | None) -> str:
     """`c` of `a.b.c` and of `c(…)`."""
     while isinstance(node, ast.Call):
         node = node.func

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
-_Kind = Literal["parameters", "returns", "yields", "raises"]
+Kind = Literal["parameters", "returns", "yields", "raises"]
 _LISTS = ("args", "arguments", "params", "parameters", "other parameters")
 _KEYWORDS = ("keyword args", "keyword arguments")
-_KINDS: tuple[_Kind, ...] = ("parameters", "returns", "yields", "raises")
-_SECTIONS: dict[str, _Kind] = {
+_KINDS: tuple[Kind, ...] = ("parameters", "returns", "yields", "raises")
+SECTIONS: dict[str, Kind] = {
     **dict.fromkeys((*_LISTS, *_KEYWORDS), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     "raises": "raises",
 }
-_FIELDS: dict[str, _Kind] = {
+FIELDS: dict[str, Kind] = {
     **dict.fromkeys(("param", "parameter", "arg", "argument"), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
@@ -31,14 +31,14 @@ _BEGINNINGS = re.compile(
     r"Args:|Arguments:|Params:|Parameters:|Returns?:|Raises:|Yields?:"
     r"|:param|:arg|:return|:yield|:raise|:exc|---+"
 )
-_GOOGLE = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
-_UNDERLINE = re.compile(r" *-{3,} *")
-_REST = re.compile(r" *:([a-z]+)\b([^:]*):(?: +(.*)|$)")
+GOOGLE_HEADER = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
+UNDERLINE = re.compile(r" *-{3,} *")
+REST_FIELD = re.compile(r" *:([a-z]+)\b([^:]*):(?: +(.*)|$)")
 
 _NAME = r"[`'\"]*(?:\\?\*){0,2}\w+[`'\"]*"
 _NAMES = rf"({_NAME}(?: *, *{_NAME})*)"
-_GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)?)? *:(?: .*)?")
-_NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
+GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)?)? *:(?: .*)?")
+NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
 _RAISED = re.compile(r"[ `~:]*(?:exc:|class:|py:exc:)?[`~]*([\w.]+)`? *(?::.*)?")
 _WORD = re.compile(r"\w+")
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
@@ -56,7 +56,7 @@ class Documented(NamedTuple):
     yields: bool
 
 
-_Entry = tuple[_Kind, str | None]
+_Entry = tuple[Kind, str | None]
 """One thing that is documented. A list that cannot be read has an entry without text."""
 
 
@@ -66,7 +66,7 @@ def documented(docstring: str) -> Documented | None:
         return None
     if _MARKS.search(docstring) is None:
         return None
-    found: dict[_Kind, set[str | None]] = {kind: set() for kind in _KINDS}
+    found: dict[Kind, set[str | None]] = {kind: set() for kind in _KINDS}
     for kind, text in _entries(docstring.expandtabs().splitlines()):
         found[kind].add(text)
     return Documented(
@@ -93,7 +93,7 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
             yield from _rest(lines[number])
         elif mark != "-":
             yield from _google(lines, number)
-        elif _UNDERLINE.fullmatch(lines[number]):
+        elif UNDERLINE.fullmatch(lines[number]):
             underlines.append(number)
     for number, below in zip_longest(underlines, underlines[1:]):
         if number:
@@ -110,42 +110,42 @@ def _marked(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _rest(line: str) -> Iterator[_Entry]:
-    field = _REST.fullmatch(line)
-    kind = _FIELDS.get(field[1]) if field else None
+    field = REST_FIELD.fullmatch(line)
+    kind = FIELDS.get(field[1]) if field else None
     if field is None or kind is None:
         return
     if kind in ("returns", "yields"):
         yield (kind, field[3])
     elif kind == "parameters":
         # a type may stand before the name
-        yield (kind, _bare(field[2].split()[-1]) if field[2].strip() else None)
+        yield (kind, bare_name(field[2].split()[-1]) if field[2].strip() else None)
     else:
         for name in field[2].split(","):
-            yield (kind, _exception(name))
+            yield (kind, exception_name(name))
 
 
 def _google(lines: Sequence[str], number: int) -> Iterator[_Entry]:
-    header = _GOOGLE.fullmatch(lines[number])
-    kind = _SECTIONS.get(header[2].lower()) if header else None
+    header = GOOGLE_HEADER.fullmatch(lines[number])
+    kind = SECTIONS.get(header[2].lower()) if header else None
     if header is None or kind is None:
         return
     block = _deeper(lines[number + 1 :], len(header[1]))
     if kind in ("returns", "yields"):
         yield (kind, header[3] or next(block, None))
     elif not header[3]:
-        yield from _listed(kind, block, _GOOGLE_ITEM)
+        yield from _listed(kind, block, GOOGLE_ITEM)
 
 
 def _numpy(lines: Sequence[str]) -> Iterator[_Entry]:
     """Of a title, the line below it, and what stands there up to the next title."""
-    kind = _SECTIONS.get(lines[0].strip().lower())
+    kind = SECTIONS.get(lines[0].strip().lower())
     if kind is None:
         return
     block = filter(str.strip, lines[2:])
     if kind in ("returns", "yields"):
         yield (kind, next(block, None))
     else:
-        yield from _listed(kind, block, _NUMPY_ITEM)
+        yield from _listed(kind, block, NUMPY_ITEM)
 
 
 def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
@@ -153,40 +153,40 @@ def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
     deeper = " " * (margin + 1)
     for line in lines:
         if line.strip():
-            if not line.startswith(deeper) and _indent(line) <= margin:
+            if not line.startswith(deeper) and indent_of(line) <= margin:
                 return
             yield line
 
 
-def _listed(kind: _Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
+def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
     """The names at the block's own margin; what stands deeper describes them."""
     first = next(block, "")
-    margin = _indent(first)
+    margin = indent_of(first)
     deeper = " " * (margin + 1)
     for line in chain([first] if first else [], block):
-        if line.startswith(deeper) or (indent := _indent(line)) > margin:
+        if line.startswith(deeper) or (indent := indent_of(line)) > margin:
             continue
         if kind == "raises":
-            yield (kind, _exception(line) if indent == margin else None)
+            yield (kind, exception_name(line) if indent == margin else None)
             continue
         names = item.fullmatch(line) if indent == margin else None
         if names is None:
             yield (kind, None)
         else:
-            yield from ((kind, _bare(name)) for name in names[1].split(","))
+            yield from ((kind, bare_name(name)) for name in names[1].split(","))
 
 
-def _bare(name: str) -> str | None:
+def bare_name(name: str) -> str | None:
     """`name` of `**name` or `` `name` ``."""
     found = _WORD.search(name)
     return found[0] if found else None
 
 
-def _exception(text: str) -> str | None:
+def exception_name(text: str) -> str | None:
     """`Error` of `package.Error: if …`, without its module."""
     found = _RAISED.fullmatch(text)
     return found[1].rpartition(".")[2] if found else None
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
     return len(line) - len(line.lstrip())

@@ -4,7 +4,8 @@ import ast
 
 from remora.code.definitions import Definition, contents
 from remora.code.nodes import Module, Node
-from remora.code.signature import decorators, docstring, first_line, signature
+from remora.code.outdated import docstring_outdated
+from remora.code.signature import decorators, docstring, docstring_text, first_line, signature
 from remora.code.skip import Skips, find_skips
 from remora.code.source import Source, Unreadable, read_source
 from remora.code.spans import Span, module_span, span_of, without_docstring
@@ -40,6 +41,7 @@ def parse_module(path: str, source: bytes) -> Module | Unreadable:
 def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> Node:
     found = definition.node
     span = span_of(found, source)
+    text = docstring_text(found.body)
     return Node(
         key=definition.key,
         path=path,
@@ -47,6 +49,7 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
         node_type="class" if isinstance(found, ast.ClassDef) else "function",
         signature=signature(found),
         docstring=docstring(found.body),
+        docstring_outdated=text is not None and docstring_outdated(found, text),
         decorators=decorators(found, source),
         line_start=span.line_start,
         line_end=span.line_end,
@@ -69,6 +72,7 @@ def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Sp
         node_type="module",
         signature=None,
         docstring=docstring(body),
+        docstring_outdated=False,
         decorators=(),
         line_start=span.line_start,
         line_end=span.line_end,

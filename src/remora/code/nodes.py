@@ -18,7 +18,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     decorator to the last line (an empty module has none: 1 to 0). Hashes are SHA-256:
     `source_hash` of the span's raw lines without the last newline, `body_hash` of the body without
     docstring as UTF-8, moved to the left margin, so that it survives a rename and a move.
-    `parent` is null for modules. `skip`: the user wants this node, or one around it, left alone.
+    `docstring_outdated`: it surely documents what the code does not have. `parent` is null for modules. `skip`: the user wants this node, or one around it, left alone.
     """
 
     key: NodeKey
@@ -27,6 +27,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     node_type: Literal["function", "class", "module"]
     signature: str | None
     docstring: str | None
+    docstring_outdated: bool
     decorators: tuple[str, ...]
     line_start: int
     line_end: int

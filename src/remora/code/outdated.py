@@ -1,7 +1,8 @@
-"""Whether a docstring documents something else than the code has; in doubt it does not."""
+"""Where a docstring documents something else than the code has; in doubt it does not."""
 
 import ast
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from remora.code.conduct import (
     Raised,
@@ -9,6 +10,7 @@ from remora.code.conduct import (
     is_built_in,
     is_none,
     is_stub,
+    last_name,
     lets_in,
     may_be,
     raised,
@@ -25,8 +27,7 @@ _ANYWHERE = frozenset(
         "ZeroDivisionError",
     )
 )
-# raised for programmers, not for callers
-_SILENT = frozenset(
+SILENT = frozenset(
     (
         *("AssertionError", "GeneratorExit", "KeyboardInterrupt", "NotImplementedError"),
         *("StopAsyncIteration", "StopIteration", "SystemExit"),
@@ -34,40 +35,67 @@ _SILENT = frozenset(
 )
 
 
+class Differences(NamedTuple):
+    """What a docstring documents otherwise than the code has it, as far as that is sure.
+
+    Parameters that are `gone` or `unlisted` beside others that are listed; exceptions `never`
+    raised, or `raised` beside others that are listed; `nothing`: no value comes out.
+    """
+
+    gone: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
+    nothing: bool = False
+    never: frozenset[str] = frozenset()
+    raised: frozenset[str] = frozenset()
+
+
+_NONE = Differences()
+
+
 def docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
     """Of a function or class, and the docstring that it has."""
+    return differences(node, docstring) != _NONE
+
+
+def differences(node: DefinitionNode, docstring: str) -> Differences:
+    """Where the docstring of a function or class is outdated."""
     found = documented(docstring)
     if found is None:
-        return False
+        return _NONE
     code = node.body[1:]
     if isinstance(node, ast.ClassDef):
-        return _other_init(found, code)
-    if _other_parameters(found, node.args):
-        return True
+        return Differences(gone=_other_init(found, code))
+    gone, unlisted = _other_parameters(found, node.args)
+    if any(last_name(each).endswith("property") for each in node.decorator_list):
+        gone = frozenset()  # those of what the property gives, which may be called
     if is_stub(node, code):
-        return False
-    return _other_outcome(found, node, code) or _other_errors(found, code)
+        return Differences(gone, unlisted)
+    never, more = _other_errors(found, code)
+    return Differences(gone, unlisted, _other_outcome(found, node, code), never, more)
 
 
-def _other_parameters(found: Documented, args: ast.arguments) -> bool:
-    """One is documented that is not there, or one is there that alone is not documented."""
+def _other_parameters(
+    found: Documented, args: ast.arguments
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Those that are documented and not there, and those that are there and alone are not."""
     named = _named(args)
     if found.parameters is None or UNKNOWN in named:
-        return False
-    if _gone(found.parameters, args):
-        return True
+        return frozenset(), ()
     if named and named[0] in ("self", "cls"):
         del named[0]
-    return any(name not in found.parameters and not name.startswith("_") for name in named)
+    listed = found.parameters
+    unlisted = (name for name in named if name not in listed and not name.startswith("_"))
+    return _gone(listed, args), tuple(unlisted)
 
 
-def _other_init(found: Documented, code: Sequence[ast.stmt]) -> bool:
-    """A class documents a parameter that its own `__init__` does not take and nothing mentions."""
+def _other_init(found: Documented, code: Sequence[ast.stmt]) -> frozenset[str]:
+    """Parameters that a class documents, that its own `__init__` does not take and that nothing
+    mentions; none where one of them is mentioned."""
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
             gone = _gone(found.parameters or frozenset(), statement.args)
-            return bool(gone) and not gone & _mentioned(code)
-    return False
+            return gone if not gone & _mentioned(code) else frozenset()
+    return frozenset()
 
 
 def _gone(documented: frozenset[str], args: ast.arguments) -> frozenset[str]:
@@ -97,26 +125,27 @@ def _other_outcome(found: Documented, node: FunctionNode, code: Sequence[ast.stm
     return not promised and not gives(code)
 
 
-def _other_errors(found: Documented, code: Sequence[ast.stmt]) -> bool:
-    """One is documented that cannot come, or one is raised beside those that are documented."""
+def _other_errors(
+    found: Documented, code: Sequence[ast.stmt]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Those that are documented and cannot come, those that are raised beside the documented."""
     if found.raises is None:
-        return False
+        return frozenset(), frozenset()
     does = raised(code)
-    return _not_documented(found.raises, does) or (
-        _never_raised(found.raises, does) and not lets_in(code)
-    )
+    never = _never_raised(found.raises, does)
+    return never if never and not lets_in(code) else frozenset(), _unlisted(found.raises, does)
 
 
-def _never_raised(documented: frozenset[str], does: Raised) -> bool:
+def _never_raised(documented: frozenset[str], does: Raised) -> frozenset[str]:
     """As far as the body's own `raise` statements tell."""
     if does.unnamed:
-        return False
+        return frozenset()
     sure = documented - _ANYWHERE
-    return any(not any(may_be(name, base) for name in does.names) for base in sure)
+    return frozenset(base for base in sure if not any(may_be(name, base) for name in does.names))
 
 
-def _not_documented(documented: frozenset[str], does: Raised) -> bool:
+def _unlisted(documented: frozenset[str], does: Raised) -> frozenset[str]:
     if does.caught or not all(name[:1].isupper() for name in documented):
-        return False
-    sure = [name for name in does.names - _SILENT if is_built_in(name)]
-    return any(not any(may_be(name, base) for base in documented) for name in sure)
+        return frozenset()
+    sure = [name for name in does.names - SILENT if is_built_in(name)]
+    return frozenset(name for name in sure if not any(may_be(name, base) for base in documented))

@@ -183,6 +183,8 @@ class OperationConfig(Section):
 
     max_turns: Positive | None = None
     """The most turns of an agent of this operation; null takes runner.max_turns."""
+    style: Literal["google", "numpy", "rest"] | None = None
+    """How the docstring operation writes docstrings; null goes by what the project's look like."""
 
 
 def _or_empty(value: object) -> object:
@@ -218,8 +220,9 @@ class Config(Section):
         "docstring": OperationConfig(),
         "test": OperationConfig(),
     }
-    """Settings by operation; each takes max_turns, which overrides runner.max_turns. Built in is
-    lint; docstring and test are not in this version."""
+    """Settings by operation; each takes max_turns, which overrides runner.max_turns, and docstring
+    takes style (google, numpy or rest). Built in are lint and docstring; test is not in this
+    version."""
 
 
 def config_schema() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from remora.code import (
     owner,
     parse_module,
 )
+from remora.code.docstrings import needs_docstring
 from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.pym import Limits
@@ -94,7 +95,7 @@ def make_plan(
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, node, counts.get(node.key, 0)):
+                if not room or not _needs(agent, module, node, counts.get(node.key, 0)):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -177,7 +178,7 @@ def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str
     return counts
 
 
-def _needs(agent: Agent, node: Node, findings: int) -> bool:
+def _needs(agent: Agent, module: Module, node: Node, findings: int) -> bool:
     definition = agent.definition
     if node.skip or node.node_type not in definition.node_types:
         return False
@@ -185,7 +186,7 @@ def _needs(agent: Agent, node: Node, findings: int) -> bool:
         case "ruff":
             return findings > 0
         case "docstring":
-            return node.docstring is None
+            return needs_docstring(module, node)
         case "always":
             return True
     return _asked(agent, node, findings)

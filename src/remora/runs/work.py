@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -101,11 +102,17 @@ def _stage(
         clock=run.clock,
         on_event=lambda event: run.watcher.event(job, event),
         max_turns=max_turns,
-        options=run.options,
+        options={**run.options, **_settings(run, job.operation)},
         rebased=ground.rebased,
         recorded=read_events(path),  # a long stream is never held whole
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
+
+
+def _settings(run: Run, operation: str) -> dict[str, Any]:
+    """What the configuration says of an operation, for its scripts."""
+    configured = run.project.config.operations.get(operation)
+    return {"style": configured.style} if configured is not None and configured.style else {}
 
 
 def _user_file(root: Path) -> UserFile:

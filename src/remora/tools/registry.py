@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
+from remora.tools.host.docstrings import docstring_plan, write_docstring
 from remora.tools.host.files import edit_text, list_files, read_text, write_new_file
 from remora.tools.host.fixes import apply_ruff_fix, apply_safe_fixes
 from remora.tools.host.nodes import node_findings
@@ -22,6 +23,7 @@ HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     for function in (
         apply_ruff_fix,
         apply_safe_fixes,
+        docstring_plan,
         edit_text,
         find_references,
         list_files,
@@ -29,6 +31,7 @@ HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
         parse_python,
         read_text,
         ruff_check,
+        write_docstring,
         write_new_file,
     )
 }

@@ -1,0 +1,72 @@
+"""A docstring as a literal of the file: what stands between its quotes, and how it is written."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+
+import msgspec
+
+_SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """`inner` is the source between the quotes, with `\\n` as line ending."""
+
+    prefix: str
+    quotes: str
+    inner: str
+
+
+def read_literal(source: str, value: str) -> Literal | None:
+    """Null where lines of the source are not lines of the value, so that none can be changed."""
+    tokens = []
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    shape = _SHAPE.fullmatch(source)
+    if sum(token.type == tokenize.STRING for token in tokens) != 1 or shape is None:
+        return None
+    found = Literal(shape[1], shape[2], shape[3])
+    plain = "\\" not in found.inner or "r" in found.prefix.lower()
+    if plain:
+        return found if found.inner == value else None
+    return found if _lines_match(found, value) else None
+
+
+def _lines_match(found: Literal, value: str) -> bool:
+    """Whether each line of the source, read alone, is that line of the value."""
+    lines = found.inner.split("\n")
+    if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
+        return False
+    try:
+        read = [ast.literal_eval(f"{found.quotes}{line} {found.quotes}")[:-1] for line in lines]
+    except (SyntaxError, ValueError):
+        return False
+    return read == value.split("\n")
+
+
+def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
+    """Source lines of a new docstring, the first without its indentation.
+
+    Raw where a text has a backslash. `below`: a text of several lines begins under the quotes.
+    """
+    prefix = "r" if any("\\" in line for line in lines) else ""
+    if len(lines) == 1:
+        return [f"{prefix}{quotes}{lines[0]}{quotes}"]
+    first = [prefix + quotes, indent + lines[0]] if below else [prefix + quotes + lines[0]]
+    return [*first, *lines[1:], indent + quotes]
+
+
+def mended_literal(found: Literal, inner: Sequence[str]) -> str:
+    """The literal with other lines; one quote becomes three where there are several lines."""
+    quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
+    text = "\n".join(inner)
+    return f"{found.prefix}{quotes}{text}{quotes}"
+
+
+def escaped(text: str, found: Literal) -> str:
+    """A text as it must be written in an existing literal."""
+    return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

@@ -1,0 +1,142 @@
+"""Where in a file's bytes a docstring stands, or would stand; every other byte stays."""
+
+import ast
+import codecs
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+
+import msgspec
+
+from remora.code.definitions import DefinitionNode
+from remora.code.signature import first_line
+from remora.code.source import Source
+
+_COMMENT = re.compile(rb"\s*#")
+_OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes `start` to `end` of the file's text, which the docstring's lines replace.
+
+    `indent` is a statement's there; `before` and `after` go around the lines.
+    """
+
+    start: int
+    end: int
+    indent: str
+    before: str = ""
+    after: str = ""
+
+
+class Body:
+    """A file's bytes without byte order mark, its lines and how they end."""
+
+    def __init__(self, source: Source) -> None:
+        self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
+        self.raw = source.raw.removeprefix(self.mark)
+        self.lines = self.raw.splitlines(keepends=True)
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line))
+        self.newline = self._ending(self.lines[0]) if self.lines else "\n"
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a place of the tree is."""
+        return self.starts[line - 1] + column
+
+    def with_lines(self, spot: Spot, lines: Sequence[str]) -> bytes:
+        """The file's bytes with the lines in their place."""
+        text = spot.before + "\n".join(lines) + spot.after
+        made = text.replace("\n", self.newline).encode()
+        return self.mark + self.raw[: spot.start] + made + self.raw[spot.end :]
+
+    @staticmethod
+    def _ending(line: bytes) -> str:
+        return line[len(line.rstrip(b"\r\n")) :].decode() or "\n"
+
+
+def docstring_spot(node: DefinitionNode | ast.Module, body: Body) -> Spot:
+    """That of the docstring that is there."""
+    literal = node.body[0].value  # type: ignore[attr-defined]
+    start = body.offset(literal.lineno, literal.col_offset)
+    end = body.offset(literal.end_lineno, literal.end_col_offset)
+    line = body.lines[literal.lineno - 1].decode()
+    margin = line[: len(line) - len(line.lstrip())]
+    own_line = not body.lines[literal.lineno - 1][: literal.col_offset].strip()
+    step = "" if own_line or isinstance(node, ast.Module) else _step(body)
+    return Spot(start=start, end=end, indent=margin + step)
+
+
+def new_spot(node: DefinitionNode | ast.Module, source: Source, body: Body) -> Spot:
+    """That of a docstring to come."""
+    if isinstance(node, ast.Module):
+        return _module_spot(node, source, body)
+    first = node.body[0]
+    line = first_line(first, source)
+    before = body.lines[line - 1][: first.col_offset]
+    if before.strip():
+        return _split_spot(node, body)
+    indent = re.match(rb"[ \t\f]*", body.lines[line - 1])
+    header = _header_end(node, body)
+    while header < line - 1 and re.match(rb"\s*# *type:", body.lines[header]):
+        header += 1
+    start = body.starts[header]
+    following = body.lines[header] if header < len(body.lines) else b""
+    spaced = isinstance(node, ast.ClassDef) and bool(following.strip())
+    margin = indent[0].decode() if indent else ""
+    return Spot(
+        start=start, end=start, indent=margin, before=margin, after="\n\n" if spaced else "\n"
+    )
+
+
+def _split_spot(node: DefinitionNode, body: Body) -> Spot:
+    """The body stands behind the colon: it gets a line of its own."""
+    first = node.body[0]
+    at = body.offset(first.lineno, first.col_offset)
+    colon = body.raw[:at].rstrip()
+    line = body.lines[node.lineno - 1].decode()
+    indent = line[: len(line) - len(line.lstrip())] + _step(body)
+    after = "\n\n" if isinstance(node, ast.ClassDef) and not _says_nothing(node) else "\n"
+    return Spot(start=len(colon), end=at, indent=indent, before="\n" + indent, after=after + indent)
+
+
+def _says_nothing(node: DefinitionNode) -> bool:
+    return isinstance(node.body[0], ast.Pass | ast.Expr)
+
+
+def _step(body: Body) -> str:
+    """What the file's blocks are indented by: that of its first indented line."""
+    for line in body.lines:
+        margin = re.match(rb"(\t| +)\S", line)
+        if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):
+            return margin[1].decode()
+    return "    "
+
+
+def _header_end(node: DefinitionNode, body: Body) -> int:
+    """How many lines come up to the colon's line, and that one."""
+    text = b"".join(body.lines[node.lineno - 1 :]).decode()
+    depth = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.OP:
+            depth += _OPEN.get(token.string, 0)
+        elif token.type == tokenize.NEWLINE and depth == 0:
+            return node.lineno - 1 + token.end[0]
+    return node.lineno
+
+
+def _module_spot(node: ast.Module, source: Source, body: Body) -> Spot:
+    """Behind the comments at the top, before everything else."""
+    stop = first_line(node.body[0], source) - 1 if node.body else len(body.lines)
+    number = 0
+    while number < stop and _COMMENT.match(body.lines[number]):
+        number += 1
+    start = body.starts[number]
+    open_line = bool(number) and not body.lines[number - 1].endswith((b"\n", b"\r"))
+    following = body.lines[number] if number < len(body.lines) else b""
+    after = "\n\n" if following.strip() else "\n"
+    licensed = number and not body.lines[number - 1].startswith((b"#!", b"# -*-"))
+    before = "\n" * (open_line + bool(licensed))
+    return Spot(start=start, end=start, indent="", before=before, after=after)

@@ -1,0 +1,98 @@
+"""Pieces of code as a description quotes them: short, on one line, and nothing private."""
+
+import ast
+import builtins
+import re
+from collections.abc import Collection
+
+_LONGEST = 56
+_PRIVATE = re.compile(r"(?<![A-Za-z0-9_])_\w*[A-Za-z]|\.__\w+")
+_UNFIT = re.compile(r"[\\`]|super\(|\"\"\"|'''")
+_BUILTIN = frozenset(vars(builtins)) | {"self", "cls"}
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
+    """The source of an expression between backticks; empty where it is not fit to be quoted.
+
+    With `names`, only where whoever calls the function knows every name in it: those, Python's own,
+    and what begins with a capital.
+    """
+    if node is None or (names is not None and not _is_known(node, names)):
+        return ""
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        return ""
+    text = re.sub(r"\b(?:self|cls)\.", "", text)
+    fit = len(text) <= _LONGEST and text.isprintable() and not _UNFIT.search(text)
+    return f"`{text}`" if fit and not _PRIVATE.search(text) else ""
+
+
+def _is_known(node: ast.AST, names: Collection[str]) -> bool:
+    inner = list(ast.walk(node))
+    bound = {each.id for each in inner if isinstance(each, ast.Name) and _is_bound(each)}
+    called = {id(each.func) for each in inner if isinstance(each, ast.Call)}
+    return all(
+        each.id in names
+        or each.id in _BUILTIN
+        or each.id in bound
+        or (len(each.id) > 2 and each.id[:1].isupper())
+        or id(each) in called
+        for each in inner
+        if isinstance(each, ast.Name)
+    )
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def negated(test: ast.expr) -> ast.expr:
+    """The opposite of a condition, in the shortest way to write it."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return ast.Compare(test.left, [_OPPOSITE[type(test.ops[0])]()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
+    """What an exception is told when it is made, where that is a text; its fields in backticks."""
+    first = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
+    text = _told(first, names)
+    fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()
+    return (
+        text.strip(" .:") if fit and text[:1].isalpha() and not _UNFIT.search(_bare(text)) else ""
+    )
+
+
+def _told(value: ast.expr | None, names: Collection[str]) -> str:
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    if not isinstance(value, ast.JoinedStr):
+        return ""
+    parts = [_part(each, names) for each in value.values]
+    return "".join(parts) if all(parts) else ""
+
+
+def _part(piece: ast.expr, names: Collection[str]) -> str:
+    if isinstance(piece, ast.FormattedValue):
+        return code_text(piece.value, names)
+    return str(piece.value) if isinstance(piece, ast.Constant) else ""
+
+
+def _bare(text: str) -> str:
+    """Without the code that was put into it."""
+    return re.sub(r"`[^`]*`", "", text)

@@ -1,0 +1,44 @@
+"""A file's syntax tree and its comments, but for the docstring of one node: equal before and after."""
+
+import ast
+import io
+import tokenize
+
+from remora.code.definitions import contents
+from remora.code.signature import docstring_text
+from remora.code.source import Source, Unreadable, read_source
+from remora.ids import MODULE, NodeKey, node_key, spell_path
+
+
+def without_docstring_of(path: str, content: bytes, key: str) -> tuple[str, list[str]] | None:
+    """The tree as text and the comments in order; null where there is no such node, or no tree."""
+    source = read_source(path, content)
+    if isinstance(source, Unreadable):
+        return None
+    spelled = spell_path(path)
+    holder: ast.AST | None = None
+    if key == node_key(spelled, MODULE):
+        holder = source.tree
+    else:
+        found = contents(source.tree, spelled).definitions
+        holder = next((each.node for each in found if each.key == NodeKey(key)), None)
+    if holder is None:
+        return None
+    return _bare(source, holder), _comments(source)
+
+
+def _bare(source: Source, holder: ast.AST) -> str:
+    """The tree without that docstring. Changes the tree."""
+    body = holder.body  # type: ignore[attr-defined]
+    if docstring_text(body) is not None:
+        del body[0]
+    return ast.dump(source.tree)
+
+
+def _comments(source: Source) -> list[str]:
+    text = io.StringIO(source.utf8.decode("utf-8", "surrogatepass"))
+    return [
+        token.string
+        for token in tokenize.generate_tokens(text.readline)
+        if token.type == tokenize.COMMENT
+    ]

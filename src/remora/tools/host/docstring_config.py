@@ -1,0 +1,58 @@
+"""What a project's configuration says about docstrings: their convention, and how long a line is."""
+
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from remora.errors import HostError
+from remora.tools.host.place import Place
+
+_DEFAULT_WIDTH = 88
+_LEAST, _MOST = 60, 160
+_CONVENTIONS = ("google", "numpy")
+
+
+def convention_of(place: Place, path: str) -> str | None:
+    """The style that ruff's pydocstyle rules are set to."""
+    for _, ruff in _settings(place, path):
+        lint = _table(ruff, "lint")
+        named = {**_table(ruff, "pydocstyle"), **_table(lint, "pydocstyle")}.get("convention")
+        if named in _CONVENTIONS:
+            return str(named)
+    return None
+
+
+def width_of(place: Place, path: str) -> int:
+    """How many columns a docstring's line may have: ruff's length of a line, else black's."""
+    for black, ruff in _settings(place, path):
+        style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
+        told = [ruff.get("line-length"), black.get("line-length"), style.get("max-doc-length")]
+        widths = [width for width in told if isinstance(width, int)]
+        if widths:
+            return min(max(min(widths), _LEAST), _MOST)
+    return _DEFAULT_WIDTH
+
+
+def _settings(place: Place, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Black's and ruff's settings, the nearest folder's first."""
+    parts = path.split("/")[:-1]
+    for count in range(len(parts), -1, -1):
+        folder = "".join(f"{part}/" for part in parts[:count])
+        for name in (".ruff.toml", "ruff.toml"):
+            if place.files.exists(folder + name):
+                yield {}, _read(place, folder + name)
+        if place.files.exists(f"{folder}pyproject.toml"):
+            tool = _table(_read(place, f"{folder}pyproject.toml"), "tool")
+            yield _table(tool, "black"), _table(tool, "ruff")
+
+
+def _table(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    found = holder.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _read(place: Place, path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(place.read(path).decode("utf-8-sig"))
+    except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return {}  # ruff says so where it matters
