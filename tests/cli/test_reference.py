@@ -52,6 +52,7 @@ def test_these_are_all_commands_and_no_other() -> None:
         *(
             f"remora {name}"
             for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject", "retry"]
+            + ["revert"]
         ),
         *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
         *("remora eval", "remora eval memory"),

@@ -8,6 +8,7 @@ COMMANDS = {
     "diff": ("remora.cli.runs:diff", "Show what a run would change."),
     "accept": ("remora.cli.review:accept", "Write verified changes to your files."),
     "reject": ("remora.cli.review:reject", "Say no to changes."),
+    "revert": ("remora.cli.review:revert", "Take accepted changes back."),
     "retry": ("remora.cli.retry:retry", "Do a node's job again, with your feedback."),
     "trace": ("remora.cli.trace:trace", "Look into the Long Track, and verify it."),
     "hub": ("remora.cli.hub:hub", "Facts about your code that are never stale."),
