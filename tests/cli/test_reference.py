@@ -51,9 +51,9 @@ def test_these_are_all_commands_and_no_other() -> None:
     assert set(all_commands()) == {
         *(
             f"remora {name}"
-            for name in ["init", "analyze", "runs", "show", "diff", "accept", "reject", "retry"]
-            + ["revert"]
+            for name in ["init", "analyze", "runs", "show", "diff", "report", "review", "accept"]
         ),
+        *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
         *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
         *("remora eval", "remora eval memory"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),

@@ -211,7 +211,7 @@ class TestKilled:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(*where, killed)  # type: ignore[arg-type]
+            patched.setattr(*where, killed)
             with pytest.raises(KeyboardInterrupt):
                 onto(desk, wanted=Wanted(nodes=["pkg/a.py:load"]))
 

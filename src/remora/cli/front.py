@@ -6,6 +6,7 @@ COMMANDS = {
     "runs": ("remora.cli.runs:runs", "List the runs of this project."),
     "show": ("remora.cli.runs:show", "Show what became of a run's jobs."),
     "diff": ("remora.cli.runs:diff", "Show what a run would change."),
+    "report": ("remora.cli.report:report", "Hand on what a run came to."),
     "accept": ("remora.cli.review:accept", "Write verified changes to your files."),
     "reject": ("remora.cli.review:reject", "Say no to changes."),
     "revert": ("remora.cli.review:revert", "Take accepted changes back."),
