@@ -11,6 +11,7 @@ COMMANDS = {
     "reject": ("remora.cli.review:reject", "Say no to changes."),
     "revert": ("remora.cli.review:revert", "Take accepted changes back."),
     "retry": ("remora.cli.retry:retry", "Do a node's job again, with your feedback."),
+    "clean": ("remora.cli.clean:clean", "Show and free what nobody needs any more."),
     "trace": ("remora.cli.trace:trace", "Look into the Long Track, and verify it."),
     "hub": ("remora.cli.hub:hub", "Facts about your code that are never stale."),
     "eval": ("remora.cli.eval:eval_", "Evaluate settings on what was recorded."),

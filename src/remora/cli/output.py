@@ -15,6 +15,7 @@ from remora.memory.packet import clip
 
 _COMMAND = re.compile(r"`[^`\n]*`")
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+_UNITS = ("bytes", "KB", "MB", "GB")
 _COLOURS = {
     "verified": "green",
     "accepted": "green",
@@ -147,6 +148,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         text = line(row)
         shown.append(text if right[0] else coloured(row[0]) + text[len(row[0]) :])
     return shown
+
+
+def size_text(number: int) -> str:
+    """`812 bytes`, `1.4 KB`, `23 MB`: of 1,024 each."""
+    size, unit = float(number), 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
+    return f"{shown} {_UNITS[unit]}"
 
 
 def count(number: int, one: str, many: str = "") -> str:
