@@ -7,6 +7,7 @@ COMMANDS = {
     "show": ("remora.cli.runs:show", "Show what became of a run's jobs."),
     "diff": ("remora.cli.runs:diff", "Show what a run would change."),
     "report": ("remora.cli.report:report", "Hand on what a run came to."),
+    "review": ("remora.cli.reviewing:review", "Decide on what waits, one by one."),
     "accept": ("remora.cli.review:accept", "Write verified changes to your files."),
     "reject": ("remora.cli.review:reject", "Say no to changes."),
     "revert": ("remora.cli.review:revert", "Take accepted changes back."),

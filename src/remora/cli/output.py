@@ -16,6 +16,7 @@ from remora.memory.packet import clip
 _COMMAND = re.compile(r"`[^`\n]*`")
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
 _UNITS = ("bytes", "KB", "MB", "GB")
+_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLOURS = {
     "verified": "green",
     "accepted": "green",
@@ -126,6 +127,15 @@ def fitted(text: str) -> str:
 def coloured(word: str, width: int = 0) -> str:
     """A status or verdict in its colour, padded to `width`; click drops colours in a pipe."""
     return click.style(word.ljust(width), fg=_COLOURS.get(word))
+
+
+def diff_line(line: str) -> str:
+    """A line of a diff in its colour."""
+    shown = plain(line)
+    for mark, how in _MARKS.items():
+        if line.startswith(mark):
+            return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)
+    return shown
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

@@ -62,7 +62,11 @@ def list_runs(project: Project) -> list[dict[str, Any]]:
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
-    """The jobs whose node `name` means, a name or a glob. Raises NotFound with the nearest."""
+    """The jobs whose node `name` means, a name or a glob, or the one of the agent that is called
+    so. Raises NotFound with the nearest."""
+    ours = [job for job in view.jobs if job.agent_id == name]
+    if ours:
+        return ours
     keys = [NodeKey(job.node_id) for job in view.jobs]
     matched = set(match_nodes(keys, name))
     if not matched:
