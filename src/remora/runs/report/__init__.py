@@ -1,30 +1,10 @@
 """What a run came to, in one record, and the four forms in which it can be handed on."""
 
-from collections.abc import Callable, Mapping
-
-import msgspec
-
 from remora.runs.report.facts import report_on
+from remora.runs.report.formats import FORMATS
 from remora.runs.report.markdown import markdown
 from remora.runs.report.model import Report
 from remora.runs.report.page import page
 from remora.runs.report.sarif import sarif
 
 __all__ = ["FORMATS", "Report", "markdown", "page", "report_on", "sarif"]
-
-
-def _as_json(report: Report) -> str:
-    return msgspec.json.format(msgspec.json.encode(report)).decode()
-
-
-def _as_sarif(report: Report) -> str:
-    return msgspec.json.format(msgspec.json.encode(sarif(report))).decode()
-
-
-FORMATS: Mapping[str, Callable[[Report], str]] = {
-    "md": markdown,
-    "html": page,
-    "sarif": _as_sarif,
-    "json": _as_json,
-}
-"""By the name that `--format` takes; each is a pure function."""
