@@ -5,12 +5,13 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import UNSET
 
 from remora.cli.gist import gist
 from remora.cli.jobs import conflict_lines, course, done_text
 from remora.cli.output import coloured, count, diff_line, fitted, plain, room, wrapped
 from remora.cli.turn import turn_lines
-from remora.memory.events import ToolCalled, ToolResulted
+from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.contents import job_diff
 from remora.runs.findings import fixed_and_left
 from remora.runs.job_view import JobView
@@ -57,8 +58,9 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
         yield click.style(f"     … {count(len(turns) - len(shown), 'turn')} before: w", dim=True)
     for event in events:
         if event.turn in shown:
-            lead = f"{event.turn:>4} " if event.type == ToolCalled.type else "     → "
-            yield click.style(fitted(plain(f"{lead}{gist(event)}")), dim=True)
+            called = event.type == ToolCalled.type
+            told = f"{event.turn:>4} {gist(event)}" if called else f"     → {_came_of(event)}"
+            yield click.style(fitted(plain(told)), dim=True)
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:
@@ -70,6 +72,12 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
     reader = PacketReader(project.trace, indexed=False)
     document = turn_document(reader, project.trace.blobs, job.agent_id, turn)
     yield from turn_lines(document, room())
+
+
+def _came_of(event: Event) -> str:
+    """What the agent was told of a call: the summary, else the bare outcome."""
+    action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
+    return gist(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 
 
 class _Changed(msgspec.Struct):

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.errors import DiskError, OutsideError
+from remora.errors import DiskError, OutsideError, RemoraError
 from remora.files import git_output
 from remora.runs.leftovers import idle_bases
 from remora.runs.project import Project
@@ -49,7 +49,7 @@ class Cleaning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Act = tuple[Removable, Callable[[], None]]
-"""What can go, and how. The function raises OSError, OutsideError or DiskError where it cannot."""
+"""What can go, and how. The function raises OSError or RemoraError where it cannot."""
 
 
 def removables(project: Project, now: datetime) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
@@ -72,7 +72,7 @@ def carry_out(acts: list[Act], kept: tuple[tuple[str, str], ...], *, dry_run: bo
             if not dry_run:
                 remove()
             gone.append(what)
-        except (OSError, OutsideError) as error:
+        except (OSError, RemoraError) as error:
             problems.append(f"{what.name}: {error}")
     return Cleaning(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
 

@@ -21,6 +21,7 @@ from remora.runs.report.words import (
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""
 _TICKS = re.compile(r"`+")
+_BARE_BAR = re.compile(r"(?<!\\)\|")
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
@@ -56,6 +57,7 @@ def _row(job: JobReport) -> str:
         deciders(job),
     ]
     cells[1] += "".join(f"<br>{_text(reason)}" for reason in reasons(job))
+    cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a table splits even code at it
     return "| " + " | ".join(cells) + " |"
 
 
@@ -95,8 +97,8 @@ def _diffs(report: Report) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A code span in a table or beside it: its ticks are longer than those within."""
-    shown = plain(text).replace("|", "\\|")
+    """A code span: its ticks are longer than those within."""
+    shown = plain(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
     ticks = "`" * (longest + 1)
     return f"{ticks} {shown} {ticks}" if longest else f"{ticks}{shown}{ticks}"

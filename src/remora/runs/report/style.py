@@ -49,7 +49,7 @@ pre span { display: block; min-width: max-content; padding: 0 .9rem; }
 .head { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
 td, th { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; } td:nth-child(-n+2) { font-family: ui-monospace, monospace; }
+td { overflow-wrap: anywhere; } td:nth-child(2) { white-space: nowrap; } td:nth-child(-n+2) { font-family: ui-monospace, monospace; }
 code { font-family: ui-monospace, monospace; font-size: .85em; overflow-wrap: anywhere; }
 footer { margin-top: 2.5rem; font-size: .85rem; }
 @media print { details, .job { break-inside: avoid; } }
