@@ -90,6 +90,35 @@ class TestAccept:
         error = desk("accept", "last", "--all", "--git-branch", branch, "--json").error
         assert "is checked out" in error["message"]
 
+    def test_a_commit_that_waits_for_git_keeps_nobody_from_looking(self, desk: Desk) -> None:
+        """It was killed before the commit, and the repository is gone since."""
+        (place,) = (desk._remora.home / "state" / "remora" / "roots").iterdir()
+        run_id = desk("runs", "--json").document["runs"][0]["run_id"]
+        done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json").document
+        job = next(j for j in desk("show", "last", "--json").document["jobs"] if j["branch"])
+        pending = {
+            "name": "fixes",
+            "tip": git(desk.root, "rev-parse", "HEAD").strip(),
+            "is_new": True,
+            "tree": git(desk.root, "rev-parse", "fixes^{tree}").strip(),
+            "message": "lint: a.py:load",
+            "note": {
+                "run_id": run_id,
+                "agent_id": job["agent_id"],
+                "node_id": job["node_id"],
+                "seq": str(done["head"]["count"] - 1),
+            },
+        }
+        git(desk.root, "branch", "-q", "-D", "fixes")
+        (place / "journal" / "branch.json").write_text(json.dumps(pending))
+        (desk.root / ".git").rename(desk.root.parent / "git")
+        shown = desk("show", "last")
+        assert shown.code == 0
+        assert "still waits" in shown.err
+        (desk.root.parent / "git").rename(desk.root / ".git")
+        assert "it is completed now" in desk("show", "last").err
+        assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
+
 
 class TestRevert:
     def test_files_are_as_they_were(self, desk: Desk) -> None:

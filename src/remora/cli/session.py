@@ -26,15 +26,23 @@ def complete(options: Options, project: Project) -> None:
     """Finish, or take back, what a killed accept had begun, and say so."""
     try:
         left = complete_journals(project)
-        told = complete_branch(project)
+        _complete_commit(options, project)
     except Conflict:  # an accept is going on just now: nothing was left
         return
-    if told:
-        note(options, told)
     if left.journal is not None:
         paths = ", ".join(entry.path for entry in left.journal.entries)
         what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
         note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
+
+
+def _complete_commit(options: Options, project: Project) -> None:
+    """The same for a commit. Where git cannot now, that keeps nobody from looking at records."""
+    try:
+        told = complete_branch(project)
+    except OutsideError as error:
+        told = f"a commit was interrupted here, and still waits: {error.message}"
+    if told:
+        note(options, told)
 
 
 def records_of(options: Options) -> TraceFolder:
