@@ -25,6 +25,7 @@ from typing import Any
 
 ROUNDS = 2000
 EDITS = 60
+ASKED_S = 120
 ECHO = """
 import asyncio, sys
 
@@ -70,9 +71,14 @@ class Line:
 
 
 @contextmanager
-def hub(folder: Path, root: Path) -> Iterator[dict[str, Any]]:
+def hub(folder: Path, root: Path, **more: str) -> Iterator[dict[str, Any]]:
     """A daemon of its own, that has read all files."""
-    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "XDG_RUNTIME_DIR": str(folder),
+        **more,
+    }
     words = [sys.executable, "-m", "remora", "hub"]
     said = subprocess.run(
         [*words, "start", "--json", "--root", str(root)],
@@ -159,19 +165,39 @@ def saves(root: Path, status: dict[str, Any]) -> dict[str, float]:
 
 
 def memory(folder: Path) -> dict[str, float]:
-    """Of the daemon, when it has read the standard library and answered."""
+    """Of the daemon, and with its children (resident, what they share counted for each), at most,
+    while it is asked right after it has read the standard library, before links are found."""
     root = folder / "stdlib"
     skip = shutil.ignore_patterns("site-packages", "__pycache__", "*.so", "*.a")
     shutil.copytree(sysconfig.get_path("stdlib"), root, ignore=skip)
-    with hub(folder, root) as status:
+    with hub(folder, root, REMORA_HUB_QUIET="3600") as status:
         line = Line(status["socket"])
+        alone = whole = answered = 0.0
+        until = time.monotonic() + ASKED_S
         for key in _keys(status, 200):
-            line.ask(_line("get_context", nodes=[key]))
-        said = Path(f"/proc/{status['pid']}/status").read_text()
-        used = int(said.split("VmRSS:")[1].split()[0]) / 1024
+            said = json.loads(line.ask(_line("get_context", nodes=[key]))[1])
+            answered += said["ok"]
+            used = _resident(status["pid"])
+            alone, whole = max(alone, used[0]), max(whole, sum(used))
+            if time.monotonic() > until:
+                break
         known = json.loads(line.ask(b'{"type":"status"}\n')[1])["result"]
-    print(f"memory on {known['files']:,} files of the stdlib   {used:6.0f} MB  (aim <= 250)")
-    return {"memory_mb": used}
+    print(f"memory on {known['files']:,} files of the stdlib   {alone:6.0f} MB  (aim <= 250)")
+    print(f"  with its children                  {whole:6.0f} MB  ({answered:.0f} answered)")
+    return {"memory_mb": alone, "memory_with_children_mb": whole}
+
+
+def _resident(pid: int) -> list[float]:
+    """Of a process and of its children, in MB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = []
+    for each in (pid, *children):
+        try:
+            pages = int(Path(f"/proc/{each}/statm").read_text().split()[1])
+        except OSError:  # it has ended
+            continue
+        found.append(pages * os.sysconf("SC_PAGESIZE") / 1e6)
+    return found
 
 
 def main() -> dict[str, float]:

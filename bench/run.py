@@ -17,6 +17,7 @@ BENCHMARKS = (
     "packets",
     "prefix",
     "analysis",
+    "pym",
     "hub_index",
     "links",
     "links_ahead",

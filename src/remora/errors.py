@@ -12,6 +12,7 @@
     │   ├── StreamDamaged            exit 1   a line is not what its hash says
     │   └── StreamWriteFailed        exit 3   the disk refused
     ├── ScriptError                  exit 1   a `.pym` script is wrong or failed
+    │   └── ReplayMismatch           exit 1   a script did not do again what was recorded
     ├── HostError                    exit 1   a host function refused or failed
     └── OutsideError                 exit 3   something outside failed
         ├── ModelError               exit 3   the model cannot be reached or asked
@@ -98,6 +99,10 @@ class ScriptError(RemoraError):
         super().__init__(message, hint=hint)
         self.kind = kind
         self.line = line
+
+
+class ReplayMismatch(ScriptError):
+    """A script that was run against a recording did something else than is recorded."""
 
 
 class HostError(RemoraError):

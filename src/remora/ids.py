@@ -47,5 +47,7 @@ def spell_path(path: str) -> str:
 
 def unspell_path(spelled: str) -> str:
     """The inverse of `spell_path`."""
+    if "%" not in spelled:
+        return spelled
     raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())
     return raw.decode("utf-8", "surrogateescape")

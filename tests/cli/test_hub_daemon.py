@@ -1,5 +1,6 @@
 """`hub start`, `hub status`, `hub stop` as they are typed."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -170,3 +171,25 @@ def test_what_lies_in_the_tree_is_not_believed(poor: Remora, shop: Path) -> None
     done = poor("hub", "status", "--json", cwd=shop)
     assert done.document["running"] is False
     assert "evil" not in done.out + done.err
+
+
+def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
+    poor: Remora, shop: Path
+) -> None:
+    plain = poor("hub", "index", "--json", cwd=shop).document
+    assert "links" not in plain
+    found = poor("hub", "index", "--links", "--json", cwd=shop).document
+    assert found.keys() == plain.keys() | {"links"}
+    assert found["links"] == {"complete": True, "failed": []}
+    assert "links: all are stored" in poor("hub", "index", "--links", cwd=shop).out
+
+    waiting = dataclasses.replace(poor, environ={"REMORA_HUB_QUIET": "3600"})
+    assert waiting("hub", "start", cwd=shop).code == 0
+    assert "links: all are stored" in poor("hub", "index", "--links", cwd=shop).out
+    write(shop, {"till.py": "from cart import total\n\ndef pay():\n    return total()\n"})
+    said = poor("hub", "index", "--links", cwd=shop)
+    assert "links: the daemon (process " in said.out
+    assert "finds them by itself" in said.out
+    said = poor("hub", "index", "--links", "--json", cwd=shop)
+    assert said.document["links"] == {"complete": False, "failed": []}
+    assert poor("hub", "stop", cwd=shop).code == 0

@@ -54,7 +54,8 @@ def test_these_are_all_commands_and_no_other() -> None:
             for name in ["init", "analyze", "runs", "show", "diff", "report", "review", "accept"]
         ),
         *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
-        *(f"remora {name}" for name in ["trace", "agents", "model", "schema", "doctor"]),
+        *(f"remora {name}" for name in ["trace", "agents", "tools", "model", "schema", "doctor"]),
+        *(f"remora tools {name}" for name in ["list", "check", "run"]),
         *("remora eval", "remora eval memory"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
         *(f"remora trace {name}" for name in ["tail", "get", "verify", "anchor", "fork"]),

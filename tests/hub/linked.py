@@ -1,5 +1,10 @@
 """Links found ahead, in the test's own process."""
 
+import sqlite3
+
+import msgspec
+
+from remora.code.lowered import decode_lowered, encode_lowered
 from remora.hub.linking import begin_round, find_links
 from remora.hub.store import HubStore
 
@@ -15,3 +20,19 @@ def link(store: HubStore) -> int:
         found += len(portion.links)
     assert links.end(base)
     return found
+
+
+ODD = "def odd(x):\n    return x.y()\n"
+"""A file to `spoil`."""
+
+
+def spoil(connection: sqlite3.Connection, path: str) -> None:
+    """Have a call in a stored file be that of what another call gives which is not there: nobody can
+    link whatever makes it."""
+    (file, stored) = connection.execute(
+        "SELECT file, lowered FROM file_facts JOIN file_index ON file = id WHERE path = ?", (path,)
+    ).fetchone()
+    whole = decode_lowered(stored)
+    calls = (msgspec.structs.replace(whole.calls[0], callee=999), *whole.calls[1:])
+    spoilt = encode_lowered(msgspec.structs.replace(whole, calls=calls))
+    connection.execute("UPDATE file_facts SET lowered = ? WHERE file = ?", (spoilt, file))

@@ -79,6 +79,17 @@ def test_an_answer_beyond_the_limit_raises_in_the_script() -> None:
     assert made.host_calls[0].error == "RuntimeError: the answer is larger than 500 bytes"
 
 
+def test_what_all_calls_carry_together_is_bounded() -> None:
+    source = EXTERNAL + "for i in range(20):\n    f('a' * 500)\n"
+
+    made = run(source, Limits(carried_bytes=4000))
+
+    assert made.error is not None
+    assert (made.error.kind, made.error.line) == ("limit", 5)
+    assert made.error.message == "bad.pym:5: host calls carried more than 4000 bytes"
+    assert len(made.host_calls) == 3  # the one that was too much is on record
+
+
 def test_time_in_the_host_is_bounded_too() -> None:
     script = load_source(EXTERNAL + "for i in range(20):\n    f()\n", name="slow")
     limits = Limits(wall_s=0.05)
@@ -157,6 +168,7 @@ def test_an_object_breaks_the_contract(source: str) -> None:
         {"duration_s": 1000},
         {"memory_mb": 0},
         {"host_calls": -1},
+        {"carried_bytes": 0},
         {"recursion": 9999},
     ],
 )

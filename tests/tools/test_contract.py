@@ -91,6 +91,7 @@ def test_an_outcome_that_is_not_given_follows_from_the_error(value: Any, outcome
         {"excerpt": {"ref": "c", "path": "p", "lines": [1], "text": ""}},
         {"extensions": 1},
         {"error": 5},
+        {"sumary": "a key that is none"},
     ],
 )
 def test_a_wrongly_typed_key_breaks_the_contract(wrong: dict[str, Any]) -> None:
@@ -100,6 +101,13 @@ def test_a_wrongly_typed_key_breaks_the_contract(wrong: dict[str, Any]) -> None:
     assert made.error is not None
     assert next(iter(wrong)) in made.error
     assert "\n" not in made.error
+
+
+def test_a_key_that_is_no_text_breaks_the_contract() -> None:
+    made = as_result({"result": 1, "summary": "s", ("a\nb",): 1})
+
+    assert made.error is not None
+    assert "no key `('a\\nb',)`; there is result, summary" in made.error
 
 
 def test_null_is_as_good_as_absent() -> None:

@@ -65,7 +65,8 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in scene.inputs().items() if name in wanted}
     run = run_tool(tool, {**args, **given}, scene.tree, clock=scene.clock, seed=scene.seed)
-    return Acted(result=_for_delta(run), record=_for_event(run, tool.script.sha256, scene))
+    record = {**_for_event(run, tool.script.sha256), "inputs": _beside_packet(given)}
+    return Acted(result=_for_delta(run), record=record)
 
 
 def tool_result(call: ToolCall, acted: Acted, changes: tuple[Change, ...]) -> ToolResulted:
@@ -118,7 +119,12 @@ def _speaks(run: ToolRun) -> bool:
     return run.result.outcome == "error" or is_contract(run.raw_output)
 
 
-def _for_event(run: ToolRun, script_sha256: str, scene: Scene) -> dict[str, Any]:
+def _beside_packet(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What replay needs and the stream does not say already."""
+    return {name: value for name, value in given.items() if name != "packet"}
+
+
+def _for_event(run: ToolRun, script_sha256: str) -> dict[str, Any]:
     return {
         "raw_output": run.raw_output,
         "parsed_output": run.result.result,
@@ -129,6 +135,6 @@ def _for_event(run: ToolRun, script_sha256: str, scene: Scene) -> dict[str, Any]
         "error": run.result.error,
         "error_kind": run.error_kind,
         "script_sha256": script_sha256,
-        "clock": scene.clock.isoformat(),
-        "seed": scene.seed,
+        "clock": run.clock.isoformat(),
+        "seed": run.seed,
     }

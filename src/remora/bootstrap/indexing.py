@@ -20,7 +20,7 @@ from remora.hub.linking import begin_round, find_links
 from remora.hub.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.protocol import ChangedSince
-from remora.hub.store import HubStore, open_view
+from remora.hub.store import HubStore, Unlinked, open_view
 from remora.hub.verify import Verified, verify
 
 _AT_ONCE = 100
@@ -29,6 +29,13 @@ _ANSWER_S = 60.0
 
 Progress = Callable[[int, int], None]
 """How many files are done, and of how many."""
+
+
+class Links(NamedTuple):
+    """`complete`: those of all nodes are stored; `failed`: nodes whose links cannot be found."""
+
+    complete: bool
+    failed: Sequence[Unlinked] = ()
 
 
 class Indexed(NamedTuple):
@@ -40,16 +47,19 @@ class Indexed(NamedTuple):
     errors: Sequence[FileError]
     seconds: float
     by: int | None = None
+    links: Links | None = None
+    """Where these were wanted too."""
 
 
 def index_hub(
     caller: Caller, wish: HubWish, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
-    """Look at all files and store what changed; with `links` also the links of all nodes, which a
-    daemon finds by itself. Raises OutsideError, DiskError, HubLocked."""
+    """Look at all files and store what changed; with `links` also the links of all nodes. A daemon
+    finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
     began = time.monotonic()
     places = places_of(caller, wish)
     daemon = control.running(places)
+    failed: Sequence[Unlinked] = ()
     if daemon is not None:
         changed = _caught_up(places)
         files, nodes = _counted(places)
@@ -58,25 +68,29 @@ def index_hub(
         with open_store(places) as store:
             changed, unreadable = _refreshed(caller, places, store, progress)
             if links is not None:
-                _find_links(places, store, links)
+                failed = _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
     told = [FileError(path, errors[path]) for path in sorted(errors)]
-    return Indexed(files, nodes, changed, told, time.monotonic() - began, daemon)
+    linked = None if links is None else Links(_is_linked(places), failed)
+    return Indexed(files, nodes, changed, told, time.monotonic() - began, daemon, linked)
 
 
-def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> None:
-    """Those that are missing, or rest on what changed."""
+def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
+    """Those that are missing, or rest on what changed; the nodes of which that fails."""
     collect_seldom()
     about = begin_round(places.db)
     found, stored = 0, store.links()
+    failed: list[Unlinked] = []
     wanted = sum(map(len, about.todo.values()))
     if stored.begin(about.beginning):
         for portion in find_links(about):
             stored.put(about.beginning.base, portion)
             found += len(portion.links)
+            failed += portion.failed
             progress(found, wanted)
         stored.end(about.beginning.base)
+    return failed
 
 
 class Collected(NamedTuple):
@@ -177,6 +191,16 @@ def _partial(places: HubPlaces) -> dict[str, str]:
         return {}
     try:
         return view.partial()
+    finally:
+        view.close()
+
+
+def _is_linked(places: HubPlaces) -> bool:
+    view = open_view(places.db)
+    if view is None:
+        return False
+    try:
+        return view.links().complete()
     finally:
         view.close()
 

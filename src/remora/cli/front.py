@@ -17,6 +17,7 @@ COMMANDS = {
     "hub": ("remora.cli.hub:hub", "Facts about your code that are never stale."),
     "eval": ("remora.cli.eval:eval_", "Evaluate settings on what was recorded."),
     "agents": ("remora.cli.agents:agents", "The agents, yours and the built-in ones."),
+    "tools": ("remora.cli.tools:tools", "The tools of agents: list, check, try them."),
     "model": ("remora.cli.model:model", "The model that decides, and its weights."),
     "schema": ("remora.cli.schema:schema", "JSON Schemas of what Remora reads and writes."),
     "doctor": ("remora.cli.doctor:doctor", "What this machine offers, and what is missing."),

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from remora.bootstrap.hub_wish import HubWish
-from remora.bootstrap.indexing import Indexed, collect_hub, index_hub, verify_hub
+from remora.bootstrap.indexing import Indexed, Links, collect_hub, index_hub, verify_hub
 from remora.bootstrap.indexing import Progress as Watched
 from remora.cli.asker import caller_of
 from remora.cli.hub_places import place_options
@@ -42,8 +42,9 @@ _VALUE = 60
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
     """Bring the index up to date: all files are looked at, those that changed are read.
 
-    Where a daemon runs it does so, for a database has one writer. Files that could only be read in
-    part are listed and do not change the exit code.
+    Where a daemon runs it does so, for a database has one writer; it finds links by itself, while
+    nobody edits, and is not waited for. Files that could only be read in part are listed and do not
+    change the exit code.
     """
     wish = HubWish(db=db, socket=socket)
     with watched(options, "files") as progress, watched(options, "links") as linking:
@@ -123,13 +124,17 @@ def watched(options: Options, what: str = "files") -> Iterator[Watched]:
 
 
 def _document(made: Indexed) -> dict[str, Any]:
-    return {
+    document: dict[str, Any] = {
         "files": made.files,
         "nodes": made.nodes,
         "changed": made.changed,
         "errors": [{"path": error.path, "detail": error.detail} for error in made.errors],
         "seconds": round(made.seconds, 3),
     }
+    if made.links is not None:
+        failed = [{"key": each.key, "why": each.why} for each in made.links.failed]
+        document["links"] = {"complete": made.links.complete, "failed": failed}
+    return document
 
 
 def _told(made: Indexed) -> Iterator[str]:
@@ -141,6 +146,22 @@ def _told(made: Indexed) -> Iterator[str]:
     size = f"{count(made.files, 'file')}, {count(made.nodes, 'node')}"
     changed = f"{made.changed:,} changed" if made.changed else "nothing changed"
     yield f"{size}: {changed}{by}, in {made.seconds:.1f} s"
+    if made.links is not None:
+        yield from _about_links(made, made.links)
+
+
+def _about_links(made: Indexed, links: Links) -> Iterator[str]:
+    for failed in links.failed[:_MOST_TOLD]:
+        yield fitted(plain(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
+    if links.failed:
+        nodes = count(len(links.failed), "node")
+        yield f"links: those of {nodes} cannot be found, which is a bug: please report it"
+    elif links.complete:
+        yield "links: all are stored"
+    elif made.by is not None:
+        yield f"links: the daemon (process {made.by}) finds them by itself, while nobody edits"
+    else:
+        yield "links: something changed meanwhile: `remora hub index --links` finds the rest"
 
 
 def _compared(found: Verified) -> Iterator[str]:

@@ -4,11 +4,13 @@ from remora.code.docstring_change import only_docstrings_changed
 from remora.code.extract import parse_module
 from remora.code.match import match_nodes, nearest
 from remora.code.nodes import Module, Node, find_node, node_summary, own_lines, owner
+from remora.code.references import Reference, references
 from remora.code.source import Unreadable, parses
 
 __all__ = [
     "Module",
     "Node",
+    "Reference",
     "Unreadable",
     "find_node",
     "match_nodes",
@@ -19,4 +21,5 @@ __all__ = [
     "owner",
     "parse_module",
     "parses",
+    "references",
 ]

@@ -4,7 +4,7 @@ import ast
 from typing import NamedTuple
 
 from remora.code.complexity import complexities
-from remora.code.definitions import Definition, Outline
+from remora.code.definitions import Contents, Definition
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.hints import has_type_hints
 from remora.code.imports import imported_names
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
     facts: FileFacts
     source: Source
-    outline: Outline
+    contents: Contents
 
 
 def read_facts(path: str, source: bytes) -> FileFacts:
@@ -55,7 +55,7 @@ def read_whole(path: str, source: bytes) -> Reading:
         nodes=_nodes(path, lowering, read, span),
         lowered=lowering.lowered,
     )
-    return Reading(facts, read, Outline(lowering.definitions, lowering.imports))
+    return Reading(facts, read, Contents(lowering.definitions, lowering.imports))
 
 
 def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[NodeFacts, ...]:

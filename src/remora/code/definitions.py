@@ -46,7 +46,7 @@ class Definition(NamedTuple):
     parent: NodeKey
 
 
-class Outline(NamedTuple):
+class Contents(NamedTuple):
     """Definitions and imports of a file at any depth, in source order."""
 
     definitions: list[Definition]
@@ -61,7 +61,7 @@ class _Scope(NamedTuple):
     seen: dict[str, int]
 
 
-def outline(tree: ast.Module, spelled: str) -> Outline:
+def contents(tree: ast.Module, spelled: str) -> Contents:
     """One pass over the statements of a file whose path in keys is `spelled`.
 
     It does not recurse, because `elif` chains nest deeply, and it looks into nothing that cannot
@@ -86,7 +86,7 @@ def outline(tree: ast.Module, spelled: str) -> Outline:
             for each in reversed(getattr(statement, name)):
                 if each.__class__ in _SOUGHT:
                     waiting.append((each, scope))  # noqa: PERF401 a generator costs more
-    return Outline(definitions, imports)
+    return Contents(definitions, imports)
 
 
 def _named(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition:

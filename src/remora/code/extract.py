@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.definitions import Definition, outline
+from remora.code.definitions import Definition, contents
 from remora.code.nodes import Module, Node
 from remora.code.signature import decorators, docstring, first_line, signature
 from remora.code.skip import Skips, find_skips
@@ -22,7 +22,7 @@ def parse_module(path: str, source: bytes) -> Module | Unreadable:
     own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
     skipped: dict[NodeKey, bool] = {own.key: own.skip}
-    for definition in outline(read.tree, spelled).definitions:
+    for definition in contents(read.tree, spelled).definitions:
         # what is nested in a node that is left alone is left alone too
         skip = skipped[definition.parent] or definition.node.lineno in skips.statements
         skipped[definition.key] = skip

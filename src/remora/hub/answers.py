@@ -7,7 +7,7 @@ import msgspec
 
 from remora.code.edges import TIERS, Edge, Related
 from remora.code.related import RelatedTests
-from remora.code.resolve import IndexedFiles, Linker
+from remora.code.resolve import MOST_ANSWERS, IndexedFiles, Linker
 from remora.hub.near import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed import observed_callees, observed_callers, observed_tests
@@ -16,15 +16,14 @@ from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
 _RANK = {tier: rank for rank, tier in enumerate(TIERS)}
-_KEPT = 4096  # answered nodes kept at most: one is about 2 KB
+_KEPT = 512  # answered nodes kept at most: one is 2 KB or more
 
 
 class Answers:
     """Answers about one state of the code; links are kept, so ask one as long as it holds.
 
     `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
-    links and tests are not computed (null). `files` are those of the answers before, which are not
-    asked any more.
+    links and tests are not computed (null). `files` and `most` are the linker's.
     """
 
     def __init__(
@@ -34,13 +33,14 @@ class Answers:
         fresh: bool = True,
         partial_links: bool = False,
         files: IndexedFiles | None = None,
+        most: int = MOST_ANSWERS,
     ) -> None:
         self.view = view
         self.generation = view.generation
         """Of the state: what is stored later may be in some answers, but need not."""
         self.fresh = fresh
         self.partial_links = partial_links
-        self._linker = Linker(view, files)
+        self._linker = Linker(view, files, most=most)
         self._links = view.links()
         self._related = RelatedTests(self._linker, view, self._links)
         self._kept: dict[str, NodeState] = {}

@@ -133,6 +133,7 @@ class Indexer:
         wanted = set(paths)
         there = self._members.belonging(wanted)
         work = self._work(source)
+        read = analyse or self._analyse
         with self._open() as reader, _collecting_nothing():
             work.remove(wanted - there)
             for path in sorted(there):
@@ -142,8 +143,8 @@ class Indexer:
                 if defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
-                    read = analyse or self._analyse
-                    work.take(path, content, read(path, content.data, self._store.known(path)))
+                    known = Known() if read is read_directly else self._store.known(path)
+                    work.take(path, content, read(path, content.data, known))
             return work.finish()
 
     def supply(

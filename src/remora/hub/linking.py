@@ -1,15 +1,19 @@
 """Links that are found before they are asked for: one round, which finds those that are missing."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.code.resolve import Carried, IndexedFiles, Linker, outlived
+from remora.code.resolve import Carried, Linker, outlived
+from remora.errors import RemoraError
 from remora.hub.store import (
     Beginning,
     CarriedRow,
     LinkRow,
     Portion,
+    Unlinked,
     encode_reads,
     link_state,
 )
@@ -17,6 +21,7 @@ from remora.ids import split_node_key
 
 _AT_ONCE = 200
 """Nodes of a portion, at most: others wait while it is written."""
+_MOST_SAID = 200
 
 
 class Round(NamedTuple):
@@ -24,7 +29,7 @@ class Round(NamedTuple):
 
     beginning: Beginning
     todo: Mapping[str, list[str]]
-    linker: Linker
+    new_linker: Callable[[], Linker]
     carried: set[str]
     """Keys of the nodes of which it is stored."""
 
@@ -34,8 +39,8 @@ def begin_round(db: Path) -> Round:
     with link_state(db) as state:  # no longer: the database's log waits for it
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
-    linker = Linker(program, IndexedFiles(), noting=True)
-    inputs, renewed = outlived(program, linker, before, carried) if before else (0, {})
+    new_linker = partial(Linker, program, noting=True)
+    inputs, renewed = outlived(program, new_linker(), before, carried) if before else (0, {})
     # whom nothing leads to since it is gone was touched: nothing rests on it any more
     gone = {
         key
@@ -53,19 +58,46 @@ def begin_round(db: Path) -> Round:
         todo.setdefault(split_node_key(key)[0], []).append(key)
     rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in gone)
     beginning = Beginning(base, tuple(stale), rows, tuple(gone))
-    return Round(beginning, todo, linker, carried.keys() - gone)
+    return Round(beginning, todo, new_linker, carried.keys() - gone)
 
 
 def find_links(about: Round) -> Iterator[Portion]:
-    """Those of some nodes of a file at a time."""
-    linker, known = about.linker, about.carried
+    """Those of some nodes of a file at a time. A node that makes the linker fail costs no other its
+    links: it is told as failed. Raises RemoraError where the database cannot be read."""
+    linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
+        found = _portion(linker, keys, known)
+        if found.failed and len(keys) > 1:
+            for key in keys:
+                linker = about.new_linker() if found.failed else linker
+                found = _portion(linker, [key], known)
+                yield found
+        else:
+            yield found
+        if found.failed:  # what it was in the middle of is not finished, and not right
+            linker = about.new_linker()
+
+
+def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
+    """The links of some nodes; all or none of them."""
+    try:
         links = tuple(_link_row(linker, key) for key in keys)
-        carried: list[CarriedRow] = []
-        while more := [key for key in linker.decisive if key not in known]:
-            carried += [_carried_row(key, linker.carried(key)) for key in more]
-            known.update(more)
-        yield Portion(links, tuple(carried))
+        carried: dict[str, CarriedRow] = {}
+        while more := linker.decisive - known - carried.keys():
+            carried |= {key: _carried_row(key, linker.carried(key)) for key in sorted(more)}
+    except RemoraError:
+        raise
+    except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
+        return Portion((), (), tuple(Unlinked(key, _told(error)) for key in keys))
+    known.update(carried)
+    return Portion(links, tuple(carried.values()))
+
+
+def _told(error: Exception) -> str:
+    """What it is, and where it was raised."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {error}"[:_MOST_SAID]
+    return f"{said} ({Path(where.filename).name}:{where.lineno})"
 
 
 def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:

@@ -128,7 +128,12 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
 
 
 class ToolResulted(Payload, frozen=True, kw_only=True):
-    """What the call came to, whole; the seeds' trace entry is this with its envelope."""
+    """What the call came to, whole; the seeds' trace entry is this with its envelope.
+
+    `inputs` are what the harness gave the script beside `args`; the packet, if it took one, is not
+    among them: the stream itself gives it. With these, `host_calls`, `clock` and `seed` the
+    script runs again to the same result without the machine.
+    """
 
     type: ClassVar[str] = "tool_result"
     tool: str
@@ -145,6 +150,7 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
     script_sha256: str | None = None
     clock: str | None = None
     seed: int | None = None
+    inputs: dict[str, Any] = {}
 
 
 class SubmitResult(Payload, frozen=True, kw_only=True):

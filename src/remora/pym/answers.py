@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic_monty import ExcType
 
 from remora.errors import RemoraError
+from remora.pym.limits import Limits
 from remora.pym.outcome import HostCall, one_line
 from remora.pym.plain import NotPlainError, TooLargeError, plain
 
@@ -15,17 +16,25 @@ _KNOWN = frozenset(get_args(ExcType))
 
 
 class Live:
-    """Calls the functions given by name; a call of any other external is denied."""
+    """Calls the functions given by name; a call of any other external is denied.
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]], *, limit: int) -> None:
+    After `wall_s` seconds every call is one too many, which is recorded as it is denied: a replay
+    could not know how long the calls before it took.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:
         self.functions = functions
-        self.limit = limit
+        self.limits = limits
+        self.ends = time.monotonic() + limits.wall_s
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall:
         function = self.functions.get(name)
         if function is None:
             denied = f"denied: `{name}` was called, which was not granted"
             return HostCall(name=name, args=args, kwargs=kwargs, error=denied)
+        if time.monotonic() > self.ends:
+            late = f"limit: more than {self.limits.wall_s} seconds in all"
+            return HostCall(name=name, args=args, kwargs=kwargs, error=late)
         began = time.perf_counter()
         result, error = self._call(function, args, kwargs)
         spent = round((time.perf_counter() - began) * 1000)
@@ -37,7 +46,7 @@ class Live:
         self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, str | None]:
         try:
-            return plain(_answer(function(*args, **kwargs)), limit=self.limit), None
+            return plain(_answer(function(*args, **kwargs)), limit=self.limits.result_bytes), None
         except RemoraError as error:
             return None, f"RuntimeError: {one_line(error.message)}"
         except (NotPlainError, TooLargeError) as error:
@@ -74,7 +83,7 @@ class Recorded:
         if call is not None and (call.name, call.args, call.kwargs) == (name, args, kwargs):
             return call
         expected = "no call" if call is None else _shown(call.name, call.args, call.kwargs)
-        error = f"contract: call {self.count} is {_shown(name, args, kwargs)}, not {expected}"
+        error = f"mismatch: call {self.count} is {_shown(name, args, kwargs)}, not {expected}"
         return HostCall(name=name, args=args, kwargs=kwargs, error=error)
 
 

@@ -40,7 +40,10 @@ def _syntax_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, None)
     except MontyError as error:
-        return [script_error(error, label, shift=1)]
+        found = script_error(error, label, shift=1)
+        if found.kind == "runtime":  # nothing was run: it is about what Monty does not take
+            found = ScriptError(found.message, kind="syntax", line=found.line)
+        return [found]
     return []
 
 

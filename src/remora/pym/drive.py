@@ -1,6 +1,5 @@
 """One run of a script in the sandbox: every call it makes outside is answered here."""
 
-import time
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
@@ -14,11 +13,11 @@ from pydantic_monty import (
 )
 
 from remora.pym.limits import Limits
-from remora.pym.outcome import HostCall, located
-from remora.pym.plain import NotPlainError, TooLargeError, plain
+from remora.pym.outcome import HostCall, located, mismatch
+from remora.pym.plain import Budget, NotPlainError, TooLargeError, plain, spend_on
 from remora.pym.specs import ExternalSpec
 
-_ENDING = ("denied", "contract")
+_ENDING = ("denied", "limit")
 
 _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComplete
 
@@ -26,7 +25,8 @@ _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComple
 class Answer(Protocol):
     """Gives the recorded form of a call: its result or its error, as JSON values.
 
-    An error that begins `denied: ` or `contract: ` is not raised in the script but ends it.
+    An error that begins `denied: `, `limit: ` or `mismatch: ` is not raised in the script but ends
+    it.
     """
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
@@ -68,8 +68,8 @@ class Drive:
         self.answer = answer
         self.limits = limits
         self.calls: list[HostCall] = []
+        self.carried = Budget(limits.carried_bytes)
         self.waiting: dict[int, ExternalSettledResult] = {}
-        self.ends = time.monotonic() + limits.wall_s
         self.source = b""
 
     def run(
@@ -116,27 +116,33 @@ class Drive:
 
     def _settle(self, spec: ExternalSpec, step: FunctionSnapshot) -> ExternalSettledResult:
         line = self.source.count(b"\n", 0, step.position.start) + 1
-        self._within_limits(line)
+        if len(self.calls) >= self.limits.host_calls:
+            message = f"more than {self.limits.host_calls} host calls"
+            raise located(self.label, "limit", message, line)
         try:
             given = plain([list(step.args), step.kwargs], limit=self.limits.result_bytes)
         except (NotPlainError, TooLargeError) as error:
             return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
         call = self.answer(spec.name, *given)
-        self.calls.append(call)
+        self._carry(call, line)
         if call.error is None:
             return {"return_value": call.result}
         kind, _, message = call.error.partition(": ")
+        if kind == "mismatch":
+            raise mismatch(self.label, message, line)
         if kind in _ENDING:
             raise located(self.label, kind, message, line)
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
 
-    def _within_limits(self, line: int) -> None:
-        if len(self.calls) >= self.limits.host_calls:
-            message = f"more than {self.limits.host_calls} host calls"
-            raise located(self.label, "limit", message, line)
-        if time.monotonic() > self.ends:
-            message = f"more than {self.limits.wall_s} seconds in all"
-            raise located(self.label, "limit", message, line)
+    def _carry(self, call: HostCall, line: int) -> None:
+        """Keep the record of a call, as long as all of them together are not too large."""
+        self.calls.append(call)
+        try:
+            for part in (call.args, call.kwargs, call.result):
+                spend_on(part, self.carried)
+        except TooLargeError:
+            message = f"host calls carried more than {self.limits.carried_bytes} bytes"
+            raise located(self.label, "limit", message, line) from None
 
 
 def _stand_in(name: str) -> Callable[..., Any]:

@@ -25,8 +25,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 8);
     `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames, and levels
     of nesting that the result may have (at most 3000);
-    `host_calls`: calls of externals; the bytes of what it printed and of its result (and of
-    each call's arguments and answer), as JSON.
+    `host_calls`: calls of externals, `carried_bytes`: of all their arguments and answers together;
+    the bytes of what it printed and of its result (and of each call's arguments and answer), as
+    JSON.
     """
 
     duration_s: float = 5.0
@@ -36,6 +37,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     host_calls: int = 200
     print_bytes: int = 65536
     result_bytes: int = 4 * _MIB
+    carried_bytes: int = 64 * _MIB
 
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= LONGEST_S:
@@ -43,7 +45,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         if self.recursion > _DEEPEST:
             raise ValueError(f"recursion must be at most {_DEEPEST}")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
-        if min(rest) <= 0 or self.host_calls < 0:
+        if min(*rest, self.carried_bytes) <= 0 or self.host_calls < 0:
             raise ValueError("limits must be positive")
 
 

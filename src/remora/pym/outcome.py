@@ -15,11 +15,15 @@ from pydantic_monty import (
     MontyTypingError,
 )
 
-from remora.errors import ScriptError
+from remora.errors import ReplayMismatch, ScriptError
 
 _LINE_LIMIT = 300
-_EXHAUSTED = ("TimeoutError", "MemoryError", "RecursionError")
-_SUSPENSIONS = "RuntimeError: suspension limit"
+_EXHAUSTED = re.compile(
+    r"(TimeoutError|MemoryError): .*(limit exceeded|exceeded its memory limit)"
+    r"|RecursionError: maximum recursion depth exceeded"
+    r"|RuntimeError: suspension limit"
+)
+"""How a limit reads; an exception of such a type that a script raises itself is none."""
 _UNSUPPORTED = "NotImplementedError: The monty syntax parser"
 _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
@@ -68,6 +72,12 @@ def located(label: str, kind: str, message: str, line: int | None) -> ScriptErro
     return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
 
 
+def mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
+    """What a replay says where the script leaves its recording."""
+    told = located(label, "contract", message, line)
+    return ReplayMismatch(told.message, kind=told.kind, line=line)
+
+
 def _kind(error: MontyError) -> str:
     text = str(error)
     if isinstance(error, MontyCrashedError):
@@ -78,8 +88,7 @@ def _kind(error: MontyError) -> str:
         return "typing"
     if isinstance(error, MontyConversionError):
         return "contract"
-    exhausted = text.split(":", 1)[0] in _EXHAUSTED
-    return "limit" if exhausted or text.startswith(_SUSPENSIONS) else "runtime"
+    return "limit" if _EXHAUSTED.match(text) else "runtime"
 
 
 def _line(error: MontyError, shift: int) -> int | None:

@@ -42,6 +42,11 @@ def plain(value: Any, *, limit: int) -> Any:
     return _plain(value, Budget(limit), 0)
 
 
+def spend_on(value: Any, budget: Budget) -> None:
+    """Count what `plain` gave against a budget. Raises TooLargeError."""
+    _plain(value, budget, 0)
+
+
 def _plain(value: Any, budget: Budget, depth: int) -> Any:
     if depth > _DEPTH:
         raise NotPlainError(f"nested deeper than {_DEPTH} levels")

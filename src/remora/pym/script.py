@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic_monty import MontyError
 
-from remora.errors import NotFound, ScriptError
+from remora.errors import NotFound, ReplayMismatch, ScriptError
 from remora.pym.answers import Live, Recorded
 from remora.pym.arguments import Arguments
 from remora.pym.check import problems
@@ -20,7 +20,7 @@ from remora.pym.declarations import parse
 from remora.pym.drive import Answer, Drive, Printed
 from remora.pym.kept import kept
 from remora.pym.limits import Limits, session
-from remora.pym.outcome import HostCall, ScriptRun, located, script_error
+from remora.pym.outcome import HostCall, ScriptRun, located, mismatch, script_error
 from remora.pym.plain import NotPlainError, TooLargeError, plain
 from remora.pym.specs import ExternalSpec, InputSpec
 
@@ -66,7 +66,7 @@ class Script:
         The clock stands still at `clock` (with a time zone); `random` begins at `seed`. Any
         thread may call this.
         """
-        answer = Live(externals, limit=limits.result_bytes)
+        answer = Live(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
@@ -149,13 +149,15 @@ def replay(
 ) -> ScriptRun:
     """Run a script against a recording: same inputs, clock, seed and calls, same outcome.
 
-    A call that differs from the recorded one ends it with an error of kind contract.
+    A call that differs from the recorded one ends it with a ReplayMismatch as its error, and so
+    do recorded calls that it does not make.
     """
     answer = Recorded(host_calls)
     made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
-    if made.error is None and answer.count < len(host_calls):
+    mismatched = isinstance(made.error, ReplayMismatch)
+    if not mismatched and answer.count < len(host_calls):
         message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
-        error = located(script.label, "contract", message, None)
+        error = mismatch(script.label, message, None)
         return dataclasses.replace(made, value=None, error=error)
     return made
 

@@ -5,7 +5,7 @@ from remora.tools.contract import ToolResult, as_result
 from remora.tools.host.added import new_findings
 from remora.tools.lint import lint_findings, lint_text
 from remora.tools.registry import HOST_FUNCTIONS, bind
-from remora.tools.toolbox import Tool, ToolRun, run_tool
+from remora.tools.toolbox import Tool, ToolRun, not_run, replay_tool, run_tool
 
 __all__ = [
     "HOST_FUNCTIONS",
@@ -19,5 +19,7 @@ __all__ = [
     "lint_findings",
     "lint_text",
     "new_findings",
+    "not_run",
+    "replay_tool",
     "run_tool",
 ]

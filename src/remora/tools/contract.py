@@ -7,6 +7,7 @@ import msgspec
 from remora.tools.host.text import clip
 
 SUMMARY_LIMIT = 200
+_SHOWN = 40
 _CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
 
 Outcome = Literal["success", "error", "partial"]
@@ -79,6 +80,11 @@ def breach(value: Any) -> str | None:
     """How a contract's dict breaks the contract, in one line; null where it does not."""
     if not is_contract(value):
         return None
+    unknown = [key for key in value if key not in ToolResult.__struct_fields__]
+    if unknown:
+        known = ", ".join(ToolResult.__struct_fields__)
+        what = clip(" ".join(_spelled(unknown[0]).split()), _SHOWN)
+        return f"the tool's result breaks the contract: no key `{what}`; there is {known}"
     try:
         _converted(value)
     except msgspec.ValidationError as error:
@@ -88,7 +94,7 @@ def breach(value: Any) -> str | None:
 
 def _converted(value: dict[str, Any]) -> ToolResult:
     # null is as good as absent
-    given = {k: v for k, v in value.items() if v is not None and isinstance(k, str)}
+    given = {k: v for k, v in value.items() if v is not None}
     return msgspec.convert({"outcome": _implied(value), **given}, ToolResult)
 
 

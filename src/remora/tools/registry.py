@@ -14,6 +14,7 @@ from remora.tools.host.fixes import apply_ruff_fix, apply_safe_fixes
 from remora.tools.host.nodes import node_findings
 from remora.tools.host.place import Place
 from remora.tools.host.python import parse_python
+from remora.tools.host.references import find_references
 from remora.tools.host.ruff import ruff_check
 
 HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -22,6 +23,7 @@ HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
         apply_ruff_fix,
         apply_safe_fixes,
         edit_text,
+        find_references,
         list_files,
         node_findings,
         parse_python,
@@ -31,12 +33,26 @@ HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     )
 }
 """Each takes the Place first, then what the script gives; each raises HostError only."""
+SECONDS = 10.0
+_SECONDS: Mapping[str, float] = {
+    "apply_ruff_fix": 60.0,
+    "apply_safe_fixes": 60.0,
+    "find_references": 30.0,
+    "node_findings": 60.0,
+    "ruff_check": 60.0,
+}
+
+
+def seconds_for(name: str) -> float:
+    """How long one call of a host function may take."""
+    return _SECONDS.get(name, SECONDS)
 
 
 def bind(grants: Iterable[str], place: Place) -> dict[str, Callable[..., Any]]:
     """The granted host functions on one tree; a name that none has is left out.
 
     Arguments are held against the functions' own annotations: HostError says which is wrong.
+    Each call has its own time, `seconds_for` its function.
     """
     return {
         name: functools.partial(_call, HOST_FUNCTIONS[name], place)
@@ -45,7 +61,7 @@ def bind(grants: Iterable[str], place: Place) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _call(function: Callable[..., Any], place: Place, *args: Any, **kwargs: Any) -> Any:
+def _call(function: Callable[..., Any], place: Place, /, *args: Any, **kwargs: Any) -> Any:
     signature, hints = _shape(function)
     try:
         bound = signature.bind(place, *args, **kwargs)
@@ -56,7 +72,8 @@ def _call(function: Callable[..., Any], place: Place, *args: Any, **kwargs: Any)
             bound.arguments[name] = msgspec.convert(value, hints[name])
         except msgspec.ValidationError as error:
             raise HostError(f"{function.__name__}: {name}: {error}") from None
-    return function(*bound.args, **bound.kwargs)
+    with place.within(seconds_for(function.__name__)):
+        return function(*bound.args, **bound.kwargs)
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """A tool, and one run of it on a tree."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolSchema
-from remora.pym import HostCall, Limits, Script, ScriptRun
+from remora.errors import ReplayMismatch, ScriptError
+from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.tools.contract import ToolResult, as_result, breach
-from remora.tools.host.place import Place
+from remora.tools.host.place import NO_SUBPROCESS, Place
 from remora.tools.registry import bind
 
 _DEFAULT_LIMITS = Limits()
@@ -38,6 +39,7 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
 
     `isolation` is the weakest that a subprocess ran under, `none` where none was started;
     `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
+    With the `host_calls`, `clock` and `seed` that it had, `replay_tool` runs it again.
     """
 
     result: ToolResult
@@ -47,12 +49,21 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
     duration_ms: int
     error_kind: str | None
+    clock: datetime
+    seed: int
 
     def document(self) -> dict[str, Any]:
-        """The contract's dict with `host_calls` and `error_kind`, as `tools run --json` has it."""
-        made: dict[str, Any] = msgspec.to_builtins(self.result, enc_hook=repr)
-        calls = msgspec.to_builtins(list(self.host_calls))
-        return {**made, "host_calls": calls, "error_kind": self.error_kind}
+        """The contract's dict with `host_calls` and `error_kind`, and the clock and seed it had.
+
+        Values are as the script gave them: not all of them are JSON.
+        """
+        return {
+            **msgspec.structs.asdict(self.result),
+            "host_calls": msgspec.to_builtins(list(self.host_calls)),
+            "error_kind": self.error_kind,
+            "clock": self.clock.isoformat(),
+            "seed": self.seed,
+        }
 
 
 def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
@@ -72,21 +83,53 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     place = Place(tree)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
     run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
-    result, error_kind = _told(tool, run)
+    return _tool_run(tool.name, run, clock, seed, place.isolation)
+
+
+def replay_tool(
+    tool: Tool,
+    args: Mapping[str, Any],
+    host_calls: Sequence[HostCall],
+    *,
+    clock: datetime,
+    seed: int,
+    limits: Limits = _DEFAULT_LIMITS,
+) -> ToolRun:
+    """A recorded run once more: nothing of the machine is touched, every call is answered from
+    the record. The same script, arguments, clock, seed and limits give the same result.
+
+    Raises ReplayMismatch where the script calls something else than is recorded.
+    """
+    run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
+    if isinstance(run.error, ReplayMismatch):
+        raise run.error
+    return _tool_run(tool.name, run, clock, seed, NO_SUBPROCESS)
+
+
+def not_run(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
+    """What is told of a tool whose script cannot be loaded."""
+    run = ScriptRun(value=None, printed="", host_calls=(), error=error, duration_ms=0)
+    return _tool_run(name, run, clock, seed, NO_SUBPROCESS)
+
+
+def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: str) -> ToolRun:
+    result, error_kind = _told(name, run)
     return ToolRun(
         result=result,
         raw_output=run.value,
         printed=run.printed,
         host_calls=run.host_calls,
-        isolation=place.isolation,
+        isolation=isolation,
         duration_ms=run.duration_ms,
         error_kind=error_kind,
+        clock=clock,
+        seed=seed,
     )
 
 
-def _told(tool: Tool, run: ScriptRun) -> tuple[ToolResult, str | None]:
+def _told(name: str, run: ScriptRun) -> tuple[ToolResult, str | None]:
     if run.error is not None:
-        summary = f"{tool.name} failed"
+        summary = f"{name} failed"
         failed = ToolResult(summary=summary, outcome="error", error=run.error.message)
         return failed, run.error.kind
     kind = None if breach(run.value) is None else "contract"

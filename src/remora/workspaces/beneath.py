@@ -5,7 +5,7 @@ import functools
 import os
 import secrets
 import stat as st
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_SHOWN = 200
 _Names = list[str]  # inside the class, `list` is a method
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
@@ -44,7 +45,7 @@ class Beneath:
                 _regular(rel, os.fstat(handle))
                 content = file.read(limit + 1)
         if len(content) > limit:
-            raise HostError(f"{rel}: larger than {limit} bytes")
+            raise HostError(f"{_shown(rel)}: larger than {limit} bytes")
         return content
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
@@ -85,8 +86,11 @@ class Beneath:
             return False
         return True
 
-    def list(self, pattern: str) -> _Names:
-        """Regular files that match the glob (`**` spans folders), sorted; links are left out."""
+    def list(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
+        """Regular files that match the glob (`**` spans folders), sorted; links are left out.
+
+        `look` is called before each folder, and ends the search by raising.
+        """
         wanted = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
         depth = pattern.count("/")
@@ -94,6 +98,8 @@ class Beneath:
         waiting = [""]
         while waiting:
             prefix = waiting.pop()
+            if look is not None:
+                look()
             folders, files = self._entries(prefix)
             found += [path for path in files if wanted.fullmatch(path)]
             if deep or prefix.count("/") < depth:
@@ -200,6 +206,11 @@ def walk_open(root: int, rel: bytes, flags: int) -> int:
     return handle
 
 
+def _shown(rel: str) -> str:
+    """A path in a message: what is wrong with it comes after it, and must not be cut off."""
+    return rel if len(rel) <= _SHOWN else rel[: _SHOWN - 1] + "…"
+
+
 def _problem(rel: str) -> str:
     parts = rel.split("/")
     if rel.startswith("/"):
@@ -218,19 +229,19 @@ def _problem(rel: str) -> str:
 def _parts(rel: str) -> list[str]:
     problem = _problem(rel)
     if problem:
-        raise HostError(f"{rel!r}: {problem}")
+        raise HostError(f"{_shown(rel)!r}: {problem}")
     try:
         os.fsencode(rel)
     except UnicodeEncodeError as error:
-        raise HostError(f"{rel!r}: no file can have this name") from error
+        raise HostError(f"{_shown(rel)!r}: no file can have this name") from error
     return [part for part in rel.split("/") if part not in ("", ".")]
 
 
 def _regular(rel: str, status: os.stat_result) -> os.stat_result:
     if st.S_ISLNK(status.st_mode):
-        raise HostError(f"{rel}: is a symbolic link; links are never followed")
+        raise HostError(f"{_shown(rel)}: is a symbolic link; links are never followed")
     if not st.S_ISREG(status.st_mode):
-        raise HostError(f"{rel}: is no regular file")
+        raise HostError(f"{_shown(rel)}: is no regular file")
     return status
 
 
@@ -239,11 +250,11 @@ def _told(rel: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise HostError(f"{rel}: no such file") from error
+        raise HostError(f"{_shown(rel)}: no such file") from error
     except FileExistsError as error:
-        raise HostError(f"{rel}: exists already") from error
+        raise HostError(f"{_shown(rel)}: exists already") from error
     except OSError as error:
         if error.errno in _LINKED:
             detail = "a part of the path is a symbolic link or no folder"
-            raise HostError(f"{rel}: {detail}") from error
-        raise HostError(f"{rel}: {error.strerror}") from error
+            raise HostError(f"{_shown(rel)}: {detail}") from error
+        raise HostError(f"{_shown(rel)}: {error.strerror}") from error

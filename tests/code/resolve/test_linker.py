@@ -49,6 +49,24 @@ def test_self_means_the_method_of_the_order_exactly_and_what_overrides_it_by_inf
     }
 
 
+def visitors(many: int) -> str:
+    base = "class V:\n    def see(self): raise NotImplementedError\ndef made() -> V: ...\n"
+    below = "".join(f"class V{n}(V):\n    def see(self): ...\n" for n in range(many))
+    return f"{base}def f(v: V): v.see()\ndef g(): made().see()\n{below}"
+
+
+def test_who_takes_an_abstract_class_is_written_for_all_that_derive_from_it() -> None:
+    found = edges({"m.py": visitors(20)}, "m.py:f")
+    assert found.pop("m.py:V.see") == ("exact", (4,))
+    assert found == {f"m.py:V{n}.see": ("inferred", (4,)) for n in range(20)}
+
+
+def test_what_gives_an_abstract_class_gives_one_and_very_many_tell_nothing() -> None:
+    given = edges({"m.py": visitors(20)}, "m.py:g")
+    assert {key for key in given if key.endswith(".see")} == {"m.py:V.see"}
+    assert edges({"m.py": visitors(60)}, "m.py:f") == {"m.py:V.see": ("exact", (4,))}
+
+
 def test_an_unknown_receiver_means_the_only_method_of_that_name() -> None:
     text = "class A:\n    def polish(self): ...\ndef f(x):\n    x.polish()\n"
     assert edges({"m.py": text}, "m.py:f") == {"m.py:A.polish": ("unique", (4,))}

@@ -75,3 +75,18 @@ def test_no_more_files_are_held_than_there_is_room_for() -> None:
     gc.collect()
     held = [each for each in gc.get_objects() if isinstance(each, File) and "room" in each.path]
     assert len(held) <= 2
+
+
+def test_linkers_of_two_states_share_one_room() -> None:
+    files = IndexedFiles()
+    before, now = Project(OWN), Project(OWN | {"near.py": "def near(): ...\n"})
+    first, second = Linker(before, files), Linker(now, files)
+    for key in now.keys:  # in turn: neither may see the other's files
+        assert first.callers(key) == Linker(before).callers(key)
+        assert second.callers(key) == Linker(now).callers(key)
+
+
+def test_little_that_is_remembered_changes_no_answer() -> None:
+    project = Project(OWN)
+    forgetful = Linker(project, IndexedFiles(room=0), most=0)
+    assert backward(project, forgetful) == backward(project, Linker(project))

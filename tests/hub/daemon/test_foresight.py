@@ -1,22 +1,32 @@
 """The daemon finds links ahead, by a child that anything may happen to."""
 
+import asyncio
 import os
 import random
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from remora.bootstrap.hub_wish import HubWish
+from remora.bootstrap.indexing import index_hub
+from remora.hub.daemon import foresight as module
+from remora.hub.daemon.foresight import Foresight
+from remora.hub.daemon.pending import Pending
 from remora.hub.members import Members
-from remora.hub.store import open_view
+from remora.hub.store import HubStore, open_view
 from remora.hub.verify import verify
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
+from tests.hub.linked import ODD, spoil
+from tests.hub.store.conftest import put
 
 ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"
 
@@ -200,16 +210,94 @@ def assert_whole(hub: Hub) -> None:
         view.close()
 
 
-def test_nothing_is_begun_while_somebody_edits(short: Path) -> None:
-    hub = Hub(short, short / "project", REMORA_HUB_QUIET="3600")
-    hub.write("a.py", "def f(): ...\n")
-    try:
-        status = hub.start()
-        wait_until(lambda: hub.status()["nodes"] == 2)
-        assert children(status["pid"]) == []
-        assert linked(hub) == 0
-    finally:
-        hub.end()
+class Clock:
+    """Stands still until it is set; counts how often it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.looks = 0
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return self.now
+
+
+@asynccontextmanager
+async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[Foresight]:
+    """At work on a project that nobody else writes."""
+    db = folder / "hub.db"
+    with HubStore.open(db, root=folder, clock=lambda: datetime.now(UTC)) as store:
+        put(store, {"a.py": "def f(): ...\n"})
+        upkeep: Any = SimpleNamespace(ready=True, pending=Pending(), storing=asyncio.Lock())
+        foresight = Foresight(db, store, upkeep, {}, quiet_s=quiet_s, damaged=lambda: None)
+        working = asyncio.create_task(foresight.work())
+        try:
+            yield foresight
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+
+
+def test_nothing_is_begun_while_somebody_edits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    begun: list[float] = []
+
+    async def round_begun(_: Foresight) -> None:
+        begun.append(clock.now)
+        await asyncio.Event().wait()
+
+    async def looked_at(times: int) -> None:
+        until = clock.looks + times
+        async with asyncio.timeout(20):
+            while clock.looks < until and not begun:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    async def edited() -> None:
+        async with foreseeing(tmp_path, quiet_s=0.05) as foresight:
+            await looked_at(5)
+            assert begun == []
+            clock.now = 0.04
+            foresight.changed()
+            clock.now = 0.08  # long enough after the first change, but not after the edit
+            await looked_at(5)
+            assert begun == []
+            clock.now = 0.10
+            await looked_at(1_000_000)
+            assert begun == [0.10]
+
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(Foresight, "_round", round_begun)
+    asyncio.run(edited())
+
+
+def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
+    hub.write("shop/odd.py", ODD)
+    index_hub(hub.caller, HubWish(), lambda _done, _all: None)
+    with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
+        spoil(connection, "shop/odd.py")
+
+    hub.start()
+
+    wait_until(lambda: "shop/odd.py:odd: IndexError" in hub.log, "for the reason")
+    assert not is_linked(hub)
+    assert linked(hub) == hub.status()["nodes"] - 1
+    assert callers(hub, ADD) == [TOTAL]
+
+
+def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> None:
+    hub.write("shop/odd.py", ODD)
+    index_hub(hub.caller, HubWish(), lambda _done, _all: None, links=lambda _done, _all: None)
+    with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
+        spoil(connection, "shop/odd.py")
+        connection.execute("UPDATE carried SET names = 7")
+        connection.execute("DELETE FROM meta WHERE name = 'links_of'")
+        connection.execute("UPDATE linked SET reads = 7")
+
+    hub.start()
+
+    wait_until(lambda: "the child ended with 1: Traceback" in hub.log, "for its last words")
 
 
 def test_what_stands_there_is_told_of_known_nodes_only(hub: Hub) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from remora.errors import DiskError
 from remora.hub.answers import Answers
 from remora.hub.daemon import lanes
-from remora.hub.daemon.lanes import Lanes
+from remora.hub.daemon.lanes import Lanes, NewestAnswers, Read
 from remora.hub.protocol import Refused
 from remora.hub.store import HubStore
 from tests.hub.store.conftest import put
@@ -31,7 +32,7 @@ def generation(answers: Answers) -> int:
 
 def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         assert await asking.ask(generation) == store.generation
         asking.close()
 
@@ -58,7 +59,7 @@ def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
         return told[-1][1]
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         began = store.generation
         assert await asking.ask(overtaken) == ["node:b.py:__module__"]
         assert [generation for generation, _ in told] == [began, store.generation]
@@ -81,7 +82,7 @@ def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
         return before
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         await asking.ask(overtaken)
         assert len(set(asked_of)) == 3
         assert asked_of[-1] < store.generation  # and told so: it is not kept
@@ -102,7 +103,7 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
         return answers.view.generation
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         waiting = [asyncio.create_task(asking.ask(slow)) for _ in range(lanes.MOST - 1)]
         await asyncio.sleep(0)
         assert await asking.ask(generation) == store.generation
@@ -125,7 +126,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(
     go_on = threading.Event()
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(lambda _: go_on.wait(20))
         go_on.set()
@@ -144,7 +145,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
             answers.view.mentioning("shop")
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(for_ever)
         monkeypatch.setattr(lanes, "GIVEN_UP_S", 20)
@@ -154,9 +155,21 @@ def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
     asyncio.run(asked())
 
 
+def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    near = NewestAnswers(tmp_path / "hub.db", Read.nothing())
+    assert near.read(generation) == store.generation
+    now[0] += 24 * 3600
+    assert near.read(generation) == store.generation
+    near.close()
+
+
 def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db")
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
         with pytest.raises(DiskError):
             await asking.ask(generation)
         with HubStore.open(

@@ -1,4 +1,4 @@
-"""What another process is to read is looked at first, without waiting for anybody."""
+"""What is read when, and by whom."""
 
 import asyncio
 import os
@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from remora.code.analysis import read_facts
+from remora.code.facts import FileFacts
 from remora.hub.daemon.laboratory import Laboratory
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.indexer import Indexer
 from remora.hub.members import Members
+from remora.hub.rules import Known
 from remora.hub.store import HubStore
 from remora.hub.watcher import open_watcher
 
@@ -37,3 +40,36 @@ def test_a_large_file_that_became_something_else_is_left_to_the_next_look(
             return upkeep.pending.first(1)
 
     assert asyncio.run(ask()) == {"a.py": 3}
+
+
+@pytest.mark.parametrize(("changed", "by_scripts"), [(64, 64), (65, 0)])
+def test_of_many_changed_files_the_last_ones_too_are_read_in_one_pass(
+    tmp_path: Path, changed: int, by_scripts: int
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    paths = [f"m{number}.py" for number in range(changed)]
+    for path in paths:
+        (root / path).write_text("def f(): ...\n")
+    scripted: list[str] = []
+
+    def by_script(path: str, source: bytes, known: Known) -> FileFacts:
+        scripted.append(path)
+        return read_facts(path, source)
+
+    async def read_all() -> int:
+        members = Members(root)
+        watcher = open_watcher(root, members, marker=tmp_path / "marker", kind="sweep")
+        with HubStore.open(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
+            indexer = Indexer(
+                root, store, members, analyse=by_script, clock=lambda: datetime.now(UTC)
+            )
+            upkeep = Upkeep(root, indexer, watcher, Laboratory({}), tell=lambda *_: None)
+            upkeep._step()  # the first look at all files
+            while upkeep.pending:
+                upkeep._step()
+            await upkeep.close()
+            return len(store.files())
+
+    assert asyncio.run(read_all()) == changed
+    assert len(scripted) == by_scripts

@@ -176,6 +176,46 @@ def test_a_path_with_a_colon_keeps_its_nodes_apart(store: HubStore) -> None:
     assert list(store.view().keys()) == ["node:a.py:b.py:__module__", "node:a.py:b.py:g"]
 
 
+_ONE, _TWO, _THREE = (f"def {name}():\n    return {name!r}\n" for name in ("one", "two", "three"))
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        _ONE + _TWO + _THREE,
+        _ONE + _THREE + _TWO,
+        _THREE + _ONE + _TWO,
+        _ONE,
+        _TWO,
+        _TWO + _ONE,
+        _ONE + _ONE,
+        _ONE.replace("return", "return  ") + _TWO,
+        "# one\n# was here\n" + _TWO,
+        _ONE + "\n" + _TWO,
+        _ONE + _TWO + "# the end\n",
+        _ONE + _TWO + "def (\n",
+    ],
+)
+def test_rows_after_an_edit_are_those_of_a_store_that_never_knew_the_file_before(
+    store: HubStore, tmp_path: Path, now: str
+) -> None:
+    other = {"a.py:b.py": _ONE}
+    put(store, {"a.py": _ONE + _TWO, **other})
+    put(store, {"a.py": now})
+    with HubStore.open(tmp_path / "new.db", root=Path("/project"), clock=ticking()) as new:
+        put(new, {"a.py": now, **other})
+        assert _rows(store) == _rows(new)
+
+
+def _rows(store: HubStore) -> list[tuple[object, ...]]:
+    """Of all nodes, but for what only their history tells."""
+    with closing(sqlite3.connect(store._db)) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = connection.execute("SELECT * FROM node_state ORDER BY key").fetchall()
+    history = {"id", "uid", "last_updated", "update_source"}
+    return [tuple(row[name] for name in row.keys() if name not in history) for row in rows]  # noqa: SIM118
+
+
 def test_changed_since_tells_all_that_changed_as_far_as_it_is_known(store: HubStore) -> None:
     beginning = store.generation
     put(store, SHOP)

@@ -17,7 +17,7 @@ from remora.hub.observed import Observation, ObservedCall
 from remora.hub.store import HubStore, LinkRow, Portion, open_view
 from remora.hub.view import OverlaidView, View
 from tests.clock import ticking
-from tests.hub.linked import link
+from tests.hub.linked import ODD, link, spoil
 from tests.hub.sources import facts_of
 from tests.hub.store.conftest import put
 from tests.hub.store.edited_programs import (
@@ -257,6 +257,30 @@ def test_the_databases_log_does_not_wait_while_it_is_found_out_what_an_edit_touc
     begin_round(store._db)
 
     assert busy == [0]
+
+
+def test_a_node_that_cannot_be_linked_is_told_and_costs_no_other_its_links(
+    store: HubStore,
+) -> None:
+    put(store, {**SHOP, "shop/odd.py": ODD, "shop/tests.py": "from shop import till\ntill.pay()\n"})
+    spoil(store._connection, "shop/odd.py")
+    about = begin_round(store._db)
+    assert store.links().begin(about.beginning)
+    portions = list(find_links(about))
+    for portion in portions:
+        assert store.links().put(about.beginning.base, portion)
+
+    failed = {each.key: each.why for portion in portions for each in portion.failed}
+    assert "IndexError" in failed["node:shop/odd.py:odd"]
+    assert all(key.startswith("node:shop/odd.py:") for key in failed)
+    rows = store._connection.execute("SELECT source_key FROM linked")
+    assert {key for (key,) in rows} == set(store.view().keys()) - failed.keys()
+    assert not store.links().end(about.beginning.base)
+    assert not known(store)
+
+    put(store, {"shop/odd.py": "def odd(x):\n    return x\n"})
+    assert link(store) <= 2  # those of all others were kept
+    assert stored(store.view()) == cold(store.view())
 
 
 def test_a_round_does_not_begin_where_something_changed_since_it_looked(store: HubStore) -> None:

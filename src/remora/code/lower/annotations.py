@@ -9,6 +9,7 @@ from remora.code.lowered import ATTRIBUTE, EITHER, GENERIC
 
 _DEEPEST = 12
 _LONGEST = 300
+_MOST_PARTS = 8
 # what a type is written with; nothing in it can make the parser warn
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 
@@ -35,7 +36,11 @@ def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
     base, inner = annotation_term(node.value, names, depth), node.slice
     if inner.__class__ is not ast.Tuple:
         return (GENERIC, base, annotation_term(inner, names, depth))
-    return (GENERIC, base, *[annotation_term(part, names, depth) for part in inner.elts[:8]])
+    return (
+        GENERIC,
+        base,
+        *[annotation_term(part, names, depth) for part in inner.elts[:_MOST_PARTS]],
+    )
 
 
 def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:

@@ -14,6 +14,7 @@ from remora.code.lowered import (
     Block,
     Call,
     Container,
+    Export,
     Fill,
     Lowered,
     Parameter,
@@ -153,7 +154,7 @@ class Builder:
         self.blocks: list[Block] = [Block(-1, -1, 0, 0)]
         self.statements: list[int] = [0]
         self.stars: list[tuple[int, str]] = []
-        self.exports: list[str] | None = None
+        self.exports: list[Export] | None = None
         self.defined: list[tuple[DefinitionNode, OpenScope]] = []
         self.imports: list[ImportNode] = []
         self.waiting: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()

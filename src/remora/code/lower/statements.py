@@ -6,6 +6,7 @@ from typing import Any
 from remora.code.lower.blocks import narrow
 from remora.code.lower.builder import Builder
 from remora.code.lower.calls import call
+from remora.code.lower.exports import exported, exported_by_call, exported_too, is_exports
 from remora.code.lower.expression import expression, implicit
 from remora.code.lower.functions import annotation
 from remora.code.lower.targets import assign, store
@@ -15,7 +16,6 @@ from remora.code.lowered import (
     GONE,
     IMPORT,
     IMPORT_FROM,
-    MODULE_SCOPE,
     VALUE,
     Fill,
 )
@@ -31,6 +31,8 @@ def alone(to: Builder, node: ast.Expr) -> None:
         to.depth = 1
         call(to, value)
         to.depth = 0
+        if to.exports is not None:
+            exported_by_call(to, value)
     elif value.__class__ is not _CONSTANT:
         expression(to, value)
 
@@ -47,16 +49,16 @@ def assignment(to: Builder, node: ast.Assign) -> None:
         to.bind(name, VALUE, term)
         if "property" in to.names:
             _note_property(to, name, value)
-        if name == "__all__" and to.scope.kind == MODULE_SCOPE and target is node.targets[0]:
-            to.exports = _texts(value)
+        if is_exports(to, target):
+            exported(to, value)
 
 
 def augmented(to: Builder, node: ast.AugAssign) -> None:
     """`a += b`."""
     term = expression(to, node.value)
     target = node.target
-    if _is_all(target) and to.exports is not None:
-        to.exports += _texts(node.value) or []
+    if is_exports(to, target):
+        exported_too(to, node.value)
     if isinstance(node.op, ast.Add) and term is not None:
         base = expression(to, target)
         if base is not None:
@@ -72,6 +74,8 @@ def annotated(to: Builder, node: ast.AnnAssign) -> None:
     target = node.target
     if isinstance(target, ast.Name):
         to.bind(target.id, ANNOTATED, promised, value)
+        if node.value is not None and is_exports(to, target):
+            exported(to, node.value)
     elif isinstance(target, ast.Attribute):
         store(to, target.value, target.attr, value, promised)
 
@@ -166,15 +170,3 @@ def last_name(node: Any) -> str:
 def _note_property(to: Builder, name: str, value: ast.expr) -> None:
     if value.__class__ in _MAY_BE_PROPERTY and last_name(value) == "property":
         to.names.add(f"property {name}")
-
-
-def _is_all(target: ast.expr) -> bool:
-    return isinstance(target, ast.Name) and target.id == "__all__"
-
-
-def _texts(node: ast.expr) -> list[str] | None:
-    """The strings of a display; null if it is none."""
-    if not isinstance(node, ast.List | ast.Tuple):
-        return None
-    values = [item.value for item in node.elts if isinstance(item, ast.Constant)]
-    return [value for value in values if isinstance(value, str)]

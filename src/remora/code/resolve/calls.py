@@ -12,9 +12,10 @@ from remora.code.lowered import (
     VARARGS,
     Call,
     Parameter,
+    last_name,
 )
+from remora.code.resolve.attributes import own_value
 from remora.code.resolve.candidates import call_sites
-from remora.code.resolve.classes import own_value
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File
 from remora.code.resolve.fixtures import handed
@@ -83,7 +84,7 @@ def _narrower(ctx: Context, promised: Values, given: Values) -> Values:
     outside = [value[1:] for value, _ in promised if value[0] == OPAQUE]
     if () in outside:
         return given
-    holders = any(name.rpartition(".")[2] in CONTAINERS for (name,) in outside)
+    holders = any(last_name(name) in CONTAINERS for (name,) in outside)
     return tuple(
         pair
         for pair in given

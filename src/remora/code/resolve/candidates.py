@@ -1,14 +1,15 @@
 """Which calls could call a function, and which classes could derive from one, by their names."""
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, lambda_name, mentioned_as, only_place
 
-_MOST_FILES = 24
+_MOST_FILES: Final = 24
 _MOST_CALLS = 48
-_MOST_CLASS_FILES = 64
+_MOST_CLASS_FILES: Final = 64
 
 
 def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
@@ -42,10 +43,10 @@ def _deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
     if len(paths) > _MOST_CLASS_FILES:
         return
     for path in sorted(paths):
-        file = ctx.outline(path)
+        file = ctx.surface(path)
         for number in file.classes if file is not None else ():
             bases = file.scopes[number].bases if file is not None else ()
-            if file is not None and not names.isdisjoint(map(file.last_name, bases)):
+            if file is not None and not names.isdisjoint(map(file.written, bases)):
                 yield path, number
 
 

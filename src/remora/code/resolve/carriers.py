@@ -3,16 +3,25 @@
 from collections import deque
 from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
-from remora.code.lowered import CLASS_SCOPE, FUNCTION_SCOPE, KWARGS, VARARGS
-from remora.code.resolve.classes import CLASS_METHODS, GETTERS, is_dataclass
+from remora.code.lowered import CLASS_SCOPE, KWARGS, VARARGS, last_name
+from remora.code.resolve.attributes import GETTERS
+from remora.code.resolve.classes import is_dataclass
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
+from remora.code.resolve.first_names import (
+    CONSTRUCTORS,
+    Name,
+    family,
+    first_names,
+    is_special,
+    names_of_class,
+)
 from remora.code.resolve.flows import MOST_RESULTS, RESULT, Flow
 from remora.code.resolve.inputs import CARRIERS, bit
-from remora.code.resolve.reach import MOST_NAMING, Reach
-from remora.code.resolve.sites import BY_BUILTIN, CALLING, LEVEL, is_operator
+from remora.code.resolve.reach import Reach
+from remora.code.resolve.sites import CALLING, LEVEL
 from remora.code.resolve.values import (
     BOUND,
     CLASS,
@@ -28,17 +37,11 @@ from remora.ids import node_key
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
-CONSTRUCTORS = frozenset(("__init__", "__new__"))
 _MOST_STEPS = 128
 """Places where a value may get another name that are looked at for one node."""
-_TAKING = frozenset(name.rpartition(".")[2] for name in CALLING)
-
-
-class Name(NamedTuple):
-    """A name that carries a value: in one file, or with an empty `path` in all."""
-
-    name: str
-    path: str
+_MOST_REACHES = 256
+"""Kept: each may hold the paths of hundreds of files."""
+_TAKING = frozenset(map(last_name, CALLING))
 
 
 class Carriers:
@@ -132,15 +135,18 @@ class Carriers:
 
     def _first_of(self, file: File, scope: int) -> dict[Name, None]:
         def find() -> dict[Name, None]:
-            return dict.fromkeys(self._first(file, scope))
+            return dict.fromkeys(first_names(self._ctx, file, scope))
 
         return self._ctx.remembered(self._first_names, (file.path, scope), find)
 
     def _reach(self, file: File, scope: int) -> Reach:
         place = (file.path, scope)
-        if place not in self._reaches:
-            self._reaches[place] = Reach(self._ctx, file, scope)
-        return self._reaches[place]
+        reach = self._reaches.get(place)
+        if reach is None:
+            if len(self._reaches) >= _MOST_REACHES:
+                self._reaches.clear()
+            reach = self._reaches[place] = Reach(self._ctx, file, scope)
+        return reach
 
     def _wanted(self, file: File, scope: int) -> Wanted:
         """What a value must be to lead to the node."""
@@ -148,65 +154,12 @@ class Carriers:
         in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
         if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):
             owner = scope if found.kind == CLASS_SCOPE else found.parent
-            where = self._family(file, owner) | {(file.path, scope)}
+            where = family(self._ctx, file, owner) | {(file.path, scope)}
             return Wanted(self._ctx, where, (CLASS, OWN_CLASS, FUNCTION))
         if in_class and found.name == "__call__":
-            where = self._family(file, found.parent) | {(file.path, scope)}
+            where = family(self._ctx, file, found.parent) | {(file.path, scope)}
             return Wanted(self._ctx, where, (INSTANCE, SELF, FUNCTION))
         return Wanted(self._ctx, {(file.path, scope)}, (FUNCTION,))
-
-    def _family(self, file: File, scope: int) -> set[tuple[str, int]]:
-        below = self._ctx.solve(("derived", file.path, scope))
-        return {(file.path, scope), *((v[1], v[2]) for v, _ in below)}
-
-    def _first(self, file: File, scope: int) -> Iterator[Name]:
-        found = file.scopes[scope]
-        in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-        if found.kind == CLASS_SCOPE:
-            yield from self._of_class(file, scope, "")
-        elif in_class and found.name in CONSTRUCTORS:
-            yield from self._of_class(file, found.parent, "")
-        elif in_class and found.name == "__call__":
-            yield from self._of_class(file, found.parent, RESULT)
-        if _is_operator(file, scope):
-            yield from self._operated(file, scope)
-        else:
-            yield Name(found.name, file.path if file.is_local(scope) else "")
-
-    def _operated(self, file: File, scope: int) -> Iterator[Name]:
-        """Syntax calls a special method only where its class is named, or one that derives."""
-        own = file.scopes[scope].name
-        parent = file.scopes[scope].parent
-        above = self._ctx.solve(("mro", file.path, parent))  # what overrides is called there too
-        classes = {(v[1], v[2]) for v, _ in above if v[0] == CLASS}
-        for path, number in sorted(classes | self._family(file, parent)):
-            other = self._ctx.head(path, number)
-            name = other.scopes[number].name if other is not None else ""
-            is_own = (path, number) == (file.path, parent)
-            wide = is_own or not self._ctx.crowded(name, MOST_NAMING)
-            near = self._ctx.mentioning(name) if wide else ()
-            for place in sorted({path, *near}):
-                yield Name(own, place)
-                for called in BY_BUILTIN.get(own, ()):
-                    yield Name(called, place)
-
-    def _of_class(self, file: File, scope: int, suffix: str) -> Iterator[Name]:
-        """Names of a class or, with RESULT, of its instances; derived ones among them."""
-        below = [v for v, _ in self._ctx.solve(("derived", file.path, scope))]
-        above = [v for v, _ in self._ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
-        for value in ((CLASS, file.path, scope), *below):
-            other = self._ctx.head(value[1], value[2])
-            if other is not None:
-                place = value[1] if other.is_local(value[2]) else ""
-                yield Name(other.scopes[value[2]].name + suffix, place)
-        for value in (*above, *below):
-            other = self._ctx.around(value[1], value[2])
-            if other is not None:
-                for name in _first_parameters(other, value[2], of_type=not suffix):
-                    yield Name(name, value[1])
-                if not suffix:
-                    yield Name("__class__", value[1])
-                    yield Name("type" + RESULT, value[1])
 
     def _carried(
         self, carrier: Name, wanted: Wanted, reach: Reach, known: Container[Name]
@@ -237,7 +190,7 @@ class Carriers:
         tail = name.name.removeprefix("__call__")
         for number in file.classes:
             if "__call__" in file.scopes[number].binds:
-                for carrier in self._of_class(file, number, RESULT):
+                for carrier in names_of_class(self._ctx, file, number, RESULT):
                     yield Name(carrier.name + tail, carrier.path)
 
     def _flows(self, file: File, name: str) -> Iterator[tuple[str, Flow]]:
@@ -295,15 +248,9 @@ def _is_handed_on(file: File, scope: int) -> bool:
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
     is_getter = in_class and bool(file.decorations(scope) & GETTERS)
-    if _is_operator(file, scope):
+    if is_special(file, scope):
         return bool(file.scopes[scope].decorators)
     return not is_getter
-
-
-def _is_operator(file: File, scope: int) -> bool:
-    found = file.scopes[scope]
-    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-    return in_class and is_operator(found.name)
 
 
 def _receiving(file: File, scope: int, key: int | str | None, offset: int) -> Iterator[str]:
@@ -311,14 +258,6 @@ def _receiving(file: File, scope: int, key: int | str | None, offset: int) -> It
         loose = param.kind in {VARARGS, KWARGS} or offset < 0 or key is None
         if loose or key == param.name or (isinstance(key, int) and key == index - offset):
             yield param.name
-
-
-def _first_parameters(file: File, scope: int, *, of_type: bool) -> Iterator[str]:
-    for number, method in enumerate(file.scopes):
-        if method.kind == FUNCTION_SCOPE and method.parent == scope and method.params:
-            takes = "classmethod" in file.decorations(number) or method.name in CLASS_METHODS
-            if takes == of_type:
-                yield method.params[0].name
 
 
 def _written(file: File, name: str) -> Iterator[Site]:

@@ -106,7 +106,7 @@ def _built(ctx: Context, level: int, value: Value, key: Any) -> Values:
     if file is None:
         return EMPTY
     call = file.lowered.calls[number]
-    name = file.last_name(call.callee)
+    name = file.written(call.callee)
     place = Place(level, path, call.scope, call.at)
     filled = _filled(ctx, level, file, (False, number), key)
     if name == "defaultdict" and call.args:
@@ -150,7 +150,7 @@ def _pair(ctx: Context, level: int, value: Value, key: Any) -> Values:
     if inner[0] == BUILT:
         file = ctx.file(inner[1])
         call = None if file is None else file.lowered.calls[inner[2]]
-        name = "" if file is None or call is None else file.last_name(call.callee)
+        name = "" if file is None or call is None else file.written(call.callee)
         if name in {"zip", "enumerate"}:
             place = key if name == "zip" else 0 if key == 1 else None
             if place is None:

@@ -5,18 +5,18 @@ its inputs. Whoever asks for less than a whole file keeps to less. What is kept 
 kept by `remembered`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from remora.code.lowered import Call
+from remora.code.lowered import Call, last_name
 from remora.code.resolve import inputs
 from remora.code.resolve.files import File
 from remora.code.resolve.indexed import IndexedFiles
-from remora.code.resolve.inputs import CROWDS, bit
+from remora.code.resolve.inputs import Crowd, bit
 from remora.code.resolve.modules import Modules
 from remora.code.resolve.program import Program
-from remora.code.resolve.solver import Solver
-from remora.code.resolve.touched import public
+from remora.code.resolve.solver import MOST_ANSWERS, Solver
+from remora.code.resolve.touched import given_on, public
 from remora.code.resolve.values import MODULE, Value, Values
 
 
@@ -44,13 +44,13 @@ class Context(Solver):
         files: IndexedFiles,
         *,
         noting: bool,
+        most: int = MOST_ANSWERS,
     ) -> None:
-        super().__init__(rules)
+        super().__init__(rules, most)
         self._bit = bit if noting else _nothing
         self._program = program
         self._modules = Modules(program.paths())
-        self._files = files
-        files.turn_to(program)
+        self._files = files.of(program)
         self._imported: dict[tuple[str, int, str], Value | None] = {}
         self.deriving: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
         """Name → classes that have a base of that name, as `remembered`."""
@@ -62,7 +62,7 @@ class Context(Solver):
         self.inputs |= self._bit(inputs.BODY, path)
         return self._files.file(path)
 
-    def outline(self, path: str) -> File | None:
+    def surface(self, path: str) -> File | None:
         """The same for who looks at nothing in it but what `outline` tells."""
         self.inputs |= self._bit(inputs.OUTLINE, path)
         return self._files.file(path)
@@ -94,9 +94,8 @@ class Context(Solver):
         self.inputs |= self._bit(inputs.MENTIONS, name)
         return self._program.mentioning(name)
 
-    def crowded(self, name: str, most: int) -> bool:
-        """Whether more than `most` files, one of `CROWDS`, mention a name."""
-        assert most in CROWDS
+    def crowded(self, name: str, most: Crowd) -> bool:
+        """Whether more than `most` files mention a name."""
         self.inputs |= self._bit(inputs.CROWD, f"{most} {name}")
         return len(self._program.mentioning(name)) > most
 
@@ -129,7 +128,7 @@ class Context(Solver):
         return self._modules.is_ours(dotted)
 
     def _note_module(self, dotted: str) -> None:
-        self.inputs |= self._bit(inputs.MODULE, dotted.rpartition(".")[2])
+        self.inputs |= self._bit(inputs.MODULE, last_name(dotted))
 
     def starred(self, path: str, name: str) -> Collection[str]:
         """Paths of the modules from which the star imports of a file give it the name."""
@@ -159,29 +158,29 @@ class Context(Solver):
     def _public(self, path: str) -> Collection[str]:
         """What `from path import *` gives; files may give each other their names in circles."""
         if path not in self._given:
-            stars: dict[str, list[str]] = {}
+            taken: dict[str, list[str]] = {}
             waiting = [path]
             while waiting:
-                if (module := waiting.pop()) not in stars:
-                    stars[module] = self._star_modules(module)
-                    waiting += stars[module]
-            self._given.update(self._handed_on(stars))
+                if (module := waiting.pop()) not in taken:
+                    taken[module] = self._taken_in(module)
+                    waiting += taken[module]
+            self._given.update(self._handed_on(taken))
         return self._given[path]
 
-    def _handed_on(self, stars: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """By module what it gives, where `stars` are those from which each takes everything."""
+    def _handed_on(self, taken: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
+        """By module what it gives, where `taken` are those whose names each gives on."""
         given: dict[str, set[str]] = {}
-        for module in stars:
+        for module in taken:
             file = self._files.file(module)
             given[module] = set() if file is None else set(public(file.lowered))
         grows = True
         while grows:
             grows = False
-            for module, taken in stars.items():
+            for module, sources in taken.items():
                 file = self._files.file(module)
-                if file is None or file.lowered.exports is not None:
-                    continue
-                names = {n for each in taken for n in given[each] if not n.startswith("_")}
+                every = file is not None and file.lowered.exports is not None
+                offered = {n for each in sources for n in given[each]}
+                names = {n for n in offered if every or not n.startswith("_")}
                 if not names <= given[module]:
                     given[module] |= names
                     grows = True
@@ -189,6 +188,13 @@ class Context(Solver):
 
     def _star_modules(self, path: str) -> list[str]:
         file = self._files.file(path)
-        stars = file.lowered.stars if file is not None else ()
-        found = [self._resolved(path, *star) for star in stars]
+        return self._modules_of(path, file.lowered.stars) if file is not None else []
+
+    def _taken_in(self, path: str) -> list[str]:
+        """Paths of the modules whose names `import *` of one gives too."""
+        file = self._files.file(path)
+        return self._modules_of(path, given_on(file.lowered)) if file is not None else []
+
+    def _modules_of(self, path: str, sources: Iterable[tuple[int, str]]) -> list[str]:
+        found = [self._resolved(path, *source) for source in sources]
         return [value[1] for value in found if value is not None and value[0] == MODULE]

@@ -22,10 +22,12 @@ from remora.code.lowered import (
     Read,
     Scope,
     Store,
+    last_name,
 )
 from remora.code.resolve.flow import Flow
 from remora.code.resolve.flows import Flows
 
+_DEEPEST = 40
 PARAMETER = -1  # in the place of a bind's index: the parameter itself
 
 _NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
@@ -92,13 +94,13 @@ class File:
         if scope.results or scope.yields or scope.binds:
             return False
         calls, reads, stores = self.sites_by_owner.get(scope.qualname, ([], [], []))
-        raised = all(self.last_name(self.lowered.calls[n].callee) in _NOT_MADE for n in calls)
+        raised = all(self.written(self.lowered.calls[n].callee) in _NOT_MADE for n in calls)
         return raised and not reads and not stores
 
     def decorations(self, number: int) -> set[str]:
         """Last names of a definition's decorators."""
         calls = self.lowered.calls
-        return {self.last_name(calls[c].callee) for c in self.scopes[number].decorators}
+        return {self.written(calls[c].callee) for c in self.scopes[number].decorators}
 
     @cached_property
     def flows(self) -> Flows:
@@ -187,20 +189,16 @@ class File:
                         found.setdefault(bind.extra, set()).add(name)
         return found
 
-    def last_name(self, term: Any) -> str:
-        """By which name a call's callee is written; "" where there is none."""
-        for _ in range(40):
-            if isinstance(term, str):
-                return term
+    def written(self, term: Any) -> str:
+        """The last name of `a.b`, of `a.b[…]` or of `a.b(…)`; "" where there is none."""
+        for _ in range(_DEEPEST):
             if isinstance(term, int):
                 term = self.lowered.calls[term].callee
-            elif term is not None and term[0] == ATTRIBUTE:
-                return str(term[2])
-            elif term is not None and term[0] in {ITEM, SLICE}:
+            elif isinstance(term, list | tuple) and term[0] in {ITEM, SLICE}:
                 term = term[1]
             else:
                 break
-        return ""
+        return last_name(term)
 
     def method_around(self, scope: int) -> int | None:
         """The method in whose body, or nested functions, `scope` lies."""
@@ -220,6 +218,14 @@ class File:
             return None
         params = self.scopes[method].params
         return self.scopes[method].parent if params and params[0].name == base else None
+
+    def is_declared(self, scope: int, base: Any, at: int) -> bool:
+        """Whether `base` may be a parameter there of which an annotation says what it takes."""
+        if not isinstance(base, str):
+            return False
+        seen = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
+        params = [param for number in seen for param in self.scopes[number].params]
+        return any(p.name == base and p.annotation is not None for p in params)
 
     def _place_of(self, scope: int, at: int, base: Any) -> tuple[int, str] | None:
         if isinstance(base, str):

@@ -39,7 +39,7 @@ def _fixtures(ctx: Context, file: File, scope: int, name: str) -> Iterator[tuple
     while folder:
         folder = folder.rpartition("/")[0]
         path = f"{folder}/conftest.py" if folder else "conftest.py"
-        other = ctx.outline(path) if path != file.path else None
+        other = ctx.surface(path) if path != file.path else None
         found = _named(other, 0, name) if other is not None else None
         if other is not None and found is not None:
             yield other, found
@@ -60,7 +60,7 @@ def _listed(ctx: Context, level: int, file: File, scope: int, name: str) -> Valu
     for number in function.decorators:
         made = file.lowered.calls[number].callee
         call = file.lowered.calls[made] if made.__class__ is int else None
-        if call is None or len(call.args) < 2 or file.last_name(call.callee) != "parametrize":
+        if call is None or len(call.args) < 2 or file.written(call.callee) != "parametrize":
             continue
         if _is_text(call.args[0], name):
             held = evaluate(ctx, place, call.args[1])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from remora.code.lowered import IMPORT, IMPORT_FROM, Bind
+from remora.code.lowered import IMPORT, IMPORT_FROM, Bind, last_name
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.values import CLASS, FUNCTION, INSTANCE, MODULE, Value
@@ -26,7 +26,7 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
 def imported_as(path: str, qualname: str) -> str:
     """The name that a file mentions which imports the node."""
     if qualname != MODULE_NAME:
-        return qualname.rpartition(".")[2].partition("#")[0]
+        return last_name(qualname).partition("#")[0]
     parts = path.removesuffix(".py").split("/")
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 

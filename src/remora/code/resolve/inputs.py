@@ -6,6 +6,7 @@ was not costs time, never truth.
 """
 
 from functools import lru_cache
+from typing import Literal, get_args
 from zlib import crc32
 
 INPUTS = 4096
@@ -23,8 +24,9 @@ MODULE = "module"  # last part of a dotted name: which modules are called so
 CARRIERS = "carriers"  # key: all names that lead to a node beyond its own, see `Linker.carried`
 FOLDER = "folder"  # path: which files are in it
 
-CROWDS = (0, 12, 24, 32, 48, 64, 120, 128, 256)
-"""How many files are asked about as too many."""
+Crowd = Literal[0, 12, 24, 32, 48, 64, 120, 128, 256]
+"""How many files are asked about as too many; of any other number no change would be noticed."""
+CROWDS: tuple[Crowd, ...] = get_args(Crowd)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,6 +1,6 @@
 """Who calls whom: every question is answered backward from the place that is asked about."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from remora.code.edges import TIERS, Edge
@@ -13,10 +13,13 @@ from remora.code.resolve.indexed import IndexedFiles
 from remora.code.resolve.program import Program
 from remora.code.resolve.rules import RULES
 from remora.code.resolve.sites import Targets, call_targets, read_targets, store_targets
+from remora.code.resolve.solver import MOST_ANSWERS
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
 CALL, READ, STORE = range(3)
+_MOST_SITES = 3_000
+"""Places in the code of which it is kept what is called there."""
 Site = tuple[str, int, int]
 Found = dict[str, tuple[int, set[int]]]
 
@@ -40,16 +43,20 @@ class Carried(NamedTuple):
 class Linker:
     """Links of one state of a program; what was found once is remembered.
 
-    `files` are those of the linker of the state before, if there was one; it is not asked any more.
-    Only with `noting` it can say from which inputs links were found: `linked`, `carried`.
+    `files` may be shared with others. Only with `noting` it can say from which inputs links were
+    found: `linked`, `carried`. `most` answers to what lies behind a question are remembered.
     """
 
     def __init__(
-        self, program: Program, files: IndexedFiles | None = None, *, noting: bool = False
+        self,
+        program: Program,
+        files: IndexedFiles | None = None,
+        *,
+        noting: bool = False,
+        most: int = MOST_ANSWERS,
     ) -> None:
-        self._ctx = Context(
-            program, RULES, IndexedFiles() if files is None else files, noting=noting
-        )
+        kept = IndexedFiles() if files is None else files
+        self._ctx = Context(program, RULES, kept, noting=noting, most=most)
         self._carriers = Carriers(self._ctx)
         self._targets: dict[Site, tuple[Targets, int]] = {}
         self._callees: dict[str, tuple[tuple[Edge, ...], int]] = {}
@@ -58,10 +65,12 @@ class Linker:
 
     def callees(self, key: str) -> tuple[Edge, ...]:
         """What a node calls; nothing for an unknown one."""
+        self._make_room()
         return self._ctx.remembered(self._callees, key, lambda: self._find_callees(key))
 
     def callers(self, key: str) -> tuple[Edge, ...]:
         """Which nodes call it: exactly those among whose callees it is."""
+        self._make_room()
         return self._ctx.remembered(self._callers, key, lambda: self._find_callers(key))
 
     def linked(self, key: str) -> Linked:
@@ -74,7 +83,7 @@ class Linker:
         return Linked(calls, edges, self._ctx.inputs)
 
     @property
-    def decisive(self) -> Collection[str]:
+    def decisive(self) -> Set[str]:
         """Keys of the nodes whose `carried` names decided something in what was `linked`."""
         return self._carriers.decisive
 
@@ -109,6 +118,12 @@ class Linker:
                 found[node_key(value[1], other.scopes[value[2]].qualname)] = (tier, set())
         return _edges(found)
 
+    def _make_room(self) -> None:
+        """What was found for other questions can be found again."""
+        if len(self._targets) > _MOST_SITES:
+            for kept in (self._targets, self._callees, self._callers):
+                kept.clear()
+
     def _node(self, key: str) -> tuple[File | None, str]:
         path, qualname = split_node_key(key)
         file = self._ctx.file(path)
@@ -134,7 +149,7 @@ class Linker:
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True
-        file = self._ctx.outline(path)
+        file = self._ctx.surface(path)
         if file is None or qualname not in file.nodes:
             return True
         number = file.nodes[qualname]

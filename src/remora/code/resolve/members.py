@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from remora.code.resolve.classes import of_class, of_instance, of_super
+from remora.code.resolve.attributes import of_class, of_instance, of_super, overriders
 from remora.code.resolve.context import Context
 from remora.code.resolve.values import (
     BOUND,
@@ -25,6 +25,7 @@ from remora.code.resolve.values import (
     TYPED,
     Value,
     Values,
+    join,
     one,
 )
 
@@ -39,6 +40,15 @@ def self_member(ctx: Context, level: int, value: Value, name: str, within: str) 
     """Rule: `self.name` in a method of the class, or `cls.name`."""
     find = of_class if value[0] == OWN_CLASS else of_instance
     return find(ctx, level, value, name, within)
+
+
+def given_member(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """Rule: `parameter.name`, where an annotation says what it takes: whoever takes an instance of a
+    class is written for all that derive from it."""
+    found = ctx.read(("member", level, value, name))
+    if value[0] != INSTANCE:
+        return found
+    return join((found, overriders(ctx, level, value, name)))
 
 
 def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:

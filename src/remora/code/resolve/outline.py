@@ -67,7 +67,7 @@ class _Outline:
         )
         records = [[self._record(r) for r in kind if file.is_outer(r.scope)] for kind in kinds]
         classes = sorted(
-            (file.scopes[n].qualname, *map(file.last_name, file.scopes[n].bases))
+            (file.scopes[n].qualname, *map(file.written, file.scopes[n].bases))
             for n in file.classes
         )
         own = sorted((file.scopes[n].qualname, name) for n, name in file.own_stores)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remora.code.lowered import KEYWORD, Call
+from remora.code.lowered import KEYWORD, Call, last_name
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import File, Seen
 from remora.code.resolve.terms import evaluate
@@ -100,7 +100,7 @@ def _is_one(ctx: Context, wanted: Values, value: Value) -> int:
             _YES if above & classes else _NO if classes and len(classes) == len(wanted) else _MAYBE
         )
     kind = _type_name(ctx, value)
-    names = {_last(v[1]) for v, _ in wanted if v[0] == OPAQUE and len(v) > 1}
+    names = {last_name(v[1]) for v, _ in wanted if v[0] == OPAQUE and len(v) > 1}
     if not kind:
         return _MAYBE
     if kind not in names and not _ABOVE.get(kind, frozenset()) & names:
@@ -119,10 +119,6 @@ def _type_name(ctx: Context, value: Value) -> str:
         return "list" if keys is None else "dict"
     if value[0] == BUILT:
         file = ctx.file(value[1])
-        made = file.last_name(value[2]) if file is not None else ""
+        made = file.written(value[2]) if file is not None else ""
         return "list" if made == "sorted" else made if made in _BUILT else ""
-    return _last(value[1]) if value[0] == OPAQUE and len(value) > 1 else ""
-
-
-def _last(dotted: Any) -> str:
-    return str(dotted).rpartition(".")[2]
+    return last_name(value[1]) if value[0] == OPAQUE and len(value) > 1 else ""

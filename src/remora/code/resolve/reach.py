@@ -5,20 +5,22 @@ among the node's callers, nor the node among the callees there.
 """
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
 from remora.code.lowered import CLASS_SCOPE
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.flows import mentioned_as, only_place
+from remora.code.resolve.inputs import Crowd
 from remora.code.resolve.unique import KNOWN_ELSEWHERE
 
-MOST_CALLING = 256
+MOST_CALLING: Final = 256
 """Files in which calls by one name are looked at, be they near or not."""
-MOST_COMMON = 48
+MOST_COMMON: Final = 48
 """The same, for methods of names that built-in types have too: most calls are of those."""
-MOST_NAMING = 128
+MOST_NAMING: Final = 128
 """Files from which the name of a class above or below tells anything: many have a TestCase."""
-MOST_CARRYING = 32
+MOST_CARRYING: Final = 32
 """Files in which a value is followed from one name to another."""
 
 
@@ -44,7 +46,7 @@ class Reach:
             return path == only_place(name)
         return not self._ctx.crowded(mentioned, self._most(name, own=own)) or path in self.near
 
-    def _most(self, name: str, *, own: bool) -> int:
+    def _most(self, name: str, *, own: bool) -> Crowd:
         if not own:
             return MOST_CARRYING
         common = name in KNOWN_ELSEWHERE and self._owner is not None
@@ -57,7 +59,7 @@ class Reach:
             return near
         return [self._path] if self._path in near else []
 
-    def _within(self, name: str, most: int) -> Collection[str]:
+    def _within(self, name: str, most: Crowd) -> Collection[str]:
         mentioned = mentioned_as(name)
         if not mentioned:
             return [only_place(name)]

@@ -7,8 +7,8 @@ from remora.code.lowered import ASYNC
 from remora.code.lowered import (
     GENERATOR as YIELDS,
 )
+from remora.code.resolve.attributes import own_value
 from remora.code.resolve.calls import above, argument_at
-from remora.code.resolve.classes import own_value
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.files import PARAMETER
 from remora.code.resolve.foreign import foreign_result

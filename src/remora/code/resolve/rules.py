@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.code.resolve import (
+    attributes,
     calls,
     classes,
     containers,
@@ -44,17 +45,18 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "sites": calls.sites,
     "member": members.member,
     "self_member": members.self_member,
+    "given_member": members.given_member,
     "item": containers.item,
     "each": containers.each,
     "entered": containers.entered,
     "mro": classes.mro,
     "bases": classes.bases_of,
     "derived": classes.derived,
-    "class_attribute": classes.class_attribute,
-    "accessor": classes.accessor,
-    "accessors": classes.accessors,
+    "class_attribute": attributes.class_attribute,
+    "accessor": attributes.accessor,
+    "accessors": attributes.accessors,
     "stores": stores.attribute_stores,
     "outer_stores": stores.outer_stores,
     "function_stores": stores.function_stores,
-    "special": classes.special,
+    "special": attributes.special,
 }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call
+from remora.code.lowered import ATTRIBUTE, LAMBDA_SCOPE, Call, last_name
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.spread import narrowed
@@ -23,6 +23,7 @@ from remora.code.resolve.values import (
 from remora.ids import node_key
 
 LEVEL = 2
+_DEEPEST = 4  # functions with arguments given, within each other
 Targets = dict[str, int]
 _METHODS = {
     "builtins.len": "__len__",
@@ -40,7 +41,7 @@ _METHODS = {
     "builtins.format": "__format__",
 }
 """Functions that do nothing but call a method of their argument."""
-BY_BUILTIN = {method: (name.rpartition(".")[2],) for name, method in _METHODS.items()}
+BY_BUILTIN = {method: (last_name(name),) for name, method in _METHODS.items()}
 CALLING: dict[str, int | str] = {
     "builtins.map": 0,
     "builtins.filter": 0,
@@ -59,7 +60,7 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
         return {}
     call = file.lowered.calls[number]
     values = ctx.solve(("callee", 0 if call.implicit else LEVEL, path, number))
-    values = narrowed(ctx, values, of_self=_is_of_self(file, call))
+    values = narrowed(ctx, values, of_any=_is_of_any(file, call))
     found: Targets = {}
     by_operator = _by_operator(call)
     for value, tier in values:
@@ -76,11 +77,13 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     return found
 
 
-def _is_of_self(file: File, call: Call) -> bool:
-    """Whether it is written `self.name()`."""
+def _is_of_any(file: File, call: Call) -> bool:
+    """Whether it is written `self.name()`, or `parameter.name()` of one that is annotated."""
     term: Any = call.callee
-    named = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
-    return bool(named) and file.class_of_self(call.scope, term[1]) is not None
+    if not isinstance(term, list | tuple) or term[0] != ATTRIBUTE:
+        return False
+    is_own = file.class_of_self(call.scope, term[1]) is not None
+    return is_own or file.is_declared(call.scope, term[1], call.at)
 
 
 def _by_operator(call: Call) -> bool:
@@ -123,7 +126,7 @@ def _targets(ctx: Context, value: Value, call: Call, site: tuple[str, int], dept
         return _constructor(ctx, value)
     if kind in {INSTANCE, SELF}:
         return _special(ctx, value, "__call__")
-    if kind == PARTIAL and depth < 4:
+    if kind == PARTIAL and depth < _DEEPEST:
         return _partial(ctx, value, call, site, depth)
     if kind == EXTERNAL:
         return {f"ext:{value[1]}": 0, **_by_builtin(ctx, value[1], call, site)}

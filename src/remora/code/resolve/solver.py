@@ -22,7 +22,8 @@ _DEEPEST = 24
 _REPLACED = frozenset(("mro",))  # answers whose order counts: the newest holds
 _WHOLE = frozenset(("bases", "derived", "sites"))  # answers that are lists: none is too long
 _MOST_ROUNDS = 40
-_MOST_ANSWERS = 60_000
+MOST_ANSWERS = 60_000
+"""Kept from one question to the next; about 0.6 KB each."""
 
 
 class _TooDeepError(Exception):
@@ -36,10 +37,11 @@ class _TooDeepError(Exception):
 class Solver:
     """Answers questions by `rules` and remembers what it found."""
 
-    def __init__(self, rules: Mapping[str, Callable[..., Values]]) -> None:
+    def __init__(self, rules: Mapping[str, Callable[..., Values]], most: int) -> None:
         self.inputs = 0
         """What was read since somebody set this to 0."""
         self._rules = rules
+        self._most = most
         self._answers: dict[Question, Values] = {}
         self._inputs: dict[Question, int] = {}
         self._same: dict[int, int] = {}
@@ -57,7 +59,7 @@ class Solver:
             if found is not None:
                 self.inputs |= self._inputs[question]
                 return found
-            if len(self._answers) > _MOST_ANSWERS:
+            if len(self._answers) > self._most:
                 self._answers.clear()
                 self._inputs.clear()
                 self._same.clear()

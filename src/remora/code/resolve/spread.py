@@ -17,12 +17,13 @@ from remora.code.resolve.values import (
 _MOST = 5
 
 
-def narrowed(ctx: Context, values: Values, *, of_self: bool) -> Values:
+def narrowed(ctx: Context, values: Values, *, of_any: bool) -> Values:
     """The same, with one method of a common base in place of too many that are guessed.
 
-    A method of `self` may be that of each class that overrides it, however many they are.
+    With `of_any`, a method of `self`, or of a parameter that is annotated, may be that of each class
+    that overrides it, however many they are.
     """
-    kinds = {INSTANCE} if of_self else {INSTANCE, SELF}
+    kinds = {INSTANCE} if of_any else {INSTANCE, SELF}
     spread = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
     if len({value[1] for value in spread}) <= _MOST:
         return values

@@ -1,5 +1,7 @@
 """What is stored as an attribute: through `self`, by other code, in the fields of a dataclass."""
 
+from typing import Final
+
 from remora.code.lowered import Store
 from remora.code.resolve.classes import is_dataclass, is_handed_up, orders
 from remora.code.resolve.context import Context, Place
@@ -18,7 +20,7 @@ from remora.code.resolve.values import (
     weaken,
 )
 
-_FEW_FILES = 12
+_FEW_FILES: Final = 12
 
 
 def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:

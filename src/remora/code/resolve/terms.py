@@ -111,7 +111,7 @@ def star_values(ctx: Context, level: int, file: File, name: str) -> Values:
 
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
     """Rule: the attribute `name` of the module at `path`."""
-    file = ctx.outline(path)
+    file = ctx.surface(path)
     if file is None:
         return EMPTY
     found = [bind_values(ctx, level, file, seen) for seen in file.exported(0, name)]
@@ -167,7 +167,7 @@ def _import_from(ctx: Context, place: Place, source: tuple[int, str], name: str)
         inside = ctx.inside(module, name)
         return EMPTY if inside is None else ((inside, 0),)
     found = ctx.read(("export", min(place.level, 1), module[1], name))
-    if not found and not ctx.outline(module[1]):
+    if not found and not ctx.surface(module[1]):
         return EMPTY
     inside = ctx.inside(module, name)
     return ((inside, 0),) if inside is not None and not found else found
@@ -185,7 +185,9 @@ def _attribute(ctx: Context, place: Place, term: Any, depth: int) -> Values:
         if value in ((SELF, *own[:2]), (OWN_CLASS, *own[:2])):
             found = ctx.read(("self_member", place.level, value, term[2], own[2]))
             return weaken(found) if tier else found
-    return member_values(ctx, place.level, receivers, term[2])
+    file = ctx.around(place.path, place.scope)
+    given = file is not None and file.is_declared(place.scope, term[1], place.at)
+    return member_values(ctx, place.level, receivers, term[2], given=given)
 
 
 def _own_method(ctx: Context, place: Place) -> tuple[str, int, str] | None:
@@ -198,11 +200,15 @@ def _own_method(ctx: Context, place: Place) -> tuple[str, int, str] | None:
     return place.path, file.scopes[method].parent, file.scopes[method].name
 
 
-def member_values(ctx: Context, level: int, receivers: Values, name: str) -> Values:
-    """The attribute `name` of each receiver, as surely as the receiver is known."""
+def member_values(
+    ctx: Context, level: int, receivers: Values, name: str, *, given: bool = False
+) -> Values:
+    """The attribute `name` of each receiver, as surely as the receiver is known; `given`: they are
+    those of a parameter, and what is known exactly is what its annotation says."""
     found = []
     for value, tier in receivers:
-        values = ctx.read(("member", level, value, name))
+        rule = "given_member" if given and not tier else "member"
+        values = ctx.read((rule, level, value, name))
         found.append(weaken(values) if tier else values)
     return join(found)
 

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.lowered import Lowered
+from remora.code.lowered import Lowered, last_name
 from remora.code.resolve.files import File
 from remora.code.resolve.inputs import (
     ALIAS,
@@ -103,8 +103,8 @@ def _of_modules(program: Program, moved: Collection[str]) -> Iterator[int]:
             yield bit(MODULE, gone_or_new.rpartition("/")[2])
         for other in program.mentioning(stem):
             lowered = program.lowered(other)
-            stars = lowered.stars if lowered is not None else ()
-            if any(dotted.rpartition(".")[2] == stem for _, dotted in stars):
+            sources = (*lowered.stars, *given_on(lowered)) if lowered is not None else ()
+            if any(last_name(dotted) == stem for _, dotted in sources):
                 yield bit(STARS)
 
 
@@ -116,10 +116,18 @@ def _around(path: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0]
 
 
-def _taken(lowered: Lowered | None) -> tuple[Sequence[tuple[int, str]], bool]:
-    """From where everything is taken, and whether it is given on: not by who has an `__all__`."""
-    stars = () if lowered is None else lowered.stars
-    return stars, bool(stars) and lowered is not None and lowered.exports is None
+def _taken(lowered: Lowered | None) -> Any:
+    """From where everything is taken, and what of that is given on."""
+    if lowered is None:
+        return [], []
+    return [tuple(star) for star in lowered.stars], [tuple(each) for each in given_on(lowered)]
+
+
+def given_on(lowered: Lowered) -> Sequence[tuple[int, str]]:
+    """(level, module) of those whose names `import *` of it gives too."""
+    if lowered.exports is None:
+        return lowered.stars
+    return [each for each in lowered.exports if not isinstance(each, str)]
 
 
 def _public(lowered: Lowered | None) -> frozenset[str]:
@@ -131,7 +139,7 @@ def _public(lowered: Lowered | None) -> frozenset[str]:
 def public(lowered: Lowered) -> Collection[str]:
     """What `import *` of it gives, but for what it is given so itself."""
     if lowered.exports is not None:
-        return lowered.exports
+        return [each for each in lowered.exports if isinstance(each, str)]
     return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remora.code.lowered import ATTRIBUTE, EITHER, GENERIC
+from remora.code.lowered import ATTRIBUTE, EITHER, GENERIC, last_name
 from remora.code.resolve.context import Context, Place
 from remora.code.resolve.values import (
     CLASS,
@@ -97,7 +97,7 @@ def _plain(ctx: Context, place: Place, term: Any) -> Values:
     for value, tier in _named(ctx, place, term):
         if value[0] == CLASS:
             found[(INSTANCE, *value[1:])] = tier
-        elif value[0] == EXTERNAL and value[1].rpartition(".")[2] not in _UNTOLD:
+        elif value[0] == EXTERNAL and last_name(value[1]) not in _UNTOLD:
             found[(OPAQUE, value[1])] = 0
         elif value[0] in {INSTANCE, SELF, TYPED, OPAQUE}:  # an alias of a type
             found[value] = tier
@@ -116,7 +116,7 @@ def _named(ctx: Context, place: Place, term: Any) -> Values:
 
 def _generic(ctx: Context, place: Place, term: Any, depth: int) -> Values:
     base, *parts = term[1:]
-    name = _last(base)
+    name = last_name(base)
     if name in _SAME:
         wanted = parts[:1] if name == "Annotated" else parts
         return join([declared(ctx, place, part, depth + 1) for part in wanted])
@@ -134,9 +134,3 @@ def _generic(ctx: Context, place: Place, term: Any, depth: int) -> Values:
 def _classes(ctx: Context, place: Place, parts: list[Any]) -> Values:
     found = [_named(ctx, place, part) for part in parts if part is not None]
     return tuple(pair for pair in join(found) if pair[0][0] == CLASS)
-
-
-def _last(term: Any) -> str:
-    if term.__class__ is str:
-        return str(term)
-    return str(term[2]) if term is not None and term[0] == ATTRIBUTE else ""

@@ -28,6 +28,7 @@ from remora.code.resolve.values import (
 )
 
 _DEEPEST = 3
+_PLACES = 4  # of what is taken apart: few are longer
 _PLAIN = frozenset(
     (FUNCTION, CLASS, OWN_CLASS, INSTANCE, SELF, MODULE, NAMESPACE, EXTERNAL, OPAQUE, SUPER)
 )
@@ -85,7 +86,9 @@ class Wanted:
         if kind == COROUTINE:
             return self._ctx.solve(("returns", LEVEL, value[1], value[2]))
         if kind == PAIR:
-            return join([self._ctx.solve(("item", LEVEL, value, place)) for place in range(4)])
+            return join(
+                [self._ctx.solve(("item", LEVEL, value, place)) for place in range(_PLACES)]
+            )
         return self._ctx.solve(("each", LEVEL, value))
 
     def _called(self, value: Value) -> Values:

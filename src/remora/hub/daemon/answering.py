@@ -11,7 +11,7 @@ from msgspec import Raw
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
 from remora.hub.access.places import HubPlaces
 from remora.hub.answers import Answers
-from remora.hub.daemon.lanes import Lanes, NewestAnswers
+from remora.hub.daemon.lanes import Lanes, NewestAnswers, Read
 from remora.hub.daemon.upkeep import Upkeep
 from remora.hub.protocol import (
     PROTOCOL,
@@ -37,7 +37,10 @@ PATIENCE_S = 1.5
 """How long a question waits for what is being read; then it is told as not fresh."""
 _KEYS_PER_EVENT = 2000
 """A line of an event stays well below what a subscriber may leave unread."""
-_MOST_KEPT = 4096
+_MOST_KEPT = 8 << 20
+"""Bytes of answers that are remembered."""
+_KEPT_BESIDE = 600
+"""What each takes besides: its question, and places in a table."""
 
 _SAID = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
@@ -69,10 +72,12 @@ class Answering:
         self._upkeep = upkeep
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
-        self._lanes = Lanes(places.db)
-        self._near = NewestAnswers(places.db)
+        read = Read.nothing()
+        self._lanes = Lanes(places.db, read)
+        self._near = NewestAnswers(places.db, read)
         self._kept: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
+        self._kept_size = 0
         self.last_asked = time.monotonic()
 
     @property
@@ -151,12 +156,13 @@ class Answering:
         """An answer of the newest state is kept."""
         if generation == self._kept_in == self._known.generation:
             self._kept[_subject(request)] = told
+            self._kept_size += len(bytes(told)) + _KEPT_BESIDE
         return answer_line(request, generation, told)
 
     def _kept_result(self, request: Request) -> Raw | None:
         """What was told already in this generation."""
-        if self._kept_in != self._known.generation or len(self._kept) > _MOST_KEPT:
-            self._kept, self._kept_in = {}, self._known.generation
+        if self._kept_in != self._known.generation or self._kept_size > _MOST_KEPT:
+            self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))
 
     async def _later(self, request: Request, ticket: int) -> bytes:
@@ -169,7 +175,9 @@ class Answering:
                 told = _result(request, answers.told(fresh=fresh))
                 return answers.generation, encoded(told)
 
-            generation, told = await self._lanes.ask(ask)
+            # what was begun before a change that this question waited for is of another generation
+            same = (self._known.generation, fresh, _subject(request))
+            generation, told = await self._lanes.ask(ask, same)
         if fresh:
             return self._told(request, generation, told)
         return answer_line(request, generation, told)

@@ -16,13 +16,15 @@ from remora.hub.daemon import forerunner
 from remora.hub.daemon.child import framed
 from remora.hub.daemon.launch import FOLDER, command
 from remora.hub.daemon.upkeep import Upkeep
-from remora.hub.store import Beginning, HubStore, Portion
+from remora.hub.store import Beginning, HubStore, Portion, Unlinked
 
 QUIET_S = 2.0
 """Seconds without a change before anything is begun."""
 _RETRY_S, _MOST_RETRY_S = 30.0, 3600.0
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
+_MOST_TOLD = 5
+_MOST_SAID = 2_000  # the end of a traceback
 _beginning = msgspec.msgpack.Decoder(Beginning)
 _portion = msgspec.msgpack.Decoder(Portion)
 _log = logging.getLogger("remora.hub")
@@ -55,6 +57,7 @@ class Foresight:
         self._damaged = damaged
         self._wanted = asyncio.Event()
         self._child: asyncio.subprocess.Process | None = None
+        self._last_words: asyncio.Task[str]
         self._changed_at = time.monotonic()
         self._trouble = ""
         self._pause = _RETRY_S
@@ -108,11 +111,16 @@ class Foresight:
             return
         child.stdin.write(framed(forerunner.GO))
         await child.stdin.drain()
+        failed: list[Unlinked] = []
         while body := await self._next(child):
             portion = _portion.decode(body)
             if not await self._stored(partial(self._put, beginning.base, portion)):
                 return
-            self._recovered()
+            failed += portion.failed
+            if portion.links:
+                self._recovered()
+        if failed:
+            raise _EndedError(_told(failed))
         if await self._stored(lambda: self._store.links().end(beginning.base)):
             _log.info("the links of all nodes are stored")
 
@@ -120,15 +128,18 @@ class Foresight:
         return self._store.links().put(base, portion)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+        child = await asyncio.create_subprocess_exec(
             *command("remora.hub.daemon.forerunner:main", str(self._db)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
             cwd=FOLDER,
             env=dict(self._environment),
             start_new_session=True,  # Ctrl-C is for the daemon
         )
+        assert child.stderr is not None
+        self._last_words = asyncio.create_task(_last_words(child.stderr))
+        return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
         """The next message; while files are read the child waits with it."""
@@ -142,7 +153,10 @@ class Foresight:
                 raise HubDamaged(f"{self._db}: links are damaged") from None
             if code == forerunner.FULL:
                 return b""
-            raise _EndedError(f"links cannot be found ahead: the child ended with {code}") from None
+            said = await self._last_words
+            raise _EndedError(
+                f"links cannot be found ahead: the child ended with {code}{said}"
+            ) from None
         while self._upkeep.pending:  # noqa: ASYNC110 - nothing is missed by looking now and then
             await asyncio.sleep(_PAUSE_S)
         return body
@@ -174,4 +188,26 @@ class Foresight:
         if child is not None:
             with suppress(ProcessLookupError):
                 child.kill()
+            await self._last_words
             await child.communicate()  # what nobody read keeps the pipe open
+
+
+def _told(failed: list[Unlinked]) -> str:
+    """Which nodes have no links, and why."""
+    some = "; ".join(
+        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD]
+    )
+    more = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
+    return (
+        "links are found when somebody asks, and not before, because those of some nodes cannot be "
+        f"found, which is a bug: {some}{more}"
+    )
+
+
+async def _last_words(errors: asyncio.StreamReader) -> str:
+    """The end of what a child says on its standard error, read as it comes: it is not to wait."""
+    said = b""
+    while part := await errors.read(_MOST_SAID):
+        said = (said + part)[-_MOST_SAID:]
+    text = said.decode(errors="replace").strip()
+    return f": {text}" if text else ""

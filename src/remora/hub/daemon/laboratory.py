@@ -16,7 +16,8 @@ from remora.hub.daemon.launch import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
-_IDLE_S = 30.0
+_IDLE_S = 3.0
+"""As long as it waits for the next file, it holds about 50 MB."""
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
 _log = logging.getLogger("remora.hub")

@@ -5,47 +5,69 @@ The interpreter runs one of them at a time, but takes turns: the daemon's own th
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from remora.code.resolve import IndexedFiles
-from remora.errors import DiskError
+from remora.errors import NotFound
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
-from remora.hub.store import OutOfTimeError
+from remora.hub.store import LoweredCache, OutOfTimeError, StoreView
 
 LANE = "remora-hub-lane"
 """What the names of the threads begin with."""
-MOST = 4
+MOST = 3
 LIMIT_S = 10.0
 """How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
-GIVEN_UP_S = 40.0
-"""How long it goes on at most: who asks again finds what was found, which is held in memory."""
+GIVEN_UP_S = 20.0
+"""How long it goes on at most: who asks the same again meanwhile waits for the same answer."""
 _PATIENCE_S = 1.0
 _TRIES = 3
 """Of an answer; while somebody writes file after file the last one is told as it is."""
+# All of it together decides how much the daemon holds beside what it needs at rest: on the standard
+# library that is 110 MB of 250. With more room a first question takes half as long there.
+_DECODED = 3 * 512 * 1024
+"""Encoded bytes of files that are held decoded, for all threads."""
+_ROOM = 30_000
+"""Records of files whose indexes are held, for all threads."""
+_MOST_ANSWERS = 10_000
+"""What each thread remembers of what lay behind the questions it answered."""
 _T = TypeVar("_T")
+
+
+class Read(NamedTuple):
+    """What was read of files lately, for all threads: their memory is that of one."""
+
+    lowered: LoweredCache
+    files: IndexedFiles
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """As much as it will hold, empty."""
+        return cls(LoweredCache(_DECODED), IndexedFiles(_ROOM))
 
 
 class Lanes:
     """At most `MOST` threads, each with its own view of the database; made when they are needed."""
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path, read: Read) -> None:
         self._db = db
+        self._read = read
         self._free: asyncio.LifoQueue[_Lane] = asyncio.LifoQueue()
         self._all: list[_Lane] = []
+        self._going: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def ask(self, question: Callable[[Answers], _T]) -> _T:
+    async def ask(self, question: Callable[[Answers], _T], same: Hashable = None) -> _T:
         """What `question` gives for the newest state. Raises what it raises, and Refused where
-        too many others are being answered."""
-        lane = await self._lane()
-        work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.answers.ask, question)
-        # who asked may go: the lane is free only when its thread is
-        work.add_done_callback(lambda done: self._freed(lane, done))
+        too many others are being answered.
+
+        Questions with an equal `same` are one, as long as it is being answered: it is begun once.
+        """
+        work: asyncio.Future[_T] = self._going.get(same) or await self._begun(question, same)
         done, _ = await asyncio.wait({work}, timeout=LIMIT_S)
         if not done:
             raise Refused("busy", f"the answer takes more than {LIMIT_S:.0f} s")
@@ -56,6 +78,21 @@ class Lanes:
         for lane in self._all:
             lane.thread.shutdown(wait=False, cancel_futures=True)
 
+    async def _begun(
+        self, question: Callable[[Answers], _T], same: Hashable
+    ) -> "asyncio.Future[_T]":
+        lane = await self._lane()
+        if same in self._going:  # by somebody who waited for a lane as well
+            self._free.put_nowait(lane)
+            return self._going[same]
+        work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.answers.ask, question)
+        if same is not None:
+            self._going[same] = work
+            work.add_done_callback(lambda _: self._going.pop(same))
+        # who asked may go: the lane is free only when its thread is
+        work.add_done_callback(lambda done: self._freed(lane, done))
+        return work
+
     def _freed(self, lane: "_Lane", done: "asyncio.Future[_T]") -> None:
         self._free.put_nowait(lane)
         if not done.cancelled():
@@ -65,7 +102,7 @@ class Lanes:
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
         if len(self._all) < MOST:
-            self._all.append(_Lane(self._db))
+            self._all.append(_Lane(self._db, self._read))
             return self._all[-1]
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -77,9 +114,9 @@ class Lanes:
 class NewestAnswers:
     """Answers about what is stored now, for one thread."""
 
-    def __init__(self, db: Path) -> None:
-        self._newest = NewestView(db)
-        self._files = IndexedFiles()
+    def __init__(self, db: Path, read: Read) -> None:
+        self._newest = NewestView(db, read.lowered)
+        self._files = read.files
         self._answers: Answers | None = None
 
     def ask(self, question: Callable[[Answers], _T]) -> _T:
@@ -87,40 +124,48 @@ class NewestAnswers:
         states, it may be true in neither. Raises what it raises, and Refused where that takes far
         too long."""
         try:
-            self._newest.view().deadline = time.monotonic() + GIVEN_UP_S
+            self._begin()
             for _ in range(_TRIES - 1):
                 answers = self._of_newest()
                 found = question(answers)
                 if answers.generation == answers.view.generation:
                     return found
             return question(self._of_newest())
-        except DiskError:  # it may have been the view: the next question gets another one
-            self.close()
+        except (Refused, NotFound):
             raise
         except OutOfTimeError:  # links that are half made; and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
+        except Exception:  # the view, or links that are half made: the next question gets others
+            self.close()
+            raise
+
+    def _begin(self) -> StoreView:
+        """The view, with the time that a question has: what is left of the last one's is no measure."""
+        view = self._newest.view()
+        view.deadline = time.monotonic() + GIVEN_UP_S
+        return view
 
     def _of_newest(self) -> Answers:
         view, answers = self._newest.view(), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
-            answers = self._answers = Answers(view, files=self._files)
+            answers = self._answers = Answers(view, files=self._files, most=_MOST_ANSWERS)
         return answers
 
     def read(self, question: Callable[[Answers], _T]) -> _T:
         """The same, for what needs only be read."""
-        with self._newest.view().one_moment():
+        with self._begin().one_moment():
             return self.ask(question)
 
     def close(self) -> None:
         """Let go of the database; the next question opens it again."""
         self._newest.close()
-        self._answers, self._files = None, IndexedFiles()
+        self._answers = None
 
 
 class _Lane:
     """One thread, and what is used by it alone."""
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path, read: Read) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
-        self.answers = NewestAnswers(db)
+        self.answers = NewestAnswers(db, read)

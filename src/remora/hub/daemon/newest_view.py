@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from remora.errors import DiskError
-from remora.hub.store import StoreView, open_view
+from remora.hub.store import LoweredCache, StoreView, open_view
 
 
 class NewestView:
-    """Opens the view when it is first needed. Used by one thread."""
+    """Opens the view when it is first needed. Used by one thread; `lowered` may be others' too."""
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path, lowered: LoweredCache) -> None:
         self._db = db
+        self._lowered = lowered
         self._view: StoreView | None = None
         self._place = (0, 0)
 
@@ -22,7 +23,8 @@ class NewestView:
             raise DiskError(f"{self._db}: {error.strerror}") from error
         if self._view is None or self._place != (found.st_dev, found.st_ino):
             self.close()
-            self._view, self._place = open_view(self._db), (found.st_dev, found.st_ino)
+            self._view = open_view(self._db, self._lowered)
+            self._place = found.st_dev, found.st_ino
         if self._view is None:
             raise DiskError(f"{self._db} cannot be read now")
         return self._view

@@ -24,8 +24,10 @@ _SLICE_S = 0.04
 _LONG_SLICE_S = 0.12  # a transaction for each few of a thousand files costs as much as these
 _MOST_AT_ONCE = 512
 _MANY = 64
-"""Waiting files from which they are read in one pass each, as when all are read for the first time;
-scripts, which find the same, take twice as long."""
+"""Waiting files from which they are read in one pass each, down to the last, as when all are read
+for the first time; scripts, which find the same, take twice as long."""
+_TURNS = 8
+"""Of the loop between two slices: what the child wrote, and what it is to read next, take several."""
 _SETTLE_S = 0.02
 _RETRY_S = 1.0
 _CALM_S = 0.005
@@ -60,6 +62,7 @@ class Upkeep:
         self._tell = tell
         self._source: UpdateSource = "cold_start"
         self._count = 8
+        self._many = False
         self._wake, self._moved, self._urgent = (asyncio.Event() for _ in range(3))
         self._away: dict[str, tuple[str, asyncio.Task[None]]] = {}
         self._trouble = ""
@@ -114,6 +117,7 @@ class Upkeep:
         while True:
             if not self.pending:
                 self._first_pass_done()
+                self._many = False
                 self._wake.clear()
                 await self._wake.wait()
                 await self._calm()
@@ -126,7 +130,8 @@ class Upkeep:
                 self._has_moved()
                 await asyncio.sleep(_RETRY_S)
             self._has_moved()
-            await asyncio.sleep(0)
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
 
     async def close(self) -> None:
         """End the child and let go of the watcher."""
@@ -163,7 +168,7 @@ class Upkeep:
             look = self._indexer.look()
             self.pending.swept((*look.gone, *look.changed))
             return
-        many = len(self.pending) > _MANY
+        self._many |= len(self.pending) > _MANY
         taken = self.pending.first(self._count)
         began = time.perf_counter()
         try:
@@ -171,13 +176,13 @@ class Upkeep:
                 taken,
                 source=self._source,
                 defer_over=DEFER_OVER,
-                analyse=read_directly if many else None,
+                analyse=read_directly if self._many else None,
             )
         except BaseException as error:
             self._put_back(taken, error)
             raise
         spent = max(time.perf_counter() - began, 1e-6)
-        slice_s = _LONG_SLICE_S if many else _SLICE_S
+        slice_s = _LONG_SLICE_S if self._many else _SLICE_S
         self._count = max(1, min(_MOST_AT_ONCE, int(len(taken) * slice_s / spent)))
         for path in done.deferred:
             self._send_away(path, taken[path])

@@ -12,7 +12,9 @@ from remora.hub.store.link_writing import (
     LinkRow,
     LinkWriting,
     Portion,
+    Unlinked,
 )
+from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.reading import OutOfTimeError, StoreView, open_view
 from remora.hub.store.rows import FileRow
 
@@ -29,9 +31,11 @@ __all__ = [
     "LinkRow",
     "LinkState",
     "LinkWriting",
+    "LoweredCache",
     "OutOfTimeError",
     "Portion",
     "StoreView",
+    "Unlinked",
     "encode_reads",
     "gone_databases",
     "is_foreign",

@@ -2,11 +2,18 @@
 
 import sqlite3
 
+import msgspec
+
+from remora.code.lowered import decode_names
 from remora.errors import HubDamaged
 from remora.hub.store.differences import StoredFile
 from remora.hub.store.reading import StoreView
 
 _MOST = 64
+_FILE = (
+    "SELECT id, file_hash, partial, detail, extras, lowered "
+    "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
+)
 
 
 class Before:
@@ -31,12 +38,14 @@ class Before:
         self._kept.clear()
 
     def _read(self, path: str) -> StoredFile:
-        row = self._connection.execute(
-            "SELECT id, file_hash, partial, detail, extras FROM file_index WHERE path = ?", (path,)
-        ).fetchone()
-        lowered = self._view.lowered(path)
-        if row is None or lowered is None:
-            raise HubDamaged(f"the Hub's database has lost what it knew of {path}")
+        lost = HubDamaged(f"the Hub's database has lost what it knew of {path}")
+        row = self._connection.execute(_FILE, (path,)).fetchone()
+        if row is None:
+            raise lost
+        id_, file_hash, partial, detail, extras, lowered = row
+        try:
+            names = frozenset(decode_names(lowered))
+        except msgspec.MsgspecError as error:
+            raise lost from error
         nodes = {str(node.facts.key): node for node in self._view.nodes(path)}
-        partial, names = bool(row[2]), frozenset(lowered.names)
-        return StoredFile(row[0], row[1], partial, row[3], row[4], nodes, names)
+        return StoredFile(id_, file_hash, bool(partial), detail, extras, nodes, names, lowered)

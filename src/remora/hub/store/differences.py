@@ -9,7 +9,8 @@ from remora.hub.view import StoredNode, moved_at_most
 
 
 class StoredFile(NamedTuple):
-    """What was stored of a file before; without an id nothing was."""
+    """What was stored of a file before; without an id nothing was. `nodes` are in the order of the
+    source; `lowered` is as it is stored."""
 
     id: int | None
     file_hash: str
@@ -18,9 +19,10 @@ class StoredFile(NamedTuple):
     extras: str
     nodes: Mapping[str, StoredNode]
     names: frozenset[str]
+    lowered: bytes | None
 
 
-UNKNOWN = StoredFile(None, "", partial=False, detail="", extras="", nodes={}, names=frozenset())
+UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lowered=None)
 
 
 class FileDifference(NamedTuple):
@@ -48,6 +50,14 @@ class FileDifference(NamedTuple):
         stored = self.before.nodes.get(key)
         return (
             stored is not None and moved_at_most(stored.facts, node) and not self._differs(stored)
+        )
+
+    def standing(self) -> frozenset[str]:
+        """Keys of the nodes of which nothing but their file's hash is to be written: they are what
+        and where they were."""
+        pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
+        return frozenset(
+            node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
         )
 
     def extra_of(self, node: NodeFacts) -> dict[str, Any]:

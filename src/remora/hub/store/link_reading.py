@@ -12,6 +12,7 @@ from remora.code.lowered import Lowered, decode_lowered
 from remora.code.resolve import Carried
 from remora.errors import DiskError
 from remora.hub.store.database import as_ours, open_reading
+from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.reading import Shelf, StoreView
 from remora.hub.store.schema import blank
 
@@ -81,7 +82,7 @@ def _in_memory(connection: sqlite3.Connection) -> StoreView:
     copy = blank(0)
     for read, write in _COPIED.items():
         copy.executemany(write, connection.execute(read))
-    return StoreView(copy, Path(":memory:"), Shelf([], _DECODED))
+    return StoreView(copy, Path(":memory:"), Shelf([], LoweredCache(_DECODED)))
 
 
 def encode_reads(reads: int) -> bytes:

@@ -37,11 +37,20 @@ class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
     reads: bytes
 
 
+class Unlinked(msgspec.Struct, frozen=True, array_like=True):
+    """A node whose links could not be found, and why."""
+
+    key: str
+    why: str
+
+
 class Portion(msgspec.Struct, frozen=True, array_like=True):
-    """Rows that are written together: without what was `carried`, links would not be renewed."""
+    """Rows that are written together: without what was `carried`, links would not be renewed. Of
+    those that failed nothing is written: as long as one is missing, links are not told from here."""
 
     links: tuple[LinkRow, ...]
     carried: tuple[CarriedRow, ...]
+    failed: tuple[Unlinked, ...] = ()
 
 
 class Beginning(msgspec.Struct, frozen=True, array_like=True):

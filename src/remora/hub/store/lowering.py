@@ -16,17 +16,16 @@ class Lowering:
         self._gone: list[tuple[int | None]] = []
         self._before: list[tuple[str, bytes | None]] = []
 
-    def put(self, path: str, file: int, lowered: bytes, *, new: bool) -> None:
-        """A file's form as it is now."""
-        before = None if new else self._stored(file)
+    def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
+        """A file's form as it is now, and as it is stored."""
         if before != lowered:
             self._new.append((file, lowered))
             self._before.append((path, before))
 
-    def remove(self, path: str, file: int | None) -> None:
+    def remove(self, path: str, file: int | None, before: bytes | None) -> None:
         """A file that is gone."""
         self._gone.append((file,))
-        self._before.append((path, self._stored(file)))
+        self._before.append((path, before))
 
     def write(self, generation: int) -> None:
         """All of it; nothing where all forms are what they were."""
@@ -38,9 +37,3 @@ class Lowering:
         run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
         if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():
             many("INSERT OR IGNORE INTO unlinked VALUES (?, ?)", self._before)
-
-    def _stored(self, file: int | None) -> bytes | None:
-        row = self._connection.execute(
-            "SELECT lowered FROM file_facts WHERE file = ?", (file,)
-        ).fetchone()
-        return None if row is None else row[0]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from remora.errors import DiskError, HubDamaged
 from remora.hub.matching import best, words_of
 from remora.hub.observed import ObservedCall, ObservedTest
 from remora.hub.store.database import as_ours, open_reading
-from remora.hub.store.lowered_cache import LIMIT, LoweredCache
+from remora.hub.store.lowered_cache import LoweredCache
 from remora.hub.store.rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.stored_links import StoredLinks
 from remora.hub.view import StoredNode
@@ -31,9 +32,9 @@ class Shelf:
     """What views of one database share: decoded files, the list of paths, and the news that it is
     damaged."""
 
-    def __init__(self, damage: list[HubDamaged], decoded: int = LIMIT) -> None:
+    def __init__(self, damage: list[HubDamaged], lowered: LoweredCache | None = None) -> None:
         self.damage = damage
-        self.lowered = LoweredCache(decoded)
+        self.lowered = LoweredCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
 
@@ -68,19 +69,19 @@ class StoreView:
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
-        return {_raw(row[0]): file_row(row[1:]) for row in rows}
+        return {unspell_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
         """By raw path, why a file could only be read in part."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
-        return {_raw(path): detail for path, detail in rows}
+        return {unspell_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
         """Every Python file."""
         since = self._meta("paths_since")
         if self._shelf.paths[0] != since:
             rows = self._all("SELECT path FROM file_index")
-            self._shelf.paths = since, frozenset(row[0] for row in rows)
+            self._shelf.paths = since, frozenset(intern(row[0]) for row in rows)
         return self._shelf.paths[1]
 
     def lowered(self, path: str) -> Lowered | None:
@@ -104,7 +105,8 @@ class StoreView:
             "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
             name,
         )
-        return tuple(row[0] for row in rows)
+        # thousands of such lists are held at a time, of the same few names
+        return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
         """None for an unknown one."""
@@ -217,11 +219,8 @@ class StoreView:
         return ours
 
 
-def open_view(db: Path) -> StoreView | None:
-    """The database for a reader; None where there is none, or none that can be used."""
+def open_view(db: Path, lowered: LoweredCache | None = None) -> StoreView | None:
+    """The database for a reader; None where there is none, or none that can be used. `lowered` may
+    be shared with others."""
     connection = open_reading(db)
-    return None if connection is None else StoreView(connection, db, Shelf([]))
-
-
-def _raw(path: str) -> str:
-    return unspell_path(path) if "%" in path else path
+    return None if connection is None else StoreView(connection, db, Shelf([], lowered))

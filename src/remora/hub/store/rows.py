@@ -10,7 +10,7 @@ from remora.code.facts import FileFacts, NodeFacts
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
 from remora.hub.view import StoredNode
-from remora.ids import NodeKey, split_node_key
+from remora.ids import NodeKey
 
 NODE_COLUMNS = (
     "key, uid, file_path, place, node_name, node_type, source_hash, body_hash, file_hash, "
@@ -20,6 +20,7 @@ NODE_COLUMNS = (
 _HALF, _WHOLE = 2**63, 2**64
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
 _EXTRA = msgspec.json.Decoder(dict[str, Any])
+_AROUND_PATH = len("node::")
 _NONE = "[]"
 _NO_EXTRA = "{}"
 
@@ -83,7 +84,7 @@ def stored_node(row: Sequence[Any]) -> StoredNode:
 def _stored_node(row: Sequence[Any]) -> StoredNode:
     facts = NodeFacts(
         key=NodeKey(row[0]),
-        qualname=split_node_key(row[0])[1],
+        qualname=row[0][len(row[2]) + _AROUND_PATH :],
         node_name=row[4],
         node_type=row[5],
         source_hash=row[6],

@@ -5,7 +5,7 @@ import sqlite3
 from remora.code.facts import FACTS_VERSION
 
 TABLES_VERSION = 3
-LINKS_VERSION = 2
+LINKS_VERSION = 3
 """What the linker says of one and the same program: raise it when that is something else."""
 VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
 """What the tables are and what stands in them: a database of any other version is made anew."""

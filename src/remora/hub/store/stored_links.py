@@ -33,6 +33,10 @@ class StoredLinks:
         self._ask = ask
         self._damaged = damaged
 
+    def complete(self) -> bool:
+        """Whether all links of the newest state are stored."""
+        return bool(self._ask(_FORWARD, "", "call"))
+
     def callers(self, key: str) -> tuple[Edge, ...] | None:
         """As `Linker.callers`."""
         return self._edges(_BACKWARD, key, "call")

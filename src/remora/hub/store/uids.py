@@ -35,18 +35,15 @@ class Identities:
         self._new: list[Fresh] = []
         self._adopted: dict[str, Identity] = {}
         self._returned: list[str] = []
-        old = [
-            Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
-            for each in changed
-            for key, node in each.before.nodes.items()
-        ]
-        new = [Fresh(n.key, n.node_type, n.body_hash) for each in changed for n in each.nodes]
-        self._known = follow(old, new, lambda bodies: self._others(bodies, old)) if old else {}
-        self._found = {key: identity.uid for key, identity in self._known.items()}
+        self._found = _staying(changed)
+        old, new = _left(changed, self._found)
+        self._touched = {*self._found, *(each.key for each in old), *(each.key for each in new)}
+        matched = (node.facts.body_hash for each in changed for node in each.before.nodes.values())
+        self._known = follow(old, new, lambda bodies: self._others(bodies, matched)) if old else {}
+        self._found.update((key, identity.uid) for key, identity in self._known.items())
         taken = {identity.key for identity in self._known.values()}
         self._vanished = [identity for identity in old if identity.key not in taken]
         self._look_back([node for node in new if node.key not in self._found])
-        self._touched = {identity.key for identity in old} | {node.key for node in new}
         if self._vanished:
             self._look_around()
 
@@ -123,14 +120,48 @@ class Identities:
         # of two that had one key only the newer one can be it
         return list({identity.key: identity for identity in found.values()}.values())
 
-    def _others(self, bodies: frozenset[str], old: Iterable[Identity]) -> Mapping[str, int]:
+    def _others(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
         sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
         rows = _asked(self._connection, sql, bodies, " GROUP BY body_hash")
         counts: dict[str, int] = dict(rows)
-        for identity in old:
-            if identity.body_hash in counts:
-                counts[identity.body_hash] -= 1
+        for body in matched:
+            if body in counts:
+                counts[body] -= 1
         return counts
+
+
+def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
+    """By key, the uids of the nodes that kept key and body: `follow` would match them first."""
+    found: dict[str, str] = {}
+    for each in changed:
+        before = each.before.nodes
+        for node in each.nodes:
+            stored = before.get(node.key)
+            if stored is None:
+                continue
+            old = stored.facts
+            if old.body_hash == node.body_hash and old.node_type == node.node_type:
+                found[node.key] = stored.uid or ""
+    return found
+
+
+def _left(
+    changed: Sequence[FileDifference], staying: Collection[str]
+) -> tuple[list[Identity], list[Fresh]]:
+    """The other nodes, as they were and as they are."""
+    old = [
+        Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
+        for each in changed
+        for key, node in each.before.nodes.items()
+        if key not in staying
+    ]
+    new = [
+        Fresh(node.key, node.node_type, node.body_hash)
+        for each in changed
+        for node in each.nodes
+        if node.key not in staying
+    ]
+    return old, new
 
 
 def forget_old(connection: sqlite3.Connection, now: int) -> None:

@@ -1,12 +1,13 @@
 """One batch becomes one transaction."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from remora.code.facts import FileFacts
 from remora.hub.node import UpdateSource
 from remora.hub.store.births import Births
 from remora.hub.store.differences import FileDifference
@@ -27,6 +28,9 @@ _PUT_NODE = (
 # one statement for all names of a file takes half the time of one for each
 _PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
 _PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_HASH_NODES = (  # as `StoreView.nodes` finds them
+    "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
+)
 
 
 class Writing:
@@ -52,7 +56,7 @@ class Writing:
         keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute
         self._write_files(generation)
-        self._connection.executemany(_PUT_NODE, self._node_rows())
+        self._write_nodes()
         self._connection.executemany("DELETE FROM node_state WHERE key = ?", self._gone_nodes())
         self._uids.write()
         for before, now in list(self._uids.renamed()):
@@ -80,18 +84,18 @@ class Writing:
         new = False
         for each in self._changed:
             if each.update is None:
-                facts.remove(each.path, each.before.id)
+                facts.remove(each.path, each.before.id, each.before.lowered)
                 less += [(name, each.before.id) for name in each.before.names]
                 continue
             if (id_ := each.before.id) is None:
                 last += 1
                 id_, new = last, True
             files.append(_file_values(id_, each))
-            facts.put(each.path, id_, each.update.lowered, new=each.before.id is None)
+            facts.put(each.path, id_, each.update.lowered, each.before.lowered)
             names, before = each.update.facts.lowered.names, each.before.names
             less += [(name, id_) for name in before.difference(names)] if before else []
-            added = [name for name in names if name not in before] if before else names
-            more.append((msgspec.json.encode(added).decode(), id_))
+            if added := [name for name in names if name not in before] if before else names:
+                more.append((msgspec.json.encode(added).decode(), id_))
         many(_PUT_FILE, files)
         facts.write(generation)
         many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
@@ -99,17 +103,28 @@ class Writing:
         if new or gone:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
-    def _node_rows(self) -> Iterator[tuple[Any, ...]]:
+    def _write_nodes(self) -> None:
+        """Those that stand need one statement for all of a file's, the others one for each."""
         for each in self._changed:
             if each.update is not None:
-                for place, node in enumerate(each.nodes):
-                    before = each.before.nodes.get(node.key)
-                    last_updated, source = self._stamp, self._source
-                    if before is not None and each.is_same(node.key, node):
-                        last_updated = before.last_updated or self._stamp
-                        source = before.update_source
-                    kept = Kept(self._uids[node.key], last_updated, source, each.extra_of(node))
-                    yield node_values(each.update.facts, place, node, kept)
+                facts, standing = each.update.facts, each.standing()
+                if standing:
+                    within = (f"node:{each.path}:", f"node:{each.path};", each.path)
+                    self._connection.execute(_HASH_NODES, (facts.file_hash, *within))
+                self._connection.executemany(_PUT_NODE, self._node_rows(each, facts, standing))
+
+    def _node_rows(
+        self, each: FileDifference, facts: FileFacts, standing: Collection[str]
+    ) -> Iterator[tuple[Any, ...]]:
+        for place, node in enumerate(facts.nodes):
+            if node.key not in standing:
+                before = each.before.nodes.get(node.key)
+                last_updated, source = self._stamp, self._source
+                if before is not None and each.is_same(node.key, node):
+                    last_updated = before.last_updated or self._stamp
+                    source = before.update_source
+                kept = Kept(self._uids[node.key], last_updated, source, each.extra_of(node))
+                yield node_values(facts, place, node, kept)
 
     def _gone_nodes(self) -> list[tuple[str]]:
         return [

@@ -21,7 +21,7 @@ def list_files(place: Place, pattern: str) -> list[str]:
     """Paths of the regular files that match a glob such as `src/**/*.py`, sorted."""
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
-    found = place.files.list(pattern)
+    found = place.files.list(pattern, look=place.left)
     if len(found) > LIST_LIMIT:
         raise HostError(f"{pattern}: {len(found)} files match; narrow it to {LIST_LIMIT}")
     return found

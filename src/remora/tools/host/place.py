@@ -1,5 +1,9 @@
 """The tree a tool works on, as its host functions see it."""
 
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from remora.errors import HostError
@@ -11,12 +15,30 @@ _OURS = {".git", ".agentfs"}
 
 
 class Place:
-    """One tree, and the weakest isolation that a subprocess on it ran under so far."""
+    """One tree, the time that a call has left, and the weakest isolation that a subprocess on
+    it ran under so far."""
 
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         self.files = Beneath(tree)
         self.isolation = NO_SUBPROCESS
+        self._seconds = self._ends = math.inf
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Let one call take this long; what it does asks `left` as it goes on."""
+        self._seconds, self._ends = seconds, time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._seconds = self._ends = math.inf
+
+    def left(self) -> float:
+        """Seconds that the call may still take. Raises HostError where there are none."""
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise HostError(f"not finished within {self._seconds:g} seconds")
+        return left
 
     def ran_under(self, level: str) -> None:
         """Note the isolation (`L0` weakest) of a subprocess."""

@@ -76,6 +76,7 @@ def _grouped(place: Place, paths: list[str]) -> list[tuple[bool, list[str]]]:
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
+        place.left()
         for each in _expanded(place, path):
             folder = each.rpartition("/")[0]
             if folder not in configured:
@@ -103,18 +104,19 @@ def _folder(place: Place, folder: str) -> Sequence[str]:
         return [f"{folder}/." if folder else "."]
     prefix = f"{folder}/" if folder else ""
     kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
-    return sorted(path for kind in kinds for path in place.files.list(kind))
+    return sorted(path for kind in kinds for path in place.files.list(kind, look=place.left))
 
 
 def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
     finished = run(
         [_binary(), *words],
         cwd=place.tree,
-        timeout_s=SECONDS,
+        timeout_s=min(SECONDS, place.left()),
         output_limit=_OUTPUT_LIMIT,
         stdin=stdin,
     )
     place.ran_under(finished.isolation)
+    place.left()
     if finished.timed_out:
         raise HostError(f"ruff did not finish within {SECONDS} seconds")
     if finished.truncated:

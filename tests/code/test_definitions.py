@@ -1,7 +1,7 @@
 """Whoever only outlines a file and whoever reads it whole find the same definitions and imports."""
 
 from remora.code.analysis import read_whole
-from remora.code.definitions import Outline, outline
+from remora.code.definitions import Contents, contents
 from tests.code.corpus import library, tree_of
 
 ARMS = b"""
@@ -31,11 +31,11 @@ def __module__(): ...
 """
 
 
-def read(source: bytes) -> Outline:
-    return read_whole("a/b.py", source).outline
+def read(source: bytes) -> Contents:
+    return read_whole("a/b.py", source).contents
 
 
-def spelled(found: Outline) -> list[object]:
+def spelled(found: Contents) -> list[object]:
     imports = [(each.lineno, each.col_offset) for each in found.imports]
     return [*((each.node.lineno, *each[1:]) for each in found.definitions), *imports]
 
@@ -43,7 +43,7 @@ def spelled(found: Outline) -> list[object]:
 def both(source: bytes) -> tuple[list[object], list[object]]:
     tree = tree_of(source)
     assert tree is not None
-    return spelled(read(source)), spelled(outline(tree, "a/b.py"))
+    return spelled(read(source)), spelled(contents(tree, "a/b.py"))
 
 
 def test_the_arms_of_a_try_are_counted_as_they_stand_not_as_they_run() -> None:

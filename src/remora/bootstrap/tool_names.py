@@ -1,0 +1,119 @@
+"""The tools that the agents of a project have, found by name; no script is loaded for that."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os.path import realpath
+from pathlib import Path
+
+from remora.agents.agent import agent_folders
+from remora.agents.definition import (
+    AgentDefinition,
+    ScriptReference,
+    ToolDefinition,
+    read_definition,
+)
+from remora.code import nearest
+from remora.errors import ConfigError, UsageError
+from remora.tools import ScriptCheck, check_script
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownTool:
+    """A tool as its agent's definition declares it."""
+
+    agent: str
+    builtin: bool
+    folder: Path
+    definition: ToolDefinition
+
+    @property
+    def name(self) -> str:
+        """`agent/tool`: no other has it."""
+        return f"{self.agent}/{self.definition.name}"
+
+    @property
+    def path(self) -> Path:
+        """Its script."""
+        return self.folder / self.definition.script
+
+
+def known_tools(root: Path) -> list[KnownTool]:
+    """All tools, the built-in agents' first. Raises ConfigError for a definition that is wrong."""
+    found, wrong = _definitions(root)
+    if wrong:
+        raise wrong[0]
+    return _tools(found)
+
+
+def tool_named(root: Path, name: str) -> KnownTool:
+    """The tool that `tool` or `agent/tool` means; a wrong definition of another agent is in
+    nobody's way. Raises UsageError for a name that none has, or several."""
+    found, wrong = _definitions(root)
+    tools = _tools(found)
+    meant = [tool for tool in tools if name in (tool.name, tool.definition.name)]
+    if len(meant) > 1 and name != meant[0].name:
+        several = ", ".join(tool.name for tool in meant)
+        raise UsageError(
+            f"{name!r} is the name of {len(meant)} tools", hint=f"say which: {several}"
+        )
+    if meant:
+        return meant[0]
+    if wrong:  # it may be one of that agent's
+        raise wrong[0]
+    names = [*(tool.name for tool in tools), *(tool.definition.name for tool in tools)]
+    near = " or ".join(nearest(name, names, 2))
+    hint = f"did you mean {near}?" if near else "`remora tools list` lists all"
+    raise UsageError(f"no tool {name!r}", hint=hint)
+
+
+def check_scripts(root: Path, paths: Sequence[Path]) -> list[ScriptCheck]:
+    """The check of each script, with the grants that an agent's definition gives it.
+
+    Raises UsageError where there is no such file.
+    """
+    for path in paths:
+        if not path.is_file():
+            raise UsageError(f"{path} is no file", hint="name `.pym` files")
+    found, _ = _definitions(root)
+    granted = _grants(found)
+    return [check_script(path, grants=granted.get(realpath(path))) for path in paths]
+
+
+_Found = list[tuple[Path, bool, AgentDefinition]]
+
+
+def _definitions(root: Path) -> tuple[_Found, list[ConfigError]]:
+    found: _Found = []
+    wrong: list[ConfigError] = []
+    for folder, builtin in agent_folders(root):
+        try:
+            found.append((folder, builtin, read_definition(folder / "agent.yaml")))
+        except ConfigError as error:
+            wrong.append(error)
+    return found, wrong
+
+
+def _tools(found: _Found) -> list[KnownTool]:
+    return [
+        KnownTool(agent=definition.name, builtin=builtin, folder=folder, definition=tool)
+        for folder, builtin, definition in found
+        for tool in definition.tools
+    ]
+
+
+def _grants(found: _Found) -> dict[str, set[str]]:
+    """By script, what every use of it may call."""
+    granted: dict[str, set[str]] = {}
+    for folder, _, definition in found:
+        for reference in _references(definition):
+            path = realpath(folder / reference.script)
+            grants = set(reference.grants)
+            granted[path] = granted.get(path, grants) & grants
+    return granted
+
+
+def _references(definition: AgentDefinition) -> Iterator[ScriptReference]:
+    yield from definition.tools
+    yield from definition.context
+    if definition.candidates is not None:
+        yield definition.candidates

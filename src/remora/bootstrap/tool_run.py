@@ -1,0 +1,179 @@
+"""One run of a tool or of any script, on a fresh private copy of the project."""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jsonschema import Draft202012Validator
+
+from remora.agents import Job
+from remora.agents.target import located
+from remora.bootstrap.caller import Caller
+from remora.bootstrap.opening import open_project
+from remora.bootstrap.planning import new_run_id
+from remora.bootstrap.tool_names import tool_named
+from remora.code import Module, find_node, nearest, parse_module
+from remora.errors import HostError, NotFound, ScriptError, UsageError
+from remora.files import project_files
+from remora.ids import node_key, spell_path
+from remora.pym import InputSpec, Script, load
+from remora.runs.leftovers import remove_leftovers
+from remora.runs.project import Project
+from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, not_run, run_tool
+from remora.trace import utc_now
+from remora.workspaces import Base, SlotDriver, Workspace, diff, take_base
+
+_TARGET = "target"
+_SEED = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolWish:
+    """What `tools run` is asked for: a tool or a `.pym` file, `KEY=VALUE` each, host functions."""
+
+    name: str
+    inputs: Sequence[str] = ()
+    grants: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What came of it, without secrets; `diffs` are of the copy, which is gone."""
+
+    name: str
+    run: ToolRun
+    document: dict[str, Any]
+    diffs: tuple[str, ...] = ()
+
+
+class _NodeName(str):
+    """A node that `target` was given as: `PATH:QUALNAME`."""
+
+    __slots__ = ()
+
+
+def try_tool(caller: Caller, wish: ToolWish) -> Tried:
+    """Run it once; nothing of the user's is changed and nothing is recorded.
+
+    Whatever the script does is in the outcome, and so is a script that cannot be loaded. Raises
+    UsageError for an unknown tool or host function, or inputs that it does not take.
+    """
+    project = open_project(caller)
+    try:
+        tool = _tool(project.root, caller.folder, wish)
+    except ScriptError as error:
+        return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
+    given = _inputs(tool.script, wish.inputs)
+    with _base(project) as base, SlotDriver(base, project.cache / "slots").open() as workspace:
+        if isinstance(given.get(_TARGET), _NodeName):
+            given[_TARGET] = _target(given[_TARGET], workspace)
+        run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED)
+        return _tried(project, wish.name, run, tuple(_diffs(workspace)))
+
+
+def _tool(root: Path, folder: Path, wish: ToolWish) -> Tool:
+    for name in wish.grants:
+        if name not in HOST_FUNCTIONS:
+            near = " or ".join(nearest(name, HOST_FUNCTIONS)) or ", ".join(HOST_FUNCTIONS)
+            raise UsageError(f"no host function {name!r}", hint=f"there is {near}")
+    if wish.name.endswith(".pym"):
+        path = folder / wish.name
+        try:
+            return Tool(name=path.stem, description="", script=load(path), grants=(*wish.grants,))
+        except NotFound as error:
+            raise UsageError(error.message, hint=error.hint) from None
+    known = tool_named(root, wish.name)
+    return Tool(
+        name=known.definition.name,
+        description=known.definition.description,
+        script=load(known.path),
+        grants=(*known.definition.grants, *wish.grants),
+    )
+
+
+def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
+    specs = {spec.name: spec for spec in script.inputs}
+    given: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} is no input", hint="an input is given as NAME=VALUE")
+        given[name] = _value(specs[name], text) if name in specs else text
+    # a node is looked for in the copy, which is not made for inputs that are wrong
+    found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
+    problem = script.arguments.problem(found)
+    if problem:
+        raise UsageError(problem, hint=_takes(script))
+    return given
+
+
+def _value(spec: InputSpec, text: str) -> Any:
+    """Text where the input takes text, else what it is as JSON."""
+    if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NodeName(text) if spec.name == _TARGET and ":" in text else text
+
+
+def _takes(script: Script) -> str:
+    named = [
+        spec.name if spec.required else f"{spec.name} (by default {spec.default!r})"
+        for spec in script.inputs
+    ]
+    return f"it takes {', '.join(named)}" if named else "it takes no inputs"
+
+
+def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
+    """What an agent at work on that node is given."""
+    path, _, qualname = named.removeprefix("node:").rpartition(":")
+    key = node_key(spell_path(path), qualname)
+    try:
+        source = workspace.read(path)
+    except HostError as error:
+        raise UsageError(error.message, hint="a target is PATH:QUALNAME") from None
+    module = parse_module(path, source) if source is not None else None
+    node = find_node(module, key) if isinstance(module, Module) else None
+    if node is None:
+        hint = "a target is PATH:QUALNAME, such as src/a.py:f or src/a.py:__module__"
+        raise UsageError(f"no node {str(named)!r}", hint=hint)
+    job = Job(
+        run_id="",
+        agent_id="",
+        operation="",
+        node_id=key,
+        node_type=node.node_type,
+        node_name=node.qualname,
+        node_summary="",
+        path=path,
+        qualname=node.qualname,
+    )
+    return located(job, source, None)
+
+
+@contextmanager
+def _base(project: Project) -> Iterator[Base]:
+    remove_leftovers(project, utc_now())
+    files = project_files(project.root, include=project.config.workspace.include)
+    folder = project.cache / "bases" / f"tool-{new_run_id()}"
+    try:
+        yield take_base(project.root, files, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _diffs(workspace: Workspace) -> Iterator[str]:
+    for path in workspace.snapshot():
+        yield diff(path, workspace.base_bytes(path), workspace.read(path))
+
+
+def _tried(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> Tried:
+    clean = project.redact.clean
+    run = msgspec.structs.replace(run, printed=clean(run.printed))
+    return Tried(name=name, run=run, document=clean(run.document()), diffs=clean(diffs))

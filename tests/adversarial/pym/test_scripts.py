@@ -1,0 +1,161 @@
+"""Scripts that do their worst: each is stopped, its end is on record, and nothing outside is touched.
+
+Each file in `scripts` says in its first lines what must become of it: `expect` is the error's kind
+(`none`: it may do what it does, for it does no harm), `says` a part of the message, `value` the
+result as JSON, `grants` the host functions it may call.
+"""
+
+import json
+import re
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.agents import act
+from remora.chat import ToolCall
+from remora.errors import ScriptError
+from remora.memory.events import ToolResulted, payload
+from remora.memory.unstorable import unstorable
+from remora.pym import Limits, Script, load, load_source
+from remora.tools import Tool, ToolRun, not_run, replay_tool, run_tool
+from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
+from remora.trace.redact import Redactor
+from tests.adversarial.pym.ground import GITHUB, SENTINEL, Ground, children, planted, swapping
+from tests.clock import ticking
+
+SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))
+CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
+LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096, carried_bytes=2**24)
+SHORT = msgspec.structs.replace(LIMITS, duration_s=0.3)
+KINDS = {"none", "syntax", "typing", "runtime", "limit", "crashed", "contract", "denied"}
+_SAID = re.compile(r"# (\w+): (.*)")
+
+
+def demands(path: Path) -> dict[str, str]:
+    """The first lines of a script, by word."""
+    found: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        said = _SAID.fullmatch(line)
+        if said is None:
+            break
+        found[said[1]] = said[2]
+    return found
+
+
+@pytest.fixture
+def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    monkeypatch.setenv("REMORA_ADVERSARIAL_SECRET", SENTINEL)
+    (tmp_path / "ground").mkdir()
+    made = planted(tmp_path / "ground")
+    monkeypatch.chdir(made.tree)
+    return made
+
+
+def limits(path: Path) -> Limits:
+    """Little time for what goes on until it is stopped, enough for everything else."""
+    wanted = demands(path)
+    if "swapped" in path.stem:
+        return msgspec.structs.replace(LIMITS, host_calls=1000)
+    endless = wanted["expect"] == "limit" and wanted.get("says", "time") in "time limit"
+    return SHORT if endless else LIMITS
+
+
+def a_tool(script: Script, grants: str) -> Tool:
+    return Tool(name="bad", description="", script=script, grants=tuple(grants.split()))
+
+
+def run(path: Path, ground: Ground) -> ToolRun:
+    """As every tool is run; a race has somebody who swaps folders for links meanwhile."""
+    try:
+        tool = a_tool(load(path), demands(path).get("grants", ""))
+    except ScriptError as error:
+        return not_run(path.stem, error, clock=CLOCK, seed=1)
+    meanwhile = swapping(ground) if "swapped" in path.stem else nullcontext()
+    with meanwhile:
+        return run_tool(tool, {}, ground.tree, clock=CLOCK, seed=1, limits=limits(path))
+
+
+def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
+    """The run as a stream holds it, read back from the file."""
+    trace = TraceFolder(folder)
+    folder.mkdir()
+    trace.create()
+    path = trace.agent_stream("own-0123456789ab")
+    identity = Identity("run-1", "own-0123456789ab", "own", "node:a.py:f")
+    kept = Redactor(key=bytes(32)).clean(
+        act.Acted(result=act._for_delta(run), record=act._for_event(run, ""))
+    )
+    call = ToolCall(tool="bad", args={})
+    with StreamWriter.open(
+        path, identity, blobs=trace.blobs, objects=trace.objects, clock=ticking()
+    ) as writer:
+        JsonlEventEmitter(writer).emit(act.tool_result(call, kept, ()), turn=1)
+    (event,) = read_events(path)
+    found = payload(event)
+    assert isinstance(found, ToolResulted)
+    return found, path.read_bytes()
+
+
+def outcome(run: ToolRun) -> tuple[Any, ...]:
+    calls = [msgspec.structs.replace(call, duration_ms=0) for call in run.host_calls]
+    return repr(run.raw_output), run.printed, run.result.error, run.error_kind, calls
+
+
+def test_there_are_many() -> None:
+    assert len(SCRIPTS) >= 200
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
+def test_it_is_stopped_and_recorded_and_harms_nothing(
+    path: Path, ground: Ground, tmp_path: Path
+) -> None:
+    wanted = demands(path)
+    before, alive = ground.around(), children()
+
+    made = run(path, ground)
+
+    assert ground.around() == before
+    assert children() <= alive
+    event, raw = recorded(made, tmp_path / "records")
+    kinds = wanted["expect"].split()
+    assert set(kinds) <= KINDS
+    assert (event.error_kind or "none") in kinds, event.error
+    assert event.outcome == ("success" if event.error_kind is None else "error")
+    if event.error_kind is not None:
+        assert event.error
+        assert len(event.error) < 1000
+        assert not set("\r\n") & set(event.error)
+        assert wanted.get("says", "") in event.error
+    if "value" in wanted:
+        assert unstorable(event.raw_output) == json.loads(wanted["value"])
+    assert len(made.printed.encode()) <= LIMITS.print_bytes
+    assert SENTINEL.encode() not in raw
+    assert GITHUB.encode() not in raw
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
+def test_it_replays_to_the_same_end(path: Path, ground: Ground) -> None:
+    made = run(path, ground)
+    try:
+        script = load(path)
+    except ScriptError:
+        return
+
+    again = replay_tool(
+        a_tool(script, ""), {}, made.host_calls, clock=CLOCK, seed=1, limits=limits(path)
+    )
+
+    assert outcome(again) == outcome(made)
+
+
+def test_the_next_script_runs_as_if_nothing_had_been(ground: Ground) -> None:
+    made = run_tool(
+        a_tool(load_source("1 + 1\n", name="good"), ""), {}, ground.tree, clock=CLOCK, seed=1
+    )
+
+    assert (made.raw_output, made.error_kind) == (2, None)

@@ -1,0 +1,240 @@
+"""`tools list`, `check` and `run`: scripts tried on a copy, with nothing of the user's changed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, tree, write
+
+COUNT = '''"""Counts files.
+
+More about it."""
+
+from grail import Input, external
+
+pattern: str = Input("pattern", default="**/*.py")
+limit: int = Input("limit", default=10)
+names: list[str] = Input("names", default=[])
+
+
+@external
+async def list_files(pattern: str) -> list[str]: ...
+
+
+@external
+def unheard() -> int: ...
+
+
+found = await list_files(pattern)
+print("looked")
+{
+    "result": {"files": found, "names": names, "mean": 0.5, "none": float("nan")},
+    "summary": f"{len(found)} files",
+    "outcome": "success" if len(found) <= limit else "partial",
+}
+'''
+WRITES = """from remora.pym import external
+@external
+def write_new_file(path: str, text: str) -> dict: ...
+write_new_file("src/new.py", "x = 1\\n")
+"""
+AGENT = """
+name: own
+operation: own
+goal: Look at {node_name}
+tools:
+  - {name: count, script: count.pym, grants: [list_files]}
+  - {name: run_linter, script: count.pym}
+"""
+
+
+@pytest.fixture
+def own(project: Path) -> Path:
+    write(project / ".remora/agents/own", {"agent.yaml": AGENT, "count.pym": COUNT})
+    return project
+
+
+def test_list_tells_every_tool_and_host_function(poor: Remora, own: Path) -> None:
+    document = poor("tools", "list", "--json", cwd=own).document
+    tools = {tool["name"]: tool for tool in document["tools"]}
+
+    assert {"lint/run_linter", "lint/apply_fix", "own/count", "own/run_linter"} <= set(tools)
+    assert tools["own/count"] == {
+        "name": "own/count",
+        "agent": "own",
+        "tool": "count",
+        "builtin": False,
+        "description": "Counts files.",
+        "parameters": tools["own/count"]["parameters"],
+        "grants": ["list_files"],
+        "path": str(own / ".remora/agents/own/count.pym"),
+        "error": "",
+    }
+    assert list(tools["own/count"]["parameters"]["properties"]) == ["pattern", "limit", "names"]
+    functions = {each["name"]: each for each in document["host_functions"]}
+    assert functions["read_text"]["signature"] == "read_text(path: str) -> str"
+    assert all(each["description"] for each in functions.values())
+    assert "own/count" in poor("tools", "list", cwd=own).out
+
+
+def test_list_goes_on_past_a_script_that_is_wrong(poor: Remora, own: Path) -> None:
+    write(own, {".remora/agents/own/count.pym": "x: int = 'a'\n"})
+
+    done = poor("tools", "list", "--json", cwd=own)
+
+    tools = {tool["name"]: tool for tool in done.document["tools"]}
+    assert done.code == 0
+    assert tools["own/count"]["error"].startswith("count.pym:1: ")
+    assert "warning: own/count: count.pym:1" in done.err
+
+
+def test_check_tells_of_errors_by_line_and_of_what_will_be_denied(poor: Remora, own: Path) -> None:
+    write(own, {"free.pym": COUNT, "wrong.pym": "x = 1\ny: int = 'a'\n"})
+    ours = ".remora/agents/own/count.pym"
+
+    done = poor("tools", "check", "free.pym", "wrong.pym", ours, "--json", cwd=own)
+
+    assert done.code == 1
+    assert done.document["ok"] is False
+    free, wrong, owned = done.document["scripts"]
+    unheard = ":17: nobody offers `unheard`"
+    assert free == {
+        "path": "free.pym",
+        "ok": True,
+        "errors": [],
+        "warnings": [f"free.pym{unheard}"],
+    }
+    assert not wrong["ok"]
+    assert wrong["errors"][0].startswith("wrong.pym:2: ")
+    # one of the two tools that use it does not grant it
+    assert owned["warnings"] == [
+        "count.pym:13: `list_files` is not granted",
+        f"count.pym{unheard}",
+    ]
+    assert poor("tools", "check", "free.pym", cwd=own).code == 0
+
+
+def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> None:
+    before = tree(own)
+
+    done = poor("tools", "run", "count", "--input", 'names=["a"]', "--json", cwd=own)
+
+    document = done.document
+    assert done.code == 0
+    assert "it printed:\nlooked" in done.err
+    assert document["result"] == {
+        "files": ["src/settings.py"],
+        "names": ["a"],
+        "mean": 0.5,
+        "none": {"$float": "nan"},
+    }
+    assert (document["summary"], document["outcome"]) == ("1 files", "success")
+    assert (document["knowledge_delta"], document["error_kind"]) == ({}, None)
+    (call,) = document["host_calls"]
+    assert (call["name"], call["args"], call["error"]) == ("list_files", ["**/*.py"], None)
+    assert tree(own) == before
+
+
+def test_a_partial_outcome_is_no_failure(poor: Remora, own: Path) -> None:
+    done = poor("tools", "run", "own/count", "--input", "limit=0", "pattern=src/*", cwd=own)
+
+    assert done.code == 0
+    assert done.out.startswith("partial  1 files\n\nprinted\n  looked\n")
+
+
+def test_a_file_runs_with_the_grants_it_is_given(poor: Remora, project: Path) -> None:
+    write(project, {"w.pym": WRITES})
+    before = tree(project)
+
+    denied = poor("tools", "run", "w.pym", "--json", cwd=project)
+    granted = poor("tools", "run", "w.pym", "--grant", "write_new_file", cwd=project)
+
+    assert (denied.code, denied.document["error_kind"]) == (1, "denied")
+    assert granted.code == 0
+    assert "+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n" in granted.out
+    assert tree(project) == before
+
+
+def test_every_run_begins_with_the_project_as_it_is(poor: Remora, project: Path) -> None:
+    write(project, {"w.pym": WRITES})
+
+    first, second = (
+        poor("tools", "run", "w.pym", "--grant", "write_new_file", cwd=project) for _ in range(2)
+    )
+
+    assert (first.code, second.code) == (0, 0)
+
+
+def test_a_target_is_a_node_as_an_agent_is_given_it(poor: Remora, project: Path) -> None:
+    target = "target=src/settings.py:__module__"
+
+    listed = poor("tools", "run", "lint/run_linter", "--input", target, "--json", cwd=project)
+    fixed = poor("tools", "run", "lint/apply_fix", "--input", "code=safe", target, cwd=project)
+
+    assert listed.document["result"]["counts"] == {"F401": 2}
+    assert fixed.code == 0
+    assert "-import os\n-import sys\n" in fixed.out
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [("1 / 0\n", "runtime"), ("x: int = 'a'\n", "typing"), ("def (\n", "syntax")],
+)
+def test_what_fails_is_an_outcome(poor: Remora, project: Path, source: str, kind: str) -> None:
+    write(project, {"t.pym": source})
+
+    done = poor("tools", "run", "t.pym", "--json", cwd=project)
+
+    assert done.code == 1
+    assert (done.document["outcome"], done.document["error_kind"]) == ("error", kind)
+    assert done.document["error"].startswith("t.pym:1: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "hint"),
+    [
+        (["cuont"], "no tool 'cuont'", "count"),
+        (["run_linter"], "2 tools", "lint/run_linter, own/run_linter"),
+        (["absent.pym"], "absent.pym", ".pym"),
+        (["count", "--input", "limit"], "'limit' is no input", "NAME=VALUE"),
+        (["count", "--input", "limit=x"], "limit: 'x' is not of type", "it takes pattern"),
+        (["count", "--input", "other=1"], "unknown argument: other", "it takes pattern"),
+        (["count", "--grant", "list_file"], "no host function 'list_file'", "list_files"),
+        (["lint/run_linter"], "missing argument: target", "it takes target"),
+        (["lint/run_linter", "--input", "target=src/settings.py:no"], "no node", "PATH:QUALNAME"),
+        (["lint/run_linter", "--input", "target=../x.py:no"], "`..`", "PATH:QUALNAME"),
+    ],
+)
+def test_an_unknown_tool_or_bad_input_is_wrong_usage(
+    poor: Remora, own: Path, words: list[str], says: str, hint: str
+) -> None:
+    done = poor("tools", "run", *words, "--json", cwd=own)
+
+    assert done.code == 2
+    assert says in done.error["message"]
+    assert hint in done.error["hint"]
+
+
+def test_a_file_that_is_not_there_cannot_be_checked(poor: Remora, project: Path) -> None:
+    done = poor("tools", "check", "absent.pym", "--json", cwd=project)
+
+    assert (done.code, done.error["code"]) == (2, "usage_error")
+
+
+def test_a_wrong_definition_is_in_nobodys_way(poor: Remora, own: Path) -> None:
+    write(own, {".remora/agents/bad/agent.yaml": "name: [\n", "free.pym": "1\n"})
+
+    assert poor("tools", "run", "count", cwd=own).code == 0
+    assert poor("tools", "check", "free.pym", cwd=own).code == 0
+    assert poor("tools", "run", "other", cwd=own).code == 2
+
+
+def test_secrets_are_shown_as_they_would_be_recorded(poor: Remora, project: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    write(project, {"t.pym": f"print('{secret}')\nraise ValueError('{secret}')\n"})
+
+    done = poor("tools", "run", "t.pym", "--json", cwd=project)
+
+    assert done.document["error_kind"] == "runtime"
+    assert secret not in done.out + done.err
+    assert "<secret:" in done.document["error"]

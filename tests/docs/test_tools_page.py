@@ -1,0 +1,105 @@
+"""The page about tools: its script runs, its tables tell what the program does."""
+
+import inspect
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remora.errors import ScriptError
+from remora.pym import Limits, load_source
+from remora.tools import HOST_FUNCTIONS, Tool, ToolResult, check_script, not_run, run_tool
+from remora.tools.host.files import LIST_LIMIT
+from remora.tools.host.references import REFERENCE_LIMIT
+from remora.tools.registry import seconds_for
+
+PAGE = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
+CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
+_ROW = re.compile(r"^\| `(\w+)\(([^)]*)\)` \|.*\| (.*) \|$", re.MULTILINE)
+_KIND = re.compile(r"^\| `?(\w+)`? \| .* \| `(.+)` \|$", re.MULTILINE)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
+    (source,) = blocks("python-script")
+    (tmp_path / "where_used.pym").write_text(source)
+    (tmp_path / "a.py").write_text("def total(): ...\n")
+    (tmp_path / "b.py").write_text("from a import total\ntotal()\n")
+    script = load_source(source, name="where_used")
+    tool = Tool(name="where_used", description="", script=script, grants=("find_references",))
+
+    made = run_tool(tool, {"name": "total"}, tmp_path, clock=CLOCK, seed=0)
+
+    assert check_script(tmp_path / "where_used.pym").warnings == []
+    assert made.error_kind is None
+    assert made.result.result == ["a.py:1: definition", "b.py:1: import", "b.py:2: call"]
+    assert made.result.summary == "total is used 3 times in 2 files"
+    assert made.result.knowledge_delta == {"uses of total": ["a.py", "b.py"]}
+
+
+def test_the_replay_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = blocks("python")
+
+    exec(compile(block, "docs/tools.md", "exec"), {})
+
+    said = block.rpartition("print(error.message)  # ")[2].strip()
+    assert capsys.readouterr().out.strip() == said
+
+
+def test_every_host_function_stands_there_with_its_parameters_and_its_time() -> None:
+    rows = {name: (words, most) for name, words, most in _ROW.findall(PAGE)}
+
+    assert set(rows) == set(HOST_FUNCTIONS)
+    for name, (words, most) in rows.items():
+        takes = list(inspect.signature(HOST_FUNCTIONS[name]).parameters)[1:]
+        assert words.split(", ") == takes
+        assert most.endswith(f"{seconds_for(name):g} s")
+    assert rows["list_files"][1].startswith(f"{LIST_LIMIT:,} paths")
+    assert rows["find_references"][1].startswith(f"{REFERENCE_LIMIT:,} places")
+
+
+@pytest.mark.parametrize(("kind", "source"), _KIND.findall(PAGE))
+def test_each_example_of_a_kind_is_of_that_kind(tmp_path: Path, kind: str, source: str) -> None:
+    declared = "from remora.pym import external\n@external\ndef read_text(path: str) -> str: ...\n"
+    text = declared + source if "read_text" in source else source
+    try:
+        script = load_source(text, name="t")
+        tool = Tool(name="t", description="", script=script)
+        made = run_tool(tool, {}, tmp_path, clock=CLOCK, seed=0)
+    except ScriptError as error:
+        made = not_run("t", error, clock=CLOCK, seed=0)
+
+    assert (made.error_kind or "null") == kind
+
+
+def test_every_kind_has_a_row() -> None:
+    kinds = {"null", "syntax", "typing", "runtime", "limit", "crashed", "contract", "denied"}
+    told = PAGE.partition("| `error_kind` |")[2].partition("\n\n")[0]
+
+    assert set(re.findall(r"^\| `?(\w+)`? \|", told, re.MULTILINE)) == kinds
+    assert {kind for kind, _ in _KIND.findall(PAGE)} == kinds - {"crashed"}
+
+
+def test_the_limits_are_those_of_the_program() -> None:
+    limits = Limits()
+    told = [
+        f"| computing | {limits.duration_s:g} s,",
+        f"| in all | {limits.wall_s:g} s,",
+        f"| memory | {limits.memory_mb} MiB |",
+        f"| frames | {limits.recursion};",
+        f"| host calls | {limits.host_calls} |",
+        f"all calls together | {limits.carried_bytes // 2**20} MiB |",
+        f"| printed | {limits.print_bytes // 1024} KiB |",
+        f"answer | {limits.result_bytes // 2**20} MiB |",
+    ]
+    assert not [line for line in told if line not in PAGE]
+
+
+def test_every_key_of_the_contract_stands_there() -> None:
+    told = PAGE.partition("## What it gives back")[2].partition("## What stops it")[0]
+
+    assert not [key for key in ToolResult.__struct_fields__ if not re.search(rf"[`\"]{key}", told)]

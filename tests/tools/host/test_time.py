@@ -1,0 +1,43 @@
+"""Each call of a host function has a time of its own, and ends when it is over."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.errors import HostError
+from remora.tools import HOST_FUNCTIONS
+from remora.tools.host.files import list_files
+from remora.tools.host.place import Place
+from remora.tools.host.references import find_references
+from remora.tools.host.ruff import ruff_check
+from remora.tools.registry import seconds_for
+
+
+def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
+    (tree / "a.py").write_text("x = 1\n")
+    place = Place(tree)
+
+    with place.within(-1.0):  # over before it began
+        for call in (
+            lambda: list_files(place, "**/*"),
+            lambda: find_references(place, "x"),
+            lambda: ruff_check(place, ["a.py"]),
+        ):
+            with pytest.raises(HostError, match="not finished within"):
+                call()
+
+
+def test_the_next_call_has_its_own_time(tree: Path) -> None:
+    (tree / "a.py").write_text("x = 1\n")
+    place = Place(tree)
+    with pytest.raises(HostError), place.within(-1.0):
+        list_files(place, "*")
+
+    with place.within(60.0):
+        assert 0 < place.left() <= 60
+        assert list_files(place, "*") == ["a.py"]
+
+
+@pytest.mark.parametrize("name", HOST_FUNCTIONS)
+def test_no_call_may_take_for_ever(name: str) -> None:
+    assert 0 < seconds_for(name) <= 600
