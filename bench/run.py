@@ -9,6 +9,7 @@ BENCHMARKS = (
     "projection",
     "append",
     "durability",
+    "accept",
     "verify",
     "replay",
     "redaction",

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from remora.runs.review import accept, complete_journals
+from remora.runs.journals import complete_journals
+from remora.runs.review import accept
 from tests.crash.conftest import run
 from tests.runs.conftest import RULES, UNUSED, Desk
 

@@ -10,8 +10,8 @@ from remora.agents.definition import AgentDefinition
 from remora.agents.verify import CHECKS
 from remora.bootstrap import Caller, Wish, carry_out, prepare
 from remora.models.scripted import ScriptedModel
+from remora.runs.contents import job_diff
 from remora.runs.results import read_run
-from remora.runs.review import job_diff
 from remora.tools import HOST_FUNCTIONS
 from remora.trace import utc_now
 from tests.quiet import Quiet

@@ -4,8 +4,9 @@ import pytest
 
 from remora.agents import AgentResult, Job
 from remora.errors import NotFound
+from remora.runs.contents import job_diff
 from remora.runs.results import list_runs, run_document
-from remora.runs.review import accept, job_diff, reject
+from remora.runs.review import accept, reject
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 JOB = {

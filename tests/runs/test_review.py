@@ -7,7 +7,9 @@ import pytest
 
 from remora.errors import NotFound, StreamLocked, UsageError
 from remora.memory.events import Review
-from remora.runs.review import _secret, accept, complete_journals, reject
+from remora.runs.journals import complete_journals
+from remora.runs.landing import secrets_in
+from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
 from remora.tools.lint import lint_findings
 from remora.workspaces import FilePatch
@@ -242,4 +244,4 @@ def test_no_placeholder_is_accepted_in_the_place_of_a_secret() -> None:
     mark = b"key = '<secret:jwt:0123456789ab>'\n"
     kept = FilePatch(path="a.py", base=mark, theirs=mark * 2, mode=0o644)
     lost = FilePatch(path="b.py", base=b"key = 1\n", theirs=mark, mode=0o644)
-    assert [conflict.path for conflict in _secret([kept, lost])] == ["b.py"]
+    assert [conflict.path for conflict in secrets_in([kept, lost])] == ["b.py"]

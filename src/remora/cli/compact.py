@@ -7,14 +7,12 @@ import click
 import msgspec
 
 from remora.cli.options import Options, command
-from remora.cli.output import count, emit, plain, room, wrapped
+from remora.cli.output import count, emit, plain, room, size_text, wrapped
 from remora.cli.session import project_of
 from remora.runs.compact import compact as carried_out
 from remora.runs.compaction import Compaction
 from remora.runs.retained import DAMAGE
 from remora.trace import utc_now
-
-_UNITS = ("bytes", "KB", "MB", "GB")
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
@@ -35,15 +33,15 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
     would = "would be " if done.dry_run else ""
     yield from _sealed(done, would, verbose=verbose)
     for run in done.expired:
-        streams, size = count(run.streams, "stream"), _size(run.bytes)
+        streams, size = count(run.streams, "stream"), size_text(run.bytes)
         yield plain(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
     gone = done.collected
     if gone.blobs or gone.objects:
         what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
-        yield f"{would}removed  {what} that no stream names, {_size(gone.bytes)}"
+        yield f"{would}removed  {what} that no stream names, {size_text(gone.bytes)}"
     for kept in done.kept:
         yield from wrapped(plain(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
-    before, after = _size(done.bytes_before), _size(done.bytes_after)
+    before, after = size_text(done.bytes_before), size_text(done.bytes_after)
     if done.sealed or done.expired or gone.bytes:
         yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
     else:
@@ -53,20 +51,13 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
 def _sealed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
     if verbose:
         for one in done.sealed:
-            sizes = f"{_size(one.before)} to {_size(one.after)}"
+            sizes = f"{size_text(one.before)} to {size_text(one.after)}"
             yield plain(f"{would}sealed  {one.kind} {one.id}: {sizes}")
         return
     streams = Counter(one.run_id for one in done.sealed)
     for run_id, number in streams.items():
         ours = [one for one in done.sealed if one.run_id == run_id]
-        sizes = f"{_size(sum(o.before for o in ours))} to {_size(sum(o.after for o in ours))}"
+        sizes = (
+            f"{size_text(sum(o.before for o in ours))} to {size_text(sum(o.after for o in ours))}"
+        )
         yield plain(f"{would}sealed  {run_id}: {count(number, 'stream')}, {sizes}")
-
-
-def _size(number: int) -> str:
-    """`812 bytes`, `1.4 KB`, `23 MB`: of 1,024 each."""
-    size, unit = float(number), 0
-    while size >= 999.5 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
-    return f"{shown} {_UNITS[unit]}"

@@ -15,11 +15,14 @@ from remora.memory.packet import clip
 
 _COMMAND = re.compile(r"`[^`\n]*`")
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+_UNITS = ("bytes", "KB", "MB", "GB")
+_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLOURS = {
     "verified": "green",
     "accepted": "green",
     "no change": "bright_black",
     "rejected": "bright_black",
+    "reverted": "bright_black",
     "planned": "cyan",
     "pending": "cyan",
     "failed": "yellow",
@@ -126,6 +129,15 @@ def coloured(word: str, width: int = 0) -> str:
     return click.style(word.ljust(width), fg=_COLOURS.get(word))
 
 
+def diff_line(line: str) -> str:
+    """A line of a diff in its colour."""
+    shown = plain(line)
+    for mark, how in _MARKS.items():
+        if line.startswith(mark):
+            return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)
+    return shown
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Aligned columns; numbers to the right, a word in the first column in its colour."""
     texts = [[plain(str(cell)) for cell in row] for row in rows]
@@ -146,6 +158,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         text = line(row)
         shown.append(text if right[0] else coloured(row[0]) + text[len(row[0]) :])
     return shown
+
+
+def size_text(number: int) -> str:
+    """`812 bytes`, `1.4 KB`, `23 MB`: of 1,024 each."""
+    size, unit = float(number), 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
+    return f"{shown} {_UNITS[unit]}"
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from remora.cli.options import Options, command
-from remora.cli.output import coloured, emit, note, plain, print_json, table
+from remora.cli.output import coloured, diff_line, emit, note, plain, print_json, table
 from remora.cli.session import again, project_of
 from remora.cli.summary import run_lines
 from remora.runs.listing import RunLine, listed_runs
@@ -18,8 +18,6 @@ from remora.runs.results import jobs_named, list_runs, read_run, run_document
 from remora.runs.shown import diff_document
 from remora.trace import utc_now
 from remora.trace.reader import DAMAGED
-
-_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))
@@ -116,11 +114,4 @@ def _print_diff(entry: dict[str, Any]) -> None:
         click.echo(text, nl=not text.endswith("\n"))
         return
     for line in text.splitlines():
-        click.echo(_marked(plain(line)))
-
-
-def _marked(line: str) -> str:
-    for mark, how in _MARKS.items():
-        if line.startswith(mark):
-            return click.style(line, bold=True) if how == "bold" else click.style(line, fg=how)
-    return line
+        click.echo(diff_line(line))

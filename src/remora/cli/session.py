@@ -9,8 +9,9 @@ from remora.cli.options import Options
 from remora.cli.output import note
 from remora.errors import Conflict, OutsideError
 from remora.files import find_root, git_output
+from remora.runs.branch_journal import complete_branch
+from remora.runs.journals import complete_journals
 from remora.runs.project import Project
-from remora.runs.review import complete_journals
 from remora.trace import TraceFolder
 
 
@@ -25,11 +26,23 @@ def complete(options: Options, project: Project) -> None:
     """Finish, or take back, what a killed accept had begun, and say so."""
     try:
         left = complete_journals(project)
+        _complete_commit(options, project)
     except Conflict:  # an accept is going on just now: nothing was left
         return
     if left.journal is not None:
         paths = ", ".join(entry.path for entry in left.journal.entries)
-        note(options, f"an accept was interrupted here; it is {left.outcome} now: {paths}")
+        what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
+        note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
+
+
+def _complete_commit(options: Options, project: Project) -> None:
+    """The same for a commit. Where git cannot now, that keeps nobody from looking at records."""
+    try:
+        told = complete_branch(project)
+    except OutsideError as error:
+        told = f"a commit was interrupted here, and still waits: {error.message}"
+    if told:
+        note(options, told)
 
 
 def records_of(options: Options) -> TraceFolder:

@@ -102,6 +102,7 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
         yield ""
         yield f"{count(waiting, 'change set')} to review:"
         yield f"  {again(options, root, 'diff', view.run_id)}"
+        yield f"  {again(options, root, 'review', view.run_id)}"
         yield f"  {again(options, root, 'accept', view.run_id, '--all')}"
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:

@@ -1,5 +1,6 @@
 """Python source to nodes: text in, records out, nothing of it is run."""
 
+from remora.code.docstring_change import only_docstrings_changed
 from remora.code.extract import parse_module
 from remora.code.match import match_nodes, nearest
 from remora.code.nodes import Module, Node, find_node, node_summary, own_lines, owner
@@ -15,6 +16,7 @@ __all__ = [
     "match_nodes",
     "nearest",
     "node_summary",
+    "only_docstrings_changed",
     "own_lines",
     "owner",
     "parse_module",

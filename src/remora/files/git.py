@@ -34,15 +34,19 @@ def git_command(*words: str) -> list[str]:
 
 
 def git_output(
-    root: Path, *words: str, stdin: bytes = b"", succeeds: tuple[int, ...] = (0,)
+    root: Path,
+    *words: str,
+    stdin: bytes = b"",
+    succeeds: tuple[int, ...] = (0,),
+    index: Path | None = None,
 ) -> bytes:
-    """What git prints, run in `root`. Raises OutsideError where it is missing or fails: ends
-    with another status than those of `succeeds`."""
+    """What git prints, run in `root`, with another `index` than the user's. Raises OutsideError
+    where it is missing or fails: ends with another status than those of `succeeds`."""
     try:
         done = subprocess.run(
             git_command(*words),
             cwd=root,
-            env=git_environment(),
+            env=git_environment() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             input=stdin,
             capture_output=True,
             timeout=_QUICK_SECONDS if words[0] in _QUICK else _GIT_SECONDS,

@@ -241,7 +241,10 @@ class JobEnd(Payload, frozen=True, kw_only=True):
 
 
 class Review(Payload, frozen=True, kw_only=True):
-    """A person's verdict on a change set; a later one overrides. `signature` signs `head`."""
+    """A person's verdict on a change set; a later one overrides. `signature` signs `head`.
+
+    `branch`: an accepted change set was committed to it, and the working tree left alone.
+    """
 
     type: ClassVar[str] = "review"
     verdict: str
@@ -250,6 +253,7 @@ class Review(Payload, frozen=True, kw_only=True):
     head: Head = Head()
     feedback: str | None = None
     surface: str = "cli"
+    branch: str | None = None
     detail: list[dict[str, Any]] = []
     signature: str | None = None
 

@@ -22,7 +22,7 @@ def chosen(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> li
         return open_jobs
     if not nodes:
         raise UsageError(
-            f"name the nodes to {verb}, or --all",
+            f"name the nodes to {verb}, or --all, --rule or --if",
             hint=_waiting(open_jobs) or "no change set of this run waits for a verdict",
         )
     picked: list[JobView] = []

@@ -24,7 +24,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     it, else the last verdict, else empty.
 
     `before` and `after` count lint findings by code as the agent's tools first and last knew
-    them (null: no tool said so); `conflicts` are the last verdict's, `{node_id, path, detail}`.
+    them (null: no tool said so); `branch` is the one that it was committed to; `conflicts` are the
+    last verdict's, `{node_id, path, detail}`.
     With `damaged` its stream cannot be read: of that nothing is told but `error`.
     """
 
@@ -47,6 +48,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     changed_by_user: bool = False
     head: Head = Head()
     review: str = ""
+    branch: str | None = None
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None

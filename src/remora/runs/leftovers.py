@@ -17,13 +17,21 @@ GRACE_S = 3600
 
 def remove_leftovers(project: Project, now: datetime) -> list[str]:
     """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
-    removed = []
+    idle = idle_bases(project, now)
+    for folder in idle:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [folder.name for folder in idle]
+
+
+def idle_bases(project: Project, now: datetime) -> list[Path]:
+    """The frozen copies that no run works on, and no command can be about to. Never raises."""
     with suppress(OSError):
-        for folder in sorted((project.cache / "bases").iterdir()):
-            if now.timestamp() - folder.stat().st_mtime > GRACE_S and not _is_live(project, folder):
-                shutil.rmtree(folder, ignore_errors=True)
-                removed.append(folder.name)
-    return removed
+        return [
+            folder
+            for folder in sorted((project.cache / "bases").iterdir())
+            if now.timestamp() - folder.stat().st_mtime > GRACE_S and not _is_live(project, folder)
+        ]
+    return []
 
 
 def _is_live(project: Project, folder: Path) -> bool:

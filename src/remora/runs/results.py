@@ -62,7 +62,11 @@ def list_runs(project: Project) -> list[dict[str, Any]]:
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
-    """The jobs whose node `name` means, a name or a glob. Raises NotFound with the nearest."""
+    """The jobs whose node `name` means, a name or a glob, or the one of the agent that is called
+    so. Raises NotFound with the nearest."""
+    ours = [job for job in view.jobs if job.agent_id == name]
+    if ours:
+        return ours
     keys = [NodeKey(job.node_id) for job in view.jobs]
     matched = set(match_nodes(keys, name))
     if not matched:
@@ -101,6 +105,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "status": job.status,
         "stop_reason": job.stop_reason,
         "review": job.review,
+        "branch": job.branch,
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "asked": job.asked,
@@ -127,5 +132,6 @@ def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
             review, last = "", None  # nothing waits for a verdict that cannot be read
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
-        conflicts = tuple(last.detail) if last is not None else ()
-        yield msgspec.structs.replace(job, review=review, conflicts=conflicts)
+        if last is not None:
+            job = msgspec.structs.replace(job, branch=last.branch, conflicts=tuple(last.detail))
+        yield msgspec.structs.replace(job, review=review)

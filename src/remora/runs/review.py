@@ -1,39 +1,23 @@
 """What people say of change sets, and how an accepted one reaches the user's files."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from remora.agents.redacted import written
-from remora.agents.verify import parse_errors
-from remora.errors import NotFound, StreamDamaged
-from remora.ids import split_node_key, unspell_path
-from remora.memory.events import Change, Head, Review
+from remora.errors import StreamDamaged
+from remora.memory.events import Head
 from remora.runs.choice import chosen
-from remora.runs.counting import STALE
+from remora.runs.contents import patches_of
 from remora.runs.job_view import JobView
+from remora.runs.journals import complete_journals, details
+from remora.runs.landing import land, objections
+from remora.runs.narrowing import ALL, Narrowing, narrowed
 from remora.runs.project import Project
 from remora.runs.results import read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
-from remora.tools import lint_text, new_findings
-from remora.trace import read_events
-from remora.trace.reader import typed
-from remora.workspaces import (
-    FileConflict,
-    FilePatch,
-    Prepared,
-    Recovered,
-    commit,
-    diff,
-    prepare,
-    recover,
-)
-from remora.workspaces.journal import Journal
+from remora.workspaces import FilePatch, prepare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +40,7 @@ def accept(
     nodes: Sequence[str],
     *,
     every: bool = False,
+    narrow: Narrowing = ALL,
     trusted: bool = False,
 ) -> Verdicts:
     """Write the chosen change sets to the user's files, each whole or not at all.
@@ -67,37 +52,32 @@ def accept(
     complete_journals(project)
     accepted: list[str] = []
     conflicts: list[dict[str, Any]] = []
-    notes: list[str] = []
     with opened_run(project, run_id) as stream:
-        view = read_run(project, run_id)
-        jobs = chosen(view, nodes, every=every, verb="accept")
-        usable, broken = _usable(project, jobs)
-        if broken and not usable:
-            raise broken[0]
-        for job, patches in usable:
-            found = _accept_one(project, stream, job, patches, notes)
+        picked = pick(project, run_id, nodes, every=every, narrow=narrow)
+        for job, patches in picked.usable:
+            found = _accept_one(project, stream, job, patches, picked.notes)
             if found:
                 conflicts += found
             else:
                 accepted.append(job.node_id)
-        unread = [str(job.error) for job in view.damaged] if every else []
         return Verdicts(
             run_id=run_id,
             accepted=accepted,
             rejected=[],
             conflicts=conflicts,
-            notes=notes,
-            damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
+            notes=picked.notes,
+            damaged=picked.damaged,
             head=stream.head,
         )
 
 
-def reject(
+def reject(  # noqa: PLR0913 (all that a person can say)
     project: Project,
     run_id: str,
     nodes: Sequence[str],
     *,
     every: bool = False,
+    narrow: Narrowing = ALL,
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Verdicts:
@@ -106,7 +86,9 @@ def reject(
     told = said(feedback, project.redact)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     with opened_run(project, run_id) as stream:
-        jobs = chosen(read_run(project, run_id), nodes, every=every, verb="reject")
+        view = read_run(project, run_id)
+        jobs = chosen(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
+        jobs, left = narrowed(project, jobs, narrow)
         for job in jobs:
             stream.append(verdict_on(job, "rejected", feedback=told))
         return Verdicts(
@@ -114,48 +96,41 @@ def reject(
             accepted=[],
             rejected=[job.node_id for job in jobs],
             conflicts=[],
-            notes=[],
+            notes=left,
             damaged=[],
             head=stream.head,
         )
 
 
-def complete_journals(project: Project) -> Recovered:
-    """Finish, or take back, what a killed `accept` had begun."""
+@dataclass(frozen=True, kw_only=True)
+class Picked:
+    """Jobs that can be accepted with what they would write; what is to be said of the others."""
 
-    left: list[Journal] = []
+    usable: list[tuple[JobView, list[FilePatch]]]
+    notes: list[str]
+    damaged: list[str]
 
-    def recorded(journal: Journal) -> bool:
-        left.append(journal)
-        return _recorded(project, journal)
 
-    def on_conflict(found: Sequence[FileConflict]) -> None:
-        journal = left[0]
-        review = _review_of(project, journal)
-        if review is None:  # only recorded reviews are carried out
-            return
-        detail = _details(journal.note["node_id"], found)
-        with opened_run(project, journal.note["run_id"]) as stream:
-            stream.append(msgspec.structs.replace(review, verdict="conflict", detail=detail))
-
-    return recover(
-        project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
+def pick(
+    project: Project, run_id: str, nodes: Sequence[str], *, every: bool, narrow: Narrowing
+) -> Picked:
+    """The change sets that were asked for, of a run that nobody else writes. Raises as `accept`."""
+    view = read_run(project, run_id)
+    everything = every or bool(narrow and not nodes)
+    jobs = chosen(view, nodes, every=everything, verb="accept")
+    jobs, left = narrowed(project, jobs, narrow)
+    usable, broken = sound(project, jobs)
+    if broken and not usable:
+        raise broken[0]
+    unread = [str(job.error) for job in view.damaged] if everything else []
+    return Picked(
+        usable=usable,
+        notes=left,
+        damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
     )
 
 
-def job_diff(project: Project, job: JobView) -> str:
-    """The unified diff of a job's change set, from `objects/`."""
-    return "".join(
-        diff(
-            unspell_path(change.path),
-            _content(project, change.before),
-            _content(project, change.after),
-        )
-        for change in job.change_set
-    )
-
-
-def _usable(
+def sound(
     project: Project, jobs: Iterable[JobView]
 ) -> tuple[list[tuple[JobView, list[FilePatch]]], list[StreamDamaged]]:
     """The jobs whose streams and contents are what was recorded, with what they would write; and
@@ -165,7 +140,7 @@ def _usable(
     for job in jobs:
         try:
             check_anchored(project.trace, job.agent_id, job.head)
-            usable.append((job, [_patch(project, change) for change in job.change_set]))
+            usable.append((job, patches_of(project, job)))
         except StreamDamaged as damage:
             broken.append(damage)
     return usable, broken
@@ -180,117 +155,24 @@ def _accept_one(
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
-    before = (
-        _stale(job, prepared)
-        or prepared.conflicts
-        or _secret(patches)
-        or _worse(project, prepared, notes)
-    )
+    before = objections(project, job, patches, prepared, notes)
     if before:
-        found = _details(job.node_id, before)
-        stream.append(verdict_on(job, "conflict", detail=project.redact.clean(found)))
-        return found
-    for write in prepared.writes:  # what is replaced stays in `objects/`
-        if write.ours is not None:
-            project.trace.objects.put(write.ours)
-        if write.result is not None:
-            project.trace.objects.put(write.result)
-    project.trace.objects.sync()
-
-    def on_conflict(found: Sequence[FileConflict]) -> None:
-        stream.append(verdict_on(job, "conflict", detail=_details(job.node_id, found)))
-
+        return refused(project, stream, job, details(job.node_id, before))
     notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
-    failed = commit(
+    failed = land(
+        project,
+        stream,
+        job.node_id,
         prepared,
-        project.state / "journal",
-        record=lambda: _record(stream, job),
-        note={
-            "run_id": stream.run_id,
-            "agent_id": job.agent_id,
-            "node_id": job.node_id,
-            "seq": str(stream.head.count),
-        },
-        on_conflict=on_conflict,
+        verdict_on(job, "accepted"),
+        verdict_on(job, "conflict"),
     )
-    return _details(job.node_id, failed)
+    return details(job.node_id, failed)
 
 
-def _record(stream: RunStream, job: JobView) -> None:
-    stream.append(verdict_on(job, "accepted"))
-
-
-def _details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
-    return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
-
-
-def _recorded(project: Project, journal: Journal) -> bool:
-    """Whether the review that the journal belongs to is the last word on its change set: a
-    conflict may have been recorded before the journal could be removed."""
-    review = _review_of(project, journal)
-    return review is not None and review.verdict == "accepted"
-
-
-def _review_of(project: Project, journal: Journal) -> Review | None:
-    """The last review of the journal's change set, if none came after the journal's own."""
-    note = journal.note
-    found: list[tuple[int, Review]] = []
-    with suppress(NotFound):  # where the records were deleted nothing was accepted
-        for event in read_events(project.trace.run_stream(note["run_id"])):
-            data = typed(event) if event.type == Review.type else None
-            if isinstance(data, Review) and data.agent_id == note["agent_id"]:
-                found.append((event.seq, data))
-    return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None
-
-
-def _patch(project: Project, change: Change) -> FilePatch:
-    return FilePatch(
-        path=unspell_path(change.path),
-        base=_content(project, change.before),
-        theirs=_content(project, change.after),
-        mode=change.mode,
-    )
-
-
-def _content(project: Project, digest: str | None) -> bytes | None:
-    return None if digest is None else project.trace.objects.get(digest)
-
-
-def _stale(job: JobView, prepared: Prepared) -> list[FileConflict]:
-    """What the agent did not see of its node; nothing, where the user took the edit back."""
-    moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
-    if job.review != STALE or not moved_on:
-        return []
-    path, _ = split_node_key(job.node_id)
-    detail = "you changed this node while the agent worked on it; a retry works on what it is now"
-    return [FileConflict(path=unspell_path(path), detail=detail)]
-
-
-def _secret(patches: Iterable[FilePatch]) -> list[FileConflict]:
-    """Files in which a placeholder would come where the user has a secret, or had nothing."""
-    found = [(patch.path, written([(patch.base, patch.theirs)])) for patch in patches]
-    return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
-
-
-def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileConflict]:
-    """What a merge broke that each side alone did not: it must parse, and lint no worse."""
-    found: list[FileConflict] = []
-    for write in prepared.writes:
-        if not write.merged or write.result is None or not write.path.endswith(".py"):
-            continue
-        error = parse_errors({write.path: write.result})
-        if error:
-            detail = f"the merged file does not parse: {error}"
-            found.append(FileConflict(path=write.path, detail=detail))
-            continue
-        before = lint_text(project.root, write.path, write.ours or b"")
-        after = lint_text(project.root, write.path, write.result)
-        if len(after) > len(before):
-            detail = f"the merged file has {len(after)} findings, yours {len(before)}"
-            found.append(FileConflict(path=write.path, detail=detail))
-        else:  # such as an import that only two changes together left unused
-            notes += [
-                f"{write.path}:{extra['line']}: new finding {extra['code']} {extra['message']}"
-                for extra in new_findings(before, after)
-            ]
+def refused(
+    project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Record the conflict; what was found."""
+    stream.append(verdict_on(job, "conflict", detail=project.redact.clean(found)))
     return found

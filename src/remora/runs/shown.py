@@ -3,11 +3,11 @@
 from typing import Any
 
 from remora.memory.events import ModelResponse
+from remora.runs.contents import job_diff
 from remora.runs.job_view import JobView
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.results import STATUSES, RunView, job_document, jobs_named
-from remora.runs.review import job_diff
 from remora.trace import read_events
 
 PLANNED = "planned"

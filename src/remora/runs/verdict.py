@@ -17,16 +17,18 @@ def verdict_on(
     verdict: str,
     *,
     feedback: str | None = None,
+    branch: str | None = None,
     detail: Sequence[dict[str, Any]] = (),
 ) -> Review:
-    """The event. `feedback` is without secrets, `detail` tells where a change set met the user's
-    files."""
+    """The event. `feedback` is without secrets, `branch` the one that it was committed to, `detail`
+    tells where a change set met the user's files."""
     return Review(
         verdict=verdict,
         agent_id=job.agent_id,
         change_set_sha256=job.change_set_sha256,
         head=job.head,
         feedback=feedback,
+        branch=branch,
         detail=list(detail),
     )
 

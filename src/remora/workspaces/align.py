@@ -23,14 +23,45 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def hunks(old: _Lines, new: _Lines) -> list[Hunk]:
-    """The hunks in order, with at least one unchanged line between any two."""
+    """The hunks in order, with at least one unchanged line between any two.
+
+    Where lines could be inserted or deleted in several places with the same result, the last one
+    counts: two sides that did the same are seen to have done so.
+    """
     found: list[Hunk] = []
     at_old = at_new = 0
     for one, other in [*_pairs(old, new, 0, 0), (len(old), len(new))]:
         if (one, other) != (at_old, at_new):
             found.append(Hunk(at_old, one, tuple(new[at_new:other])))
         at_old, at_new = one + 1, other + 1
-    return found
+    return _settled(old, found)
+
+
+def _settled(old: _Lines, found: list[Hunk]) -> list[Hunk]:
+    """Each hunk moved down as far as it goes; those that meet are one."""
+    done: list[Hunk] = []
+    for hunk in reversed(found):
+        moved = _moved(old, hunk, done[-1].start if done else len(old))
+        while done and moved.end == done[-1].start:
+            below = done.pop()
+            moved = Hunk(moved.start, below.end, moved.lines + below.lines)
+            moved = _moved(old, moved, done[-1].start if done else len(old))
+        done.append(moved)
+    return done[::-1]
+
+
+def _moved(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
+    start, end, lines = hunk.start, hunk.end, hunk.lines
+    steps = 0
+    if start == end:
+        while end + steps < limit and old[end + steps] == lines[steps % len(lines)]:
+            steps += 1
+        turned = steps % len(lines)
+        lines = lines[turned:] + lines[:turned]
+    elif not lines:
+        while end + steps < limit and old[start + steps] == old[end + steps]:
+            steps += 1
+    return Hunk(start + steps, end + steps, lines) if steps else hunk
 
 
 def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:

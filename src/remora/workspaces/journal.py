@@ -81,8 +81,8 @@ class JournalFolder:
         place = self._place()
         place.mkdir(mode=0o700)
         for name, content in contents.items():
-            _write_durably(place / name, content)
-        _write_durably(place / "new", msgspec.json.encode(journal))
+            write_durably(place / name, content)
+        write_durably(place / "new", msgspec.json.encode(journal))
         sync(place)
         (place / "new").rename(place / _NAME)
         sync(place)
@@ -108,7 +108,7 @@ class JournalFolder:
 
     def finish(self) -> None:
         """From here on every file is in place and only cleaning is left. Raises OSError."""
-        _write_durably(self._place() / _DONE, b"")
+        write_durably(self._place() / _DONE, b"")
         sync(self._place())
 
     def is_finished(self) -> bool:
@@ -145,7 +145,8 @@ def is_of(journal: Journal, root: Path) -> bool:
     return journal.root == spell_path(str(root))
 
 
-def _write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes) -> None:
+    """A new file with its content. Raises OSError, FileExistsError where the name is taken."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import stat as st
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -54,14 +55,23 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[FileConflict, ...]
 
 
-def prepare(root: Path, patches: Sequence[FilePatch]) -> Prepared:
-    """Compare each file with its base and merge where it moved on. Only reads."""
+Look = Callable[[str], tuple[bytes | None, int]]
+"""A file's content and permission bits; None for a name that is free. Raises HostError, which
+names the path, for what is no regular file."""
+
+
+def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) -> Prepared:
+    """Compare each file with its base and merge where it moved on. Only reads.
+
+    Files are the tree's as it stands, or what `look` says of them.
+    """
     tree = Beneath(root.resolve())
+    seen = look or partial(_ours, tree)
     writes: list[Write] = []
     conflicts: list[FileConflict] = []
     for patch in sorted(patches, key=lambda patch: patch.path):
         try:
-            write = _prepared(tree, patch)
+            write = _prepared(seen, patch)
         except HostError as error:
             detail = error.message.removeprefix(f"{patch.path}: ")
             conflicts.append(FileConflict(path=patch.path, detail=detail))
@@ -70,8 +80,8 @@ def prepare(root: Path, patches: Sequence[FilePatch]) -> Prepared:
     return Prepared(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
 
 
-def _prepared(tree: Beneath, patch: FilePatch) -> Write | None:
-    ours, mode = _ours(tree, patch.path)
+def _prepared(look: Look, patch: FilePatch) -> Write | None:
+    ours, mode = look(patch.path)
     if ours == patch.theirs:
         return None
     result = patch.theirs

@@ -2,6 +2,7 @@
 
 from remora.hub.store.batch import Applied, Batch, FileUpdate, packed
 from remora.hub.store.foreign import is_foreign
+from remora.hub.store.gone import gone_databases
 from remora.hub.store.held import Clock
 from remora.hub.store.hub_store import Counts, HubStore
 from remora.hub.store.link_reading import LinkState, encode_reads, link_state
@@ -35,6 +36,7 @@ __all__ = [
     "StoreView",
     "Unlinked",
     "encode_reads",
+    "gone_databases",
     "is_foreign",
     "link_state",
     "open_view",

@@ -1,0 +1,24 @@
+"""All that can be freed: what the project's runs left, and the Hub's databases of roots that are gone."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+
+from remora.bootstrap.caller import Caller
+from remora.hub.store import gone_databases
+from remora.runs.clean import Act, Removable, removables, remove_tree, size_of
+from remora.runs.project import Project
+
+
+def cleanable(
+    caller: Caller, project: Project, now: datetime
+) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
+    """What can go, with how, and the runs that still need what is theirs, with why."""
+    acts, kept = removables(project, now)
+    return [*acts, *_hubs(caller)], kept
+
+
+def _hubs(caller: Caller) -> Iterator[Act]:
+    for place in gone_databases(caller.folders.cache / "hub"):
+        what = Removable(kind="hub", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_tree, place)

@@ -1,0 +1,118 @@
+"""`accept --git-branch`: accepted change sets as commits on a branch, the user's files left alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from remora.runs.branch_journal import (
+    PendingCommit,
+    complete_branch,
+    remove_pending,
+    settle,
+    write_pending,
+)
+from remora.runs.findings import fixed
+from remora.runs.job_view import JobView
+from remora.runs.journals import details
+from remora.runs.landing import keep, objections
+from remora.runs.narrowing import ALL, Narrowing
+from remora.runs.project import Project
+from remora.runs.review import Verdicts, pick, refused
+from remora.runs.stream import RunStream, opened_run
+from remora.runs.trust import check_ours
+from remora.runs.verdict import verdict_on
+from remora.workspaces import FilePatch, prepare
+from remora.workspaces.branch import Branch, as_committed, grown, open_branch, tree_with
+from remora.workspaces.journal import JournalFolder
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which change sets: by node, or with `every` all that wait, narrowed."""
+
+    nodes: Sequence[str] = ()
+    every: bool = False
+    narrow: Narrowing = ALL
+
+
+def accept_onto(
+    project: Project, run_id: str, name: str, wanted: Wanted, *, trusted: bool = False
+) -> Verdicts:
+    """Commit the chosen change sets onto a branch, one commit for each, from HEAD or from what the
+    branch has after it. Neither the working tree nor the user's index is touched.
+
+    Raises as `accept` does, and UsageError where no commit can be put on that branch.
+    """
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    complete_branch(project)
+    branch = open_branch(project.root, name)
+    accepted: list[str] = []
+    conflicts: list[dict[str, Any]] = []
+    with opened_run(project, run_id) as stream:
+        picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
+        for job, patches in picked.usable:
+            found = _commit_one(project, stream, job, patches, (branch, picked.notes))
+            conflicts += found
+            if not found:
+                accepted.append(job.node_id)
+                branch = grown(branch)
+        return Verdicts(
+            run_id=run_id,
+            accepted=accepted,
+            rejected=[],
+            conflicts=conflicts,
+            notes=picked.notes,
+            damaged=picked.damaged,
+            head=stream.head,
+        )
+
+
+def _commit_one(
+    project: Project,
+    stream: RunStream,
+    job: JobView,
+    patches: Sequence[FilePatch],
+    onto: tuple[Branch, list[str]],
+) -> list[dict[str, Any]]:
+    """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
+    branch, notes = onto
+    patches = [as_committed(branch, patch) for patch in patches]
+    prepared = prepare(project.root, patches, branch.look)
+    before = objections(project, job, patches, prepared, notes)
+    if before:
+        return refused(project, stream, job, details(job.node_id, before))
+    keep(project, prepared)
+    with TemporaryDirectory(prefix="remora-index-") as folder:
+        tree = tree_with(branch, prepared.writes, Path(folder, "index"))
+    with JournalFolder(project.state / "journal").held():
+        pending = PendingCommit(
+            name=branch.name,
+            tip=branch.tip,
+            is_new=branch.is_new,
+            tree=tree,
+            message=_message(job),
+            note={
+                "run_id": stream.run_id,
+                "agent_id": job.agent_id,
+                "node_id": job.node_id,
+                "seq": str(stream.head.count),
+            },
+        )
+        write_pending(project, pending)
+        stream.append(verdict_on(job, "accepted", branch=branch.name))
+        found = details(job.node_id, settle(project.root, pending, stream.head))
+        if found:
+            refused(project, stream, job, found)
+        remove_pending(project)
+    return found
+
+
+def _message(job: JobView) -> str:
+    """`lint: src/app.py:load`, and what it mends; names come from the tree and stay on their line."""
+    subject = f"{job.operation}: {job.node_id.removeprefix('node:')}"
+    codes = sorted(fixed(job.before or {}, job.after or {}).items())
+    told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
+    lines = [subject, "", f"Fixes {told}."] if told else [subject]
+    return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)

@@ -1,0 +1,111 @@
+"""A report in Markdown, to be pasted into a pull request."""
+
+import html
+import re
+from collections.abc import Iterator
+
+from remora.runs.report.model import JobReport, Report
+from remora.runs.report.words import (
+    choices,
+    codes,
+    course,
+    deciders,
+    headline,
+    left_codes,
+    plain,
+    reasons,
+    state_word,
+    totals,
+)
+
+_MOST_DIFFS = 40_000
+"""Characters of all diffs: a comment may have some 65,000."""
+_TICKS = re.compile(r"`+")
+_BARE_BAR = re.compile(r"(?<!\\)\|")
+_ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def markdown(report: Report) -> str:
+    """Every name and message that comes from the project is quoted, so that none of them is markup."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"## Remora: {headline(report)}"
+    yield ""
+    yield f"Run {_code(report.run_id)} · {_text(course(report))}"
+    yield ""
+    yield f"{_text(totals(report))}. {choices(report)[:1].upper()}{choices(report)[1:]}."
+    if report.jobs:
+        yield ""
+        yield "| node | result | fixed | left | decided by |"
+        yield "|---|---|---|---|---|"
+        yield from map(_row, report.jobs)
+    yield from _left(report)
+    yield from _diffs(report)
+    yield ""
+    told = "`remora trace verify` proves that this is what happened; the record ends with"
+    yield f"<sub>{told} {report.head.count} {report.head.hash}. Remora {_text(report.version)}</sub>"
+
+
+def _row(job: JobReport) -> str:
+    cells = [
+        _code(f"{job.path}:{job.name}") + f" {_text(job.operation)}",
+        state_word(job.state) + (f" on {_code(job.branch)}" if job.branch else ""),
+        codes(job.fixed),
+        left_codes(job.left),
+        deciders(job),
+    ]
+    cells[1] += "".join(f"<br>{_text(reason)}" for reason in reasons(job))
+    cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a table splits even code at it
+    return "| " + " | ".join(cells) + " |"
+
+
+def _left(report: Report) -> Iterator[str]:
+    found = [(job, finding) for job in report.jobs for finding in job.left]
+    if found:
+        yield ""
+        yield "### Left"
+        yield ""
+    for job, finding in found:
+        place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
+        yield f"- {_code(place)} {_text(plain(f'{finding.code} {finding.message}'.strip()))}"
+    for file in report.unreadable:
+        yield f"- {_code(str(file.get('path')))} could not be read: {_text(plain(str(file.get('detail'))))}"
+
+
+def _diffs(report: Report) -> Iterator[str]:
+    room = _MOST_DIFFS
+    left_out = 0
+    for job in report.jobs:
+        text = "".join(file.diff for file in job.files)
+        if not text or not job.review:
+            continue
+        if len(text) > room:
+            left_out += 1
+            continue
+        room -= len(text)
+        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+        name = html.escape(plain(f"{job.path}:{job.name}"))
+        yield from ["", f"<details><summary>diff of <code>{name}</code></summary>", ""]
+        yield from [f"{fence}diff", *map(plain, text.removesuffix("\n").split("\n")), fence]
+        yield from ["", "</details>"]
+    if left_out:
+        yield ""
+        sets = "diff is" if left_out == 1 else "diffs are"
+        yield f"{left_out} more {sets} too long for here: {_code(f'remora diff {report.run_id}')}"
+
+
+def _code(text: str) -> str:
+    """A code span: its ticks are longer than those within."""
+    shown = plain(text)
+    longest = max(map(len, _TICKS.findall(shown)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {shown} {ticks}" if longest else f"{ticks}{shown}{ticks}"
+
+
+def _text(text: str) -> str:
+    """Words that are no markup, whatever they are; what would call somebody is code."""
+    if "@" in text:
+        return _code(text)
+    return _ACTIVE.sub(r"\\\1", plain(text))

@@ -1,0 +1,124 @@
+"""A report as one HTML page that asks for nothing outside itself."""
+
+from collections.abc import Iterator
+from html import escape
+
+from remora.runs.report.model import JobReport, Report
+from remora.runs.report.style import STYLE
+from remora.runs.report.words import (
+    choices,
+    codes,
+    count,
+    course,
+    deciders,
+    headline,
+    left_codes,
+    plain,
+    reasons,
+    state_word,
+    totals,
+)
+
+_CLASSES = {
+    "submitted": "good",
+    "accepted": "good",
+    "pending": "wait",
+    "conflict": "warn",
+    "stale": "warn",
+    "failed": "warn",
+    "interrupted": "warn",
+    "error": "bad",
+}
+_MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
+# no script, no picture, no font: even a name that got through could load nothing
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(report: Report) -> str:
+    """Every name and message that comes from the project is text in it, whatever it holds."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    title = _text(f"{report.project}: {headline(report)}")
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
+    yield f"<h1>{title}</h1>"
+    yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(course(report))}</p>'
+    yield from _numbers(report)
+    yield f"<h2>Jobs</h2>\n<p>{_text(totals(report))}. {_text(choices(report))}.</p>"
+    for job in report.jobs:
+        yield from _job(job)
+    yield from _left(report)
+    yield "<footer><p><code>remora trace verify</code> proves that this is what happened. "
+    yield f"The record ends with <code>{report.head.count} {_text(report.head.hash)}</code>. "
+    yield f"Remora {_text(report.version)}.</p></footer>\n</body>\n</html>"
+
+
+def _numbers(report: Report) -> Iterator[str]:
+    accepted = report.states.get("accepted", 0)
+    left = sum(len(job.left) for job in report.jobs)
+    shown = [
+        (f"{report.fixed:,} / {report.findings:,}", "findings fixed")
+        if report.findings is not None
+        else (f"{report.planned:,}", "jobs"),
+        (f"{report.waiting:,}", "change sets wait"),
+        (f"{accepted:,}", "accepted"),
+        (f"{left:,}", "findings left"),
+    ]
+    yield '<ul class="numbers">'
+    for number, what in shown:
+        yield f"<li><b>{number}</b>{what}</li>"
+    yield "</ul>"
+
+
+def _job(job: JobReport) -> Iterator[str]:
+    diffs = "".join(file.diff for file in job.files)
+    if not diffs:
+        yield f'<div class="job">{_head(job)}</div>'
+        return
+    yield f"<details><summary>{_head(job)}</summary>"
+    lines = diffs.removesuffix("\n").split("\n")
+    yield "<pre>" + "".join(map(_diff_line, lines)) + "</pre></details>"
+
+
+def _head(job: JobReport) -> str:
+    state = state_word(job.state) + (f" on {plain(job.branch)}" if job.branch else "")
+    told = [
+        f"fixed {codes(job.fixed)}" if job.fixed else "",
+        f"left {left_codes(job.left)}" if job.left else "",
+        f"{count(job.turns, 'turn')}: {deciders(job)}" if deciders(job) else "",
+    ]
+    parts = [
+        f'<span class="state {_CLASSES.get(job.state, "quiet")}">{_text(state)}</span>',
+        f'<span class="name">{_text(f"{job.path}:{job.name}")}</span>',
+        f'<span class="what">{_text(job.operation)}: {_text("; ".join(filter(None, told)))}</span>',
+    ]
+    parts += [f'<span class="why">{_text(reason)}</span>' for reason in reasons(job)]
+    return "".join(parts)
+
+
+def _diff_line(line: str) -> str:
+    kind = next((name for mark, name in _MARKS.items() if line.startswith(mark)), "")
+    return f'<span class="{kind}">{_text(line) or " "}</span>'
+
+
+def _left(report: Report) -> Iterator[str]:
+    found = [(job, finding) for job in report.jobs for finding in job.left]
+    if not found and not report.unreadable:
+        return
+    yield "<h2>Left</h2>\n<table><tr><th>where</th><th>rule</th><th>what</th></tr>"
+    for job, finding in found:
+        place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
+        cells = place, finding.code, finding.message
+        yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
+    for file in report.unreadable:
+        cells = str(file.get("path")), "", f"could not be read: {file.get('detail')}"
+        yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
+    yield "</table>"
+
+
+def _text(text: str) -> str:
+    return escape(plain(text))

@@ -1,0 +1,146 @@
+"""A report as SARIF 2.1.0: what is proposed, with its fixes, and what is left."""
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from remora.ids import unspell_path
+from remora.runs.counting import UNDECIDED
+from remora.runs.report.model import Edit, FileChange, Finding, JobReport, Report
+from remora.runs.report.words import codes, left_codes, reasons
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_BASE = "%SRCROOT%"
+_BAD = ("failed", "error", "interrupted")
+
+
+def sarif(report: Report) -> dict[str, Any]:
+    """The log, as JSON objects. Lines are those of the files as they were when the run began."""
+    results = [result for job in report.jobs for result in _results(job)]
+    rules = sorted({result["ruleId"] for result in results})
+    for result in results:
+        result["ruleIndex"] = rules.index(result["ruleId"])
+    return {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "Remora",
+                        "version": report.version,
+                        "rules": [{"id": rule} for rule in rules],
+                    }
+                },
+                "automationDetails": {"id": f"remora/{report.run_id}"},
+                "columnKind": "unicodeCodePoints",
+                "invocations": [_invocation(report)],
+                "results": results,
+                "properties": {"head": f"{report.head.count} {report.head.hash}"},
+            }
+        ],
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    told = [
+        {
+            "level": "error" if job.status == "error" else "warning",
+            "message": {"text": _message(f"{job.operation} {job.path}:{job.name}: {text}")},
+        }
+        for job in report.jobs
+        if job.status in _BAD
+        for text in [*reasons(job), *([] if job.error else [job.status])]
+    ]
+    return {
+        "executionSuccessful": report.status == "ended",
+        "startTimeUtc": report.started,
+        **({"toolExecutionNotifications": told} if told else {}),
+    }
+
+
+def _results(job: JobReport) -> Iterator[dict[str, Any]]:
+    if job.review in UNDECIDED and job.files:
+        yield _proposed(job)
+    for number, finding in enumerate(job.left):
+        yield _left(job, finding, number)
+
+
+def _proposed(job: JobReport) -> dict[str, Any]:
+    mended = codes(job.fixed)
+    text = f"{job.operation}: a verified change of {job.name}"
+    text += f" fixes {mended}" if mended else ""
+    text += f"; {left_codes(job.left)} stay" if job.left else ""
+    changes = [_artifact_change(file) for file in job.files if file.edits is not None]
+    edits = job.files[0].edits
+    result = _result(job, f"remora/{job.operation}", "; ".join([text, *reasons(job)]), "note")
+    place = _place(job.files[0].path, edits[0].start if edits else None)
+    return {
+        **result,
+        "locations": [{**place, **_logical(job)}],
+        # of files that are no text all or nothing is proposed
+        **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
+        "properties": {"agent": job.agent_id, "review": job.review},
+    }
+
+
+def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
+    rule = finding.code or f"remora/{job.operation}"
+    result = _result(job, rule, finding.message or finding.code, "warning", number)
+    return {
+        **result,
+        "locations": [{**_place(job.path, finding.line), **_logical(job)}],
+        "properties": {"agent": job.agent_id},
+    }
+
+
+def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
+    known = sha256(f"{job.operation} {job.node_id} {rule} {text} {number}".encode()).hexdigest()
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": _message(text)},
+        "partialFingerprints": {"remora/v1": known},
+    }
+
+
+def _message(text: str) -> str:
+    """Text in which nothing is a link or a placeholder, as the standard has it written."""
+    text = text.replace("{", "{{").replace("}", "}}")
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _place(path: str, line: int | None) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(path)}
+    if line:
+        place["region"] = {"startLine": line}
+    return {"physicalLocation": place}
+
+
+def _logical(job: JobReport) -> dict[str, Any]:
+    return {"logicalLocations": [{"fullyQualifiedName": f"{job.path}:{job.name}"}]}
+
+
+def _artifact_change(file: FileChange) -> dict[str, Any]:
+    return {
+        "artifactLocation": _artifact(file.path),
+        "replacements": [_replacement(edit, file) for edit in file.edits or ()],
+    }
+
+
+def _replacement(edit: Edit, file: FileChange) -> dict[str, Any]:
+    """Whole lines; a last one that has no end goes as far as it goes."""
+    end, column = edit.end, 1
+    if file.last_column and edit.end > file.lines:
+        end, column = file.lines, file.last_column + 1
+    region = {"startLine": edit.start, "startColumn": 1, "endLine": end, "endColumn": column}
+    return {
+        "deletedRegion": region,
+        **({"insertedContent": {"text": edit.text}} if edit.text else {}),
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    return {"uri": quote(os.fsencode(unspell_path(path))), "uriBaseId": _BASE}

@@ -1,0 +1,92 @@
+"""Phrases that the forms of a report for people share."""
+
+from collections.abc import Mapping, Sequence
+
+from remora.runs.report.model import Finding, JobReport, Report
+from remora.trace.transcript import CONTROLS
+
+STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
+"""What people are told of a state; in JSON it stays what it is."""
+
+
+def plain(text: str) -> str:
+    """One line of nothing but what it looks like: names and messages come from foreign trees."""
+    return text.translate(CONTROLS)
+
+
+def headline(report: Report) -> str:
+    """`4 of 6 findings fixed, 3 change sets wait for a verdict`."""
+    parts = []
+    if report.findings is not None:
+        parts.append(f"{report.fixed:,} of {count(report.findings, 'finding')} fixed")
+    if report.waiting:
+        parts.append(
+            f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
+        )
+    return ", ".join(parts) or f"{count(report.planned, 'job')}, nothing to decide"
+
+
+def course(report: Report) -> str:
+    """`ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    began = report.started[:16].replace("T", " ")
+    parts = [report.status, f"{began} UTC", f"model {report.model}"]
+    parts += [f"commit {report.commit[:12]}"] if report.commit else []
+    return plain(" · ".join(parts))
+
+
+def totals(report: Report) -> str:
+    """`6 jobs: 4 accepted, 2 no change; 12 other nodes left alone`."""
+    states = ", ".join(f"{n:,} {state_word(state)}" for state, n in report.states.items())
+    text = count(report.planned, "job") + (f": {states}" if states else "")
+    begun = sum(report.states.values())
+    text += f"; {report.planned - begun:,} had not begun" if begun < report.planned else ""
+    return text + (f"; {count(report.skipped, 'other node')} left alone" if report.skipped else "")
+
+
+def choices(report: Report) -> str:
+    """How often a model decided where that could change the result."""
+    if not report.asked:
+        return "no decision had a choice: rules took them all"
+    return (
+        f"{count(report.asked, 'decision')} had a choice; "
+        f"in {report.differed:,} the model differed from the first of the list"
+    )
+
+
+def deciders(job: JobReport) -> str:
+    """`rule 3, model 1`."""
+    return ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
+
+
+def codes(counts: Mapping[str, int]) -> str:
+    """`F401 x2, UP045`."""
+    return ", ".join(
+        f"{plain(code)} x{n}" if n > 1 else plain(code) for code, n in sorted(counts.items())
+    )
+
+
+def left_codes(left: Sequence[Finding]) -> str:
+    """The same of findings that are left."""
+    counts: dict[str, int] = {}
+    for finding in left:
+        counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
+    return codes(counts)
+
+
+def state_word(state: str) -> str:
+    """A state for people."""
+    return plain(STATES.get(state, state))
+
+
+def reasons(job: JobReport) -> list[str]:
+    """Why a job came to no good end, one line each."""
+    if job.review == "conflict":
+        return [plain(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
+    if job.review == "stale":
+        return ["it was changed while the agent worked on it"]
+    return [plain(job.error)] if job.error and not job.review else []
+
+
+def count(number: int, one: str) -> str:
+    """`1 file`, `1,234 files`."""
+    return f"{number:,} {one}{'s' * (number != 1)}"

@@ -1,0 +1,188 @@
+"""`accept` with its options, `revert`, `report` and `clean`, as their user has them."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Remora, git, tree, user, write
+
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
+
+
+@pytest.fixture(scope="module")
+def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
+    folder = tmp_path_factory.mktemp("commands")
+    root = folder / "project"
+    root.mkdir()
+    write(
+        root, {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": "[tool.ruff.lint]\nselect=['F']\n"}
+    )
+    git(root, "init", "-q")
+    git(root, "config", "user.name", "Ann")
+    git(root, "config", "user.email", "ann@localhost")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "start")
+    remora = user(folder / "home", models)
+    assert remora("analyze", "--json", cwd=root).code == 0
+    for part in ("project", "home"):
+        shutil.copytree(folder / part, folder / "kept" / part, symlinks=True)
+    return remora, root
+
+
+class Desk:
+    def __init__(self, remora: Remora, root: Path) -> None:
+        self._remora, self.root = remora, root
+
+    def __call__(self, *words: str) -> Done:
+        return self._remora(*words, cwd=self.root)
+
+
+@pytest.fixture
+def desk(analyzed: tuple[Remora, Path]) -> Desk:
+    remora, root = analyzed
+    for folder in (root, remora.home):
+        shutil.rmtree(folder)
+        shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
+    return Desk(remora, root)
+
+
+class TestAccept:
+    def test_with_nothing_chosen_it_lists_what_waits(self, desk: Desk) -> None:
+        error = desk("accept", "last", "--json").error
+        assert error["code"] == "usage_error"
+        assert "--rule" in error["message"]
+        assert "a.py:load" in error["hint"]
+
+    def test_a_rule_alone_is_a_choice(self, desk: Desk) -> None:
+        done = desk("accept", "last", "--rule", "F401", "--json")
+        assert (done.code, len(done.document["accepted"])) == (0, 4)
+
+    def test_what_is_left_alone_is_told(self, desk: Desk) -> None:
+        done = desk("accept", "last", "--all", "--if", "verified,docstring-only")
+        assert done.code == 0
+        assert "no such change set waits" in done.out
+        assert "a.py:load: left alone, it is not docstring-only" in done.err
+
+    def test_an_unknown_condition_names_the_known(self, desk: Desk) -> None:
+        done = desk("accept", "last", "--if", "tested")
+        assert done.code == 2
+        assert "verified, docstring-only" in done.err
+
+    def test_a_branch_gets_the_commits(self, desk: Desk) -> None:
+        before = tree(desk.root)
+        done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json")
+        assert (done.code, done.document["branch"]) == (0, "fixes")
+        head = done.document["head"]
+        trailer = f"Remora-Trace: {done.document['run_id']} {head['count']} {head['hash']}\n"
+        assert git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n") + "\n" == (
+            f"lint: a.py:load\n\nFixes F401.\n\n{trailer}"
+        )
+        assert tree(desk.root) == before
+        assert git(desk.root, "status", "--porcelain") == ""
+        shown = desk("show", "last", "--json").document["jobs"]
+        assert [job["branch"] for job in shown] == [None, "fixes", None, None]
+
+    def test_a_branch_that_is_checked_out_is_refused(self, desk: Desk) -> None:
+        branch = git(desk.root, "branch", "--show-current").strip()
+        error = desk("accept", "last", "--all", "--git-branch", branch, "--json").error
+        assert "is checked out" in error["message"]
+
+    def test_a_commit_that_waits_for_git_keeps_nobody_from_looking(self, desk: Desk) -> None:
+        """It was killed before the commit, and the repository is gone since."""
+        (place,) = (desk._remora.home / "state" / "remora" / "roots").iterdir()
+        run_id = desk("runs", "--json").document["runs"][0]["run_id"]
+        done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json").document
+        job = next(j for j in desk("show", "last", "--json").document["jobs"] if j["branch"])
+        pending = {
+            "name": "fixes",
+            "tip": git(desk.root, "rev-parse", "HEAD").strip(),
+            "is_new": True,
+            "tree": git(desk.root, "rev-parse", "fixes^{tree}").strip(),
+            "message": "lint: a.py:load",
+            "note": {
+                "run_id": run_id,
+                "agent_id": job["agent_id"],
+                "node_id": job["node_id"],
+                "seq": str(done["head"]["count"] - 1),
+            },
+        }
+        git(desk.root, "branch", "-q", "-D", "fixes")
+        (place / "journal" / "branch.json").write_text(json.dumps(pending))
+        (desk.root / ".git").rename(desk.root.parent / "git")
+        shown = desk("show", "last")
+        assert shown.code == 0
+        assert "still waits" in shown.err
+        (desk.root.parent / "git").rename(desk.root / ".git")
+        assert "it is completed now" in desk("show", "last").err
+        assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
+
+
+class TestRevert:
+    def test_files_are_as_they_were(self, desk: Desk) -> None:
+        before = tree(desk.root)
+        assert desk("accept", "last", "--all").code == 0
+        done = desk("revert", "last", "--json")
+        assert (done.code, len(done.document["reverted"])) == (0, 4)
+        assert set(done.document) == {"run_id", "reverted", "conflicts", "head"}
+        assert tree(desk.root) == before
+        assert "reverted" in desk("show", "last").out
+
+    def test_a_conflict_is_told_and_writes_nothing(self, desk: Desk) -> None:
+        desk("accept", "last", "a.py:load")
+        (desk.root / "a.py").write_text("x = 1\n")
+        done = desk("revert", "last")
+        assert done.code == 1
+        assert "1 conflict, not taken back:" in done.out
+        assert (desk.root / "a.py").read_text() == "x = 1\n"
+
+    def test_a_run_of_somebody_else_is_refused(self, desk: Desk) -> None:
+        desk("accept", "last", "--all")
+        shutil.rmtree(desk._remora.home / "state")
+        assert desk("revert", "last", "--json").code == 2
+        assert desk("revert", "last", "--trust-run", "--json").code == 0
+
+
+class TestReport:
+    @pytest.mark.parametrize(
+        ("form", "begin"),
+        [("md", "## Remora: 4 of 4"), ("html", "<!doctype html>"), ("json", "{"), ("sarif", "{")],
+    )
+    def test_each_form_goes_to_stdout(self, desk: Desk, form: str, begin: str) -> None:
+        done = desk("report", "last", "--format", form)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith(begin)
+
+    def test_json_is_the_json_form(self, desk: Desk) -> None:
+        document = desk("report", "last", "--json").document
+        assert document == json.loads(desk("report", "last", "--format", "json").out)
+        assert desk("report", "last", "--json", "--format", "html").code == 2
+
+    def test_an_unknown_run_is_told(self, desk: Desk) -> None:
+        assert desk("report", "nope", "--json").code == 1
+
+
+class TestClean:
+    def test_without_a_yes_nothing_goes(self, desk: Desk) -> None:
+        slots = next((desk._remora.home / "cache" / "remora" / "roots").glob("*/slots"))
+        done = desk("clean")
+        assert done.code == 2
+        assert "--yes" in done.err
+        assert list(slots.glob("slot-?"))
+
+    def test_it_shows_then_frees(self, desk: Desk) -> None:
+        shown = desk("clean", "--dry-run", "--json").document
+        assert shown["dry_run"]
+        assert [kept["run_id"] for kept in shown["kept"]]
+        freed = desk("clean", "--yes", "--json").document
+        assert freed["removed"] == shown["removed"]
+        assert freed["bytes"] == sum(found["bytes"] for found in freed["removed"]) > 0
+        assert "nothing to free" in desk("clean", "--yes").out
+        assert desk("accept", "last", "--all").code == 0, "what waits has all that it needs"
+
+    def test_sizes_are_for_people(self, desk: Desk) -> None:
+        assert re.search(
+            r"^ +\d+ KB  \d private cop(y|ies)$", desk("clean", "--dry-run").out, re.MULTILINE
+        )

@@ -1,0 +1,286 @@
+"""`remora review` on a terminal: keys, verdicts that are recorded one by one, and going on later."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, command, git, user, write
+
+ASK = r"\[q\]uit \[\?\] "
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+_DEADLINE_S = 50
+
+
+class Terminal:
+    """A person at a terminal: sees text, presses keys."""
+
+    def __init__(self, remora: Remora, root: Path, *args: str, size: tuple[int, int]) -> None:
+        self._ours, theirs = pty.openpty()
+        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        self.process = subprocess.Popen(
+            command(args),
+            cwd=root,
+            env={**remora.environment, "TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.raw = ""
+
+    def sees(self, pattern: str) -> str:
+        """Everything up to the pattern, without colours; what comes after it is seen later."""
+        end = time.monotonic() + _DEADLINE_S
+        while True:
+            shown = _CONTROL.sub("", self.raw)
+            found = re.search(pattern, shown)
+            if found:
+                self.raw = shown[found.end() :]
+                return shown[: found.end()]
+            assert time.monotonic() < end, f"{pattern!r} did not come; there is {shown!r}"
+            if select.select([self._ours], [], [], 1)[0]:
+                self.raw += self._read()
+
+    def press(self, key: str) -> None:
+        """One key, once it is waited for: what is typed ahead decides nothing."""
+        self._type(key, line=False)
+
+    def types(self, line: str) -> None:
+        """A line, once one is asked for."""
+        self._type(f"{line}\r", line=True)
+
+    def _type(self, text: str, *, line: bool) -> None:
+        end = time.monotonic() + _DEADLINE_S
+        while bool(termios.tcgetattr(self._ours)[3] & termios.ICANON) is not line:
+            assert time.monotonic() < end, "nothing is asked"
+            time.sleep(0.01)
+        os.write(self._ours, text.encode())
+
+    def ends(self) -> tuple[int, str]:
+        """Its exit code, and all that was not seen yet."""
+        while chunk := self._read():
+            self.raw += chunk
+        return self.process.wait(timeout=_DEADLINE_S), self.raw
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._ours, 65536).decode("utf-8", "replace")
+        except OSError:  # Linux says so when the other side is closed
+            return ""
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._ours)
+
+
+@pytest.fixture(scope="module")
+def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
+    folder = tmp_path_factory.mktemp("review")
+    root = folder / "project"
+    files = {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": "[tool.ruff.lint]\nselect=['F']\n"}
+    root.mkdir()
+    write(root, files)
+    git(root, "init", "-q")
+    remora = user(folder / "home", models)
+    assert remora("analyze", "--json", cwd=root).code == 0
+    for part in ("project", "home"):
+        shutil.copytree(folder / part, folder / "kept" / part, symlinks=True)
+    return remora, root
+
+
+class Desk:
+    """The user, with a run whose four change sets wait."""
+
+    def __init__(self, remora: Remora, root: Path) -> None:
+        self.remora, self.root = remora, root
+
+    @contextmanager
+    def review(
+        self, *args: str, size: tuple[int, int] = (40, 100), **environ: str
+    ) -> Iterator[Terminal]:
+        remora = Remora(self.remora.home, environ)
+        terminal = Terminal(remora, self.root, "review", *args, size=size)
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+
+    @property
+    def states(self) -> list[str]:
+        jobs: list[dict[str, Any]] = self.remora("show", "last", "--json", cwd=self.root).document[
+            "jobs"
+        ]
+        return [job["review"] for job in jobs]
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text()
+
+
+@pytest.fixture
+def desk(analyzed: tuple[Remora, Path]) -> Desk:
+    remora, root = analyzed
+    for folder in (root, remora.home):
+        shutil.rmtree(folder)
+        shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
+    return Desk(remora, root)
+
+
+def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None:
+    with desk.review() as terminal:
+        seen = terminal.sees(ASK)
+        assert "── a.py ──" in seen
+        assert "[1/4] lint a.py:__module__" in seen
+        assert 'apply_fix(code="safe") by rule' in seen
+        assert "-import os" in seen
+        terminal.press("a")
+        assert "[2/4] lint a.py:load" in terminal.sees(ASK)
+        terminal.press("r")
+        terminal.sees("no reason")
+        terminal.types("keep it")
+        assert "── b.py ──" in terminal.sees(ASK)
+        terminal.press("s")
+        terminal.sees(ASK)
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert code == 0
+    assert "1 accepted, 1 rejected" in rest
+    assert "2 change sets still wait" in rest
+    assert desk.states == ["accepted", "rejected", "pending", "pending"]
+    assert desk.text("a.py") == UNUSED.replace("import os\n", "")
+    shown = desk.remora("trace", "show", "last", "--raw", cwd=desk.root).out
+    assert '"feedback":"keep it"' in shown
+
+
+def test_the_next_time_goes_on_with_what_waits(desk: Desk) -> None:
+    for key in "aa":
+        with desk.review() as terminal:
+            terminal.sees(ASK)
+            terminal.press(key)
+            terminal.sees(ASK)
+            terminal.press("q")
+            assert terminal.ends()[0] == 0
+    assert desk.states == ["accepted", "accepted", "pending", "pending"]
+
+
+def test_what_the_model_saw_and_why_are_a_key_away(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("p")
+        assert "goal: Remove the lint findings of a.py" in terminal.sees(ASK)
+        terminal.press("w")
+        assert "run_linter() by rule" in terminal.sees(ASK)
+        terminal.press("?")
+        assert "try again, with what you have to say" in terminal.sees(ASK)
+        terminal.press("x")
+        terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.states == ["pending"] * 4
+
+
+@pytest.mark.parametrize(("by", "first"), [("rule", "── F401 ──"), ("agent", "── lint ──")])
+def test_they_can_be_grouped_otherwise(desk: Desk, by: str, first: str) -> None:
+    with desk.review("last", "--by", by) as terminal:
+        assert first in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+
+
+def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("a")
+        terminal.sees(ASK)
+        terminal.press("\x03")
+        code, rest = terminal.ends()
+    assert code == 130
+    assert "interrupted" in rest
+    assert desk.states == ["accepted", "pending", "pending", "pending"]
+
+
+@pytest.mark.parametrize("key", ["\x04", "q"])
+def test_the_end_of_the_input_is_an_end(desk: Desk, key: str) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press(key)
+        assert terminal.ends()[0] == 0
+
+
+def test_a_terminal_that_goes_away_leaves_nothing_behind(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        os.killpg(terminal.process.pid, signal.SIGHUP)
+        terminal.process.wait(timeout=_DEADLINE_S)
+    assert desk.states == ["pending"] * 4
+
+
+def test_edit_accepts_and_opens_what_was_written(desk: Desk) -> None:
+    editor = desk.root.parent / "editor"
+    editor.write_text('#!/bin/sh\necho "# mine" >> "$1"\n')
+    editor.chmod(0o755)
+    with desk.review(EDITOR=str(editor)) as terminal:
+        terminal.sees(ASK)
+        terminal.press("e")
+        terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.text("a.py") == UNUSED.replace("import os\n", "") + "# mine\n"
+    assert desk.states[0] == "accepted"
+
+
+def test_a_conflict_is_told_and_the_review_goes_on(desk: Desk) -> None:
+    (desk.root / "a.py").write_text(UNUSED.replace("import os", "import json"))
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("a")
+        assert "conflict, nothing was written: a.py: was edited" in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 1
+    assert desk.states[0] == "conflict"
+
+
+def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("t")
+        terminal.sees("done otherwise")
+        terminal.types("be careful")
+        terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    document = desk.remora("show", "last", "--json", cwd=desk.root).document
+    assert [job["attempt"] for job in document["jobs"]] == [2, 1, 1, 1]
+
+
+def test_a_small_terminal_without_colours(desk: Desk) -> None:
+    with desk.review(size=(10, 30), NO_COLOR="1") as terminal:
+        terminal.sees(ASK)
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert code == 0
+    assert "\x1b[3" not in rest
+
+
+def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:
+    done = desk.remora("review", cwd=desk.root)
+    assert done.code == 2
+    assert "remora accept last" in done.err
+    assert desk.remora("review", "--json", cwd=desk.root).error["code"] == "usage_error"

@@ -1,0 +1,247 @@
+"""A run's report: one record, four forms, and nothing that a project is named can break out of."""
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema
+import pytest
+from msgspec.structs import replace
+
+from remora.runs.report import FORMATS, Report, markdown, page, report_on
+from remora.runs.report.model import Edit, FileChange, Finding, JobReport
+from remora.runs.review import accept, reject
+from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
+from tests.runs.report.shape import LOG
+
+HOSTILE = "<script>alert(1)</script>|`x`[y](z)\x1b[31m\u202e&amp;"
+ODD_PATH = "d r/100%25 `ä`|<b>.py"
+CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n\n\ndef raising(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n'  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    files = {"a.py": CODE, "no end.py": "import os\nimport re", "ruff.toml": RULES}
+    return analyzed(tmp_path_factory.mktemp("shop"), files, last)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def told(desk: Desk) -> Report:
+    return report_on(desk.project, desk.view(desk.newest))
+
+
+def hostile(report: Report) -> Report:
+    """The same, its names chosen by somebody who wants to be seen."""
+    jobs = [
+        replace(
+            job,
+            name=HOSTILE,
+            path=ODD_PATH,
+            error=HOSTILE if job.error else None,
+            left=tuple(replace(finding, message=HOSTILE) for finding in job.left),
+            files=tuple(
+                replace(file, path=ODD_PATH, diff=file.diff + f"+{HOSTILE}\n+````\n")
+                for file in job.files
+            ),
+        )
+        for job in report.jobs
+    ]
+    file = {"path": HOSTILE, "detail": HOSTILE}
+    return replace(report, project=HOSTILE, model=HOSTILE, jobs=tuple(jobs), unreadable=(file,))
+
+
+class TestRecord:
+    def test_it_tells_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
+        report = told(shop)
+        assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)
+        (left,) = [finding for job in report.jobs for finding in job.left]
+        assert (left.code, left.line) == ("B904", 15)
+
+    def test_verdicts_change_it(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, ["a.py:__module__"])
+        reject(shop.project, shop.newest, ["a.py:load"])
+        report = told(shop)
+        assert (report.states["accepted"], report.states["rejected"], report.waiting) == (1, 1, 1)
+        (job,) = [job for job in report.jobs if job.name == "load"]
+        assert [(f.code, f.line) for f in job.left] == [("F401", 6)], "refused: it stays"
+
+    def test_a_content_that_is_gone_does_not_hide_its_job(self, shop: Desk) -> None:
+        before = told(shop)
+        for place in shop.project.trace.objects.folder.glob("*/*"):
+            place.unlink()
+        after = told(shop)
+        assert [job.name for job in after.jobs] == [job.name for job in before.jobs]
+        assert not any(job.files for job in after.jobs)
+        for form in FORMATS.values():
+            assert form(after)
+
+    def test_the_json_form_is_the_record(self, shop: Desk) -> None:
+        import msgspec
+
+        report = told(shop)
+        assert msgspec.json.decode(FORMATS["json"](report), type=Report) == report
+
+
+class TestSarif:
+    def log(self, report: Report) -> dict[str, Any]:
+        log: dict[str, Any] = json.loads(FORMATS["sarif"](report))
+        jsonschema.validate(log, LOG)
+        return log
+
+    def test_results_are_what_is_proposed_and_what_is_left(self, shop: Desk) -> None:
+        (run,) = self.log(told(shop))["runs"]
+        found = [(result["ruleId"], "fixes" in result) for result in run["results"]]
+        assert sorted(found) == [("B904", False), *[("remora/lint", True)] * 3]
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+        assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
+
+    def test_what_was_accepted_is_proposed_no_more(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, [], every=True)
+        (run,) = self.log(told(shop))["runs"]
+        assert [result["ruleId"] for result in run["results"]] == ["B904"]
+
+    def test_its_fixes_make_the_files_what_they_would_become(self, shop: Desk) -> None:
+        report = told(shop)
+        results = self.log(report)["runs"][0]["results"]
+        jobs = {job.agent_id: job for job in shop.view(shop.newest).jobs}
+        for result in results:
+            if "fixes" not in result:
+                continue
+            (change,) = result["fixes"][0]["artifactChanges"]
+            path = unquote(change["artifactLocation"]["uri"])
+            text = applied((shop.root / path).read_text(), change["replacements"])
+            (recorded,) = jobs[result["properties"]["agent"]].change_set
+            assert recorded.after is not None
+            assert text.encode() == shop.project.trace.objects.get(recorded.after)
+
+    def test_hostile_names_are_encoded(self, shop: Desk) -> None:
+        log = self.log(hostile(told(shop)))
+        place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "d%20r/100%25%20%60%C3%A4%60%7C%3Cb%3E.py"
+
+    def test_a_name_that_is_not_utf8_keeps_its_bytes(self, shop: Desk) -> None:
+        report = told(shop)
+        job = replace(report.jobs[0], path="%FF.py", files=())
+        job = replace(job, left=(Finding(code="F401", message="{0} [a](b)", line=1),))
+        (result,) = self.log(replace(report, jobs=(job,)))["runs"][0]["results"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%FF.py"
+        assert result["message"]["text"] == "{{0}} \\[a\\](b)"
+
+    def test_jobs_that_failed_are_notifications(self, shop: Desk) -> None:
+        report = told(shop)
+        job = replace(
+            report.jobs[0], status="error", review="", error="the model is gone", files=()
+        )
+        (run,) = self.log(replace(report, jobs=(job,)))["runs"]
+        (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+        assert notification["level"] == "error"
+        assert notification["message"]["text"].endswith("the model is gone")
+
+    def test_what_is_no_text_has_no_fix(self, shop: Desk) -> None:
+        report = told(shop)
+        job: JobReport = next(job for job in report.jobs if job.files)
+        job = replace(job, files=(replace(job.files[0], edits=None),))
+        (run,) = self.log(replace(report, jobs=(job,)))["runs"]
+        assert "fixes" not in run["results"][0]
+
+
+def applied(text: str, replacements: list[dict[str, Any]]) -> str:
+    """What an editor makes of SARIF's replacements."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    for change in reversed(replacements):
+        region = change["deletedRegion"]
+        first = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        end = starts[region["endLine"] - 1] + region["endColumn"] - 1
+        text = text[:first] + change.get("insertedContent", {}).get("text", "") + text[end:]
+    return text
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+class TestPage:
+    def test_hostile_names_are_text(self, shop: Desk) -> None:
+        plain_page, hostile_page = _Page(), _Page()
+        plain_page.feed(page(replace(told(shop), unreadable=({"path": "a", "detail": "b"},))))
+        hostile_page.feed(page(hostile(told(shop))))
+        added = {"span"}  # the lines that were added to the diffs
+        assert [t for t in hostile_page.tags if t not in added] == [
+            t for t in plain_page.tags if t not in added
+        ]
+        assert "<script>alert(1)</script>" in hostile_page.text
+        assert not {"\x1b", "\u202e"} & set(page(hostile(told(shop))))
+
+    def test_it_asks_for_nothing_outside(self, shop: Desk) -> None:
+        parsed = _Page()
+        text = page(told(shop))
+        parsed.feed(text)
+        names = {name for name, _ in parsed.attributes}
+        assert not names & {"src", "href", "style", "onclick", "action", "data"}
+        assert not re.search(r"url\(|@import|https?:", text)
+        assert not {"script", "img", "link", "iframe"} & set(parsed.tags)
+
+    def test_it_has_a_day_and_a_night(self, shop: Desk) -> None:
+        assert "prefers-color-scheme: dark" in page(told(shop))
+
+
+class TestMarkdown:
+    def test_the_table_has_a_row_for_each_job(self, shop: Desk) -> None:
+        report = told(shop)
+        rows = [line for line in markdown(report).splitlines() if line.startswith("| ")]
+        assert len(rows) == 1 + len(report.jobs)
+        assert "| `a.py:load` lint | verified | F401 |  | rule 3 |" in rows
+
+    def test_hostile_names_add_no_cell_and_no_markup(self, shop: Desk) -> None:
+        text = markdown(hostile(told(shop)))
+        outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)  # fences hold anything
+        rows = [line for line in outside.splitlines() if line.startswith("| ")]
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
+        spans = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
+        assert not re.search(r"(?<!\\)<script", spans)
+        assert not {"\x1b", "\u202e"} & set(text)
+
+    def test_a_fence_is_longer_than_any_within(self, shop: Desk) -> None:
+        text = markdown(hostile(told(shop)))
+        assert "`````diff\n" in text
+
+    def test_long_diffs_are_left_out_and_told_of(self, shop: Desk) -> None:
+        report = told(shop)
+        job = next(job for job in report.jobs if job.files)
+        long = replace(job.files[0], diff="+x\n" * 30_000)
+        text = markdown(replace(report, jobs=(replace(job, files=(long,)),)))
+        assert len(text) < 10_000
+        assert f"1 more diff is too long for here: `remora diff {report.run_id}`" in text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_without_jobs_has_a_report(desk: Desk, name: str) -> None:
+    desk.write({"a.py": "x = 1\n", "ruff.toml": RULES})
+    desk.analyze()
+    assert FORMATS[name](told(desk))
+
+
+def test_a_change_of_a_last_line_without_an_end() -> None:
+    file = FileChange(path="a.py", kind="modified", diff="", edits=(Edit(2, 3, ""),), lines=2, last_column=9)  # fmt: skip
+    from remora.runs.report.sarif import _replacement
+
+    assert file.edits
+    replaced = _replacement(file.edits[0], file)
+    assert applied("import os\nimport re", [replaced]) == "import os\n"

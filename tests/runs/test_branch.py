@@ -1,0 +1,254 @@
+"""Accepted change sets as commits on a branch: files, index and hooks of the user are left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.errors import UsageError
+from remora.memory.events import Review
+from remora.runs import branch_journal, branching
+from remora.runs.branch_journal import complete_branch, trailer
+from remora.runs.branching import Wanted, accept_onto
+from remora.runs.revert import revert
+from remora.runs.review import Verdicts
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+
+EVERY = Wanted(every=True)
+DONE = UNUSED.replace("    import re\n", "")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    desk = Desk(tmp_path_factory.mktemp("shop"))
+    desk.write({"pkg/a.py": UNUSED, "pkg/b.py": UNUSED, "ruff.toml": RULES, "run.sh": "true\n"})
+    (desk.root / "pkg" / "b.py").chmod(0o755)
+    desk.commit()
+    desk.git("config", "user.name", "Ann")
+    desk.git("config", "user.email", "ann@example.org")
+    desk.analyze()
+    return Kept(desk)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def onto(desk: Desk, name: str = "fixes", wanted: Wanted = EVERY) -> Verdicts:
+    return accept_onto(desk.project, desk.newest, name, wanted)
+
+
+def snapshot(desk: Desk) -> tuple[dict[str, bytes], bytes, str]:
+    """All of the user's that must not change."""
+    head = desk.git("rev-parse", "HEAD") + desk.git("symbolic-ref", "HEAD")
+    return desk.tree(), (desk.root / ".git" / "index").read_bytes(), head
+
+
+class TestCommits:
+    def test_one_for_each_change_set_with_its_trailer(self, shop: Desk) -> None:
+        before = snapshot(shop)
+        done = onto(shop)
+        assert len(done.accepted) == 4
+        assert snapshot(shop) == before
+        log = shop.git("log", "--reverse", "--format=%an %ae|%s|%(trailers:key=Remora-Trace,valueonly)", "main..fixes")  # fmt: skip
+        lines = [line for line in log.splitlines() if line]
+        reviews = [e for e in shop.run_events(shop.newest) if e.type == Review.type]
+        assert lines == [
+            f"Ann ann@example.org|lint: {job.node_id.removeprefix('node:')}|"
+            f"{shop.newest} {event.seq + 1} {event.hash}"
+            for job, event in zip(shop.view(shop.newest).jobs, reviews, strict=True)
+        ]
+        assert shop.problems() == []
+
+    def test_the_branch_holds_what_accept_would_have_written(self, shop: Desk) -> None:
+        onto(shop)
+        assert "import" not in shop.git("show", "fixes:pkg/a.py")
+        modes = shop.git("ls-tree", "-r", "fixes").splitlines()
+        assert [line.split()[0] for line in modes] == ["100644", "100755", "100644", "100644"]
+
+    def test_it_goes_on_where_it_contains_head(self, shop: Desk) -> None:
+        onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        onto(shop, wanted=Wanted(nodes=["pkg/b.py:load"]))
+        assert shop.git("rev-list", "--count", "main..fixes") == "2"
+
+    def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:
+        mine = UNUSED + "\n\ndef mine():\n    return 1\n"
+        shop.write({"pkg/a.py": mine})
+        shop.analyze()
+        onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        assert shop.git("show", "fixes:pkg/a.py") + "\n" == DONE
+        assert (shop.root / "pkg/a.py").read_text() == mine
+
+    def test_the_root_may_be_a_folder_of_the_repository(self, shop: Desk) -> None:
+        from remora.workspaces import FilePatch, prepare
+        from remora.workspaces.branch import open_branch, tree_with
+
+        root = shop.root / "pkg"
+        branch = open_branch(root, "fixes")
+        patch = FilePatch(path="a.py", base=UNUSED.encode(), theirs=DONE.encode(), mode=0o644)
+        tree = tree_with(branch, prepare(root, [patch], branch.look).writes, shop.folder / "index")
+        assert shop.git("show", f"{tree}:pkg/a.py") + "\n" == DONE
+
+    def test_line_ends_are_as_they_are_committed(self, desk: Desk) -> None:
+        desk.write({"a.py": UNUSED.replace("\n", "\r\n"), "ruff.toml": RULES, ".gitattributes": "*.py text eol=crlf\n"})  # fmt: skip
+        desk.commit()
+        desk.git("config", "user.name", "Ann")
+        desk.git("config", "user.email", "ann@example.org")
+        desk.analyze()
+        assert len(onto(desk).accepted) == 2
+        assert b"\r" not in desk.git("cat-file", "blob", "fixes:a.py").encode()
+
+    def test_no_hook_runs(self, shop: Desk) -> None:
+        for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
+            hook = shop.root / ".git" / "hooks" / name
+            hook.parent.mkdir(exist_ok=True)
+            hook.write_text(f"#!/bin/sh\ntouch {shop.folder}/ran\nexit 1\n")
+            hook.chmod(0o755)
+        assert len(onto(shop).accepted) == 4
+        assert not (shop.folder / "ran").exists()
+
+    def test_a_lock_on_the_users_index_is_in_nobodys_way(self, shop: Desk) -> None:
+        (shop.root / ".git" / "index.lock").touch()
+        assert len(onto(shop).accepted) == 4
+
+    def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
+        onto(shop)
+        assert revert(shop.project, shop.newest, []).reverted == []
+        with pytest.raises(UsageError, match="committed to the branch fixes"):
+            revert(shop.project, shop.newest, ["pkg/a.py:load"])
+
+
+class TestConflicts:
+    def test_an_edit_of_the_same_lines_on_the_branch_is_one(self, shop: Desk) -> None:
+        shop.git("switch", "-q", "-c", "fixes")
+        shop.write({"pkg/a.py": UNUSED.replace("import re", "import json")})
+        shop.commit()
+        shop.git("switch", "-q", "main")
+        done = onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        assert (done.accepted, len(done.conflicts)) == ([], 1)
+        assert shop.git("rev-list", "--count", "main..fixes") == "1"
+        assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
+
+    def test_a_branch_that_moves_in_that_very_moment_is_not_overwritten(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settle = branch_journal.settle
+
+        def overtaken(root: Path, *rest: object) -> object:
+            shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
+            return settle(root, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(branching, "settle", overtaken)
+        done = onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        assert [c["detail"] for c in done.conflicts] == ["the branch fixes was moved meanwhile"]
+        assert shop.git("log", "--format=%s", "fixes") == "mine"
+        assert complete_branch(shop.project) == ""
+
+
+class TestRefused:
+    def refused(self, desk: Desk, name: str = "fixes") -> str:
+        before = desk.run_events(desk.newest)
+        with pytest.raises(UsageError) as caught:
+            onto(desk, name)
+        assert desk.run_events(desk.newest) == before, "nothing is recorded"
+        assert caught.value.hint or "no name" in caught.value.message
+        return caught.value.message
+
+    def test_a_branch_that_is_checked_out(self, shop: Desk) -> None:
+        assert "is checked out" in self.refused(shop, "main")
+
+    def test_a_branch_of_another_working_tree(self, shop: Desk) -> None:
+        shop.git("worktree", "add", "-q", "-b", "fixes", str(shop.folder / "other"))
+        assert "is checked out" in self.refused(shop)
+
+    def test_a_branch_that_does_not_contain_head(self, shop: Desk) -> None:
+        shop.git("branch", "fixes")
+        shop.git("commit", "-q", "--allow-empty", "-m", "on")
+        assert "does not contain" in self.refused(shop)
+
+    def test_a_detached_head(self, shop: Desk) -> None:
+        shop.git("switch", "-q", "--detach")
+        assert "HEAD is detached" in self.refused(shop)
+
+    def test_a_name_beneath_another_branch(self, shop: Desk) -> None:
+        shop.git("branch", "fixes")
+        assert "cannot be written" in self.refused(shop, "fixes/lint")
+
+    @pytest.mark.parametrize("name", ["", "-d", "a..b", "a b", "HEAD~1", "refs/../x"])
+    def test_what_is_no_name(self, shop: Desk, name: str) -> None:
+        assert "no name for a branch" in self.refused(shop, name)
+
+    def test_a_branch_that_stands_for_another(self, shop: Desk) -> None:
+        shop.git("branch", "other")
+        shop.git("symbolic-ref", "refs/heads/fixes", "refs/heads/other")
+        assert "stands for" in self.refused(shop)
+
+    def test_nobody_to_commit_as(self, shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(shop.home))
+        for key in ("user.name", "user.email"):
+            shop.git("config", "--unset", key)
+        shop.git("config", "user.useConfigOnly", "true")
+        assert "does not know who" in self.refused(shop)
+
+    def test_no_commits_yet(self, desk: Desk) -> None:
+        desk.write({"a.py": UNUSED, "ruff.toml": RULES})
+        desk.git("init", "-q", "-b", "main")
+        desk.analyze()
+        assert "no commits yet" in self.refused(desk)
+
+    def test_no_repository(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        files = {"a.py": UNUSED, "ruff.toml": RULES}
+        assert "in no git repository" in self.refused(
+            analyzed(tmp_path_factory.mktemp("plain"), files).desk
+        )
+
+
+class TestKilled:
+    def killed_at(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch, where: tuple[object, str]
+    ) -> None:
+        def killed(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(*where, killed)
+            with pytest.raises(KeyboardInterrupt):
+                onto(desk, wanted=Wanted(nodes=["pkg/a.py:load"]))
+
+    def subjects(self, desk: Desk) -> list[str]:
+        exists = desk.git("for-each-ref", "refs/heads/fixes")
+        return desk.git("log", "--format=%s", "main..fixes").splitlines() if exists else []
+
+    def test_before_the_review_nothing_is_committed(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.killed_at(shop, monkeypatch, (branching, "verdict_on"))
+        assert complete_branch(shop.project).endswith("it is undone now")
+        assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
+
+    @pytest.mark.parametrize("act", ["commit_tree", "move"])
+    def test_after_it_the_commit_is_made(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, act: str
+    ) -> None:
+        self.killed_at(shop, monkeypatch, (branch_journal, act))
+        assert self.subjects(shop) == []
+        assert complete_branch(shop.project).endswith("it is completed now")
+        assert self.subjects(shop) == ["lint: pkg/a.py:load"]
+        assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
+
+    def test_after_the_commit_no_second_one_is_made(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
+        assert complete_branch(shop.project).endswith("it is completed now")
+        assert complete_branch(shop.project) == ""
+        assert self.subjects(shop) == ["lint: pkg/a.py:load"]
+
+    def test_a_branch_that_went_on_meanwhile_is_left(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.killed_at(shop, monkeypatch, (branch_journal, "move"))
+        shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
+        assert complete_branch(shop.project).endswith("it is conflict now")
+        assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
+        assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
