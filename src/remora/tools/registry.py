@@ -43,6 +43,7 @@ _SECONDS: Mapping[str, float] = {
     "find_references": 30.0,
     "node_findings": 60.0,
     "ruff_check": 60.0,
+    "write_docstring": 60.0,
 }
 
 

@@ -93,11 +93,19 @@ def _expanded(place: Place, path: str) -> Sequence[str]:
         return _folder(place, "")
     if place.files.exists(path):
         return [path]
-    full = place.tree / path
-    if full.is_dir() and full.resolve() == place.tree.resolve() / os.path.normpath(path):
+    if _is_folder(place, path):
         return _folder(place, path.rstrip("/"))
     place.files.stat(path)  # says what is wrong with it
     return []
+
+
+def _is_folder(place: Place, path: str) -> bool:
+    """Whether it is a folder of the tree, reached through no link."""
+    full = place.tree / path
+    try:
+        return full.is_dir() and full.resolve() == place.tree.resolve() / os.path.normpath(path)
+    except OSError:  # somebody exchanges it for a link just now
+        return False
 
 
 def _folder(place: Place, folder: str) -> Sequence[str]:
