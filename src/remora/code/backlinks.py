@@ -1,14 +1,16 @@
 """Links followed backwards, for questions that ask for many of one state of the code."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from remora.code.edges import Edge
 from remora.code.resolve import Linker, Program
 from remora.ids import MODULE, node_key
 
-_MANY, _MODERATE = 12, 1_000
-"""Nodes whose callers were asked for, and files, from and up to which all links are turned around."""
+_MANY, _MODERATE = 12, 12_000
+"""Nodes whose callers were asked for, and all nodes, from and up to which all links are turned
+around: that takes about 1 ms for each."""
 
 
 class KnownLinks(Protocol):
@@ -34,6 +36,7 @@ class Backlinks:
         self._importers: dict[str, tuple[Edge, ...]] = {}
         self._callers: dict[str, tuple[Edge, ...]] = {}
         self._turned: dict[str, list[Edge]] | None = None
+        self._is_tried = False
 
     def importers(self, key: str) -> tuple[Edge, ...]:
         """Modules that import the node."""
@@ -50,23 +53,31 @@ class Backlinks:
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known
-        if self._turned is None and len(self._callers) == _MANY:
-            self._turned = self._turn() if len(self._program.paths()) <= _MODERATE else None
+        if not self._is_tried and len(self._callers) >= _MANY:
+            self._turned = self._turn()
+            self._is_tried = True
         if self._turned is not None:
             return self._turned.get(key, ())
         if key not in self._callers:
             self._callers[key] = self._linker.callers(key)
         return self._callers[key]
 
-    def _turn(self) -> dict[str, list[Edge]]:
-        """The callers of every node."""
+    def _turn(self) -> dict[str, list[Edge]] | None:
+        """The callers of every node; None where they are too many."""
+        keys = list(itertools.islice(self._keys(), _MODERATE + 1))
+        if len(keys) > _MODERATE:
+            return None
         turned: dict[str, list[Edge]] = {}
+        for caller in keys:
+            for edge in self._linker.callees(caller):
+                found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
+                turned.setdefault(edge.key, []).append(found)
+        return turned
+
+    def _keys(self) -> Iterator[str]:
+        """Of every node that may call."""
         for path in sorted(self._program.paths()):
             lowered = self._program.lowered(path)
             scopes = lowered.scopes if lowered is not None else ()
             for qualname in dict.fromkeys((MODULE, *(scope.qualname for scope in scopes))):
-                caller = node_key(path, qualname)
-                for edge in self._linker.callees(caller):
-                    found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
-                    turned.setdefault(edge.key, []).append(found)
-        return turned
+                yield node_key(path, qualname)
