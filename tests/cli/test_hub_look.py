@@ -4,10 +4,12 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
+from remora.cli import hub_look
 from remora.hub.ownership import Ownership
 from remora.hub.store import open_view
 from tests.cli.conftest import Remora, git, write
@@ -630,3 +632,16 @@ def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
     assert "links       of 0 of " in poor("hub", "status", cwd=shop).out
     poor("hub", "index", "--links", cwd=shop)
     assert "links       of all nodes are stored" in poor("hub", "status", cwd=shop).out
+
+
+def test_steps_that_cannot_be_told_apart_any_more_are_told_as_one() -> None:
+    direct = {"key": "node:a.py:f", "tier": "exact", "lines": [1]}
+    further = {"key": "node:a.py:g", "tier": "exact", "lines": [2]}
+
+    class Edited:
+        def links(self, kind: str, _key: str, depth: int) -> dict[str, Any]:
+            return {kind: [direct] if depth == 1 else None}
+
+    hub: Any = Edited()
+    both = [direct, further]
+    assert hub_look._steps(hub, "callers", "node:a.py:h", 2, both) == [both]

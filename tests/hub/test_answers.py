@@ -1,5 +1,6 @@
 """What is answered about a view, in the words of the protocol."""
 
+import math
 import time
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -253,3 +254,30 @@ def test_callers_are_told_where_tests_cannot_be_found_in_time(
 def test_what_is_not_known_is_not_told_as_fresh() -> None:
     told = Answers(view_of(FILES), partial_links=True).tests(TOTAL)
     assert (told["tests"], told["fresh"]) == (None, False)
+
+
+class Hurried(MemoryView):
+    """Tells nothing to whoever is in a hurry, and counts them."""
+
+    turned_away = 0
+
+    def mentioning(self, name: str) -> Collection[str]:
+        if self.deadline < math.inf:
+            self.turned_away += 1
+            raise OutOfTimeError
+        return super().mentioning(name)
+
+
+def test_once_there_is_no_time_for_tests_no_further_ones_are_looked_for() -> None:
+    view = Hurried({path: read_facts(path, text.encode()) for path, text in FILES.items()})
+    asked = Answers(view)
+    told = asked.context([ROUNDED, TOTAL, CHECKOUT])
+    assert {node.related_tests for node in told.values()} == {None}
+    assert [edge.key for edge in told[TOTAL].callers or ()] == [
+        AGAIN,
+        TEST,
+        CHECKOUT,
+    ]
+    assert view.turned_away == 1  # each time all that is known of links so far is lost
+    asked.context([ROUNDED])
+    assert view.turned_away == 2

@@ -168,19 +168,24 @@ def _lines(
     hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
 ) -> Iterable[str]:
     if kind != "tests":
-        steps = _steps(hub, kind, key, depth) if depth > 1 else [links]
+        steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
         return _shown(key, kind, steps, verbose=verbose)
     if room() is None:
         return [plain(link["id"]) for link in links]
     return _shown(key, kind, [links], verbose=verbose)
 
 
-def _steps(hub: Asking, kind: str, key: str, depth: int) -> list[list[dict[str, Any]]]:
-    """What each step adds; a step that adds nothing is the end."""
+def _steps(
+    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]]
+) -> list[list[dict[str, Any]]]:
+    """What each step adds; a step that adds nothing is the end. `links` are those of all steps,
+    which stay one where a step cannot be told any more."""
     steps: list[list[dict[str, Any]]] = []
     known: set[str] = set()
     for step in range(1, depth + 1):
         found = hub.links(kind, key, step)[kind]
+        if found is None:  # files have changed since all of them were found
+            return [links]
         added = [link for link in found if link["key"] not in known]
         if not added:
             break

@@ -63,7 +63,8 @@ class Answers:
         self.fresh = fresh
         self.partial_links = partial_links
         self._linking = _Linking(view, files, most)
-        self._tests_until = time.monotonic()
+        self._tests_until: float | None = None
+        """Until when tests are looked for; None: for this question there is no time left."""
         self._kept: dict[str, NodeState] = {}
 
     def told(self, *, fresh: bool) -> "Answers":
@@ -191,12 +192,15 @@ class Answers:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """None where it would take too long to find them."""
+        """None where it would take too long to find them, and for every node after that one."""
+        if self._tests_until is None:
+            return None
         try:
             with _hurried(self.view, self._tests_until):
                 return self._tests(key)
         except OutOfTimeError:
             self._linking.renew()
+            self._tests_until = None
             return None
 
     def _tests(self, key: str) -> tuple[Related, ...]:

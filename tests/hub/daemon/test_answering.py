@@ -37,9 +37,9 @@ class House:
         self.go_on = threading.Event()
         self.begun: list[Request] = []
 
-    def ask(self, **more: Any) -> "asyncio.Task[Any]":
+    def ask(self, *nodes: str, **more: Any) -> "asyncio.Task[Any]":
         async def told() -> Any:
-            said = self.desk.answer(GetContext(nodes=(F,), **more))
+            said = self.desk.answer(GetContext(nodes=nodes or (F,), **more))
             line = await said if isinstance(said, Awaitable) else said
             return msgspec.json.decode(line)
 
@@ -171,5 +171,24 @@ def test_an_answer_without_its_tests_is_not_kept(
             told = [said["result"][F]["related_tests"] for said in (first, second, third)]
             assert told == [None, [], []]
             assert len(house.begun) == 2
+
+    asyncio.run(asked())
+
+
+def test_what_questions_take_counts_among_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "_MOST_KEPT", 10_000)
+
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            house.go_on.set()
+            for key in ("node:a.py:" + letter * 6_000 for letter in "xyx"):
+                assert (await house.ask(key))["result"] == {}
+            assert len(house.begun) == 3  # the first one had to make room
+
+            for _ in range(2):
+                await house.ask()
+            assert len(house.begun) == 4
 
     asyncio.run(asked())

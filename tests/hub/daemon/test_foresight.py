@@ -17,6 +17,7 @@ import pytest
 
 from remora.bootstrap.hub_wish import HubWish
 from remora.bootstrap.indexing import index_hub
+from remora.errors import DiskError
 from remora.hub.daemon import foresight as module
 from remora.hub.daemon.foresight import Foresight
 from remora.hub.daemon.pending import Pending
@@ -270,6 +271,26 @@ def test_nothing_is_begun_while_somebody_edits(
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(Foresight, "_round", round_begun)
     asyncio.run(edited())
+
+
+def test_no_child_waits_with_what_cannot_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+
+    def full(foresight: Foresight, _base: int, _portion: Any) -> bool:
+        begun.append(foresight.pid or 0)
+        raise DiskError("the disk is full")
+
+    async def tried() -> None:
+        async with foreseeing(tmp_path, quiet_s=0) as foresight, asyncio.timeout(20):
+            while not begun or not is_gone(begun[0]):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            assert foresight.pid is None
+
+    monkeypatch.setattr(module, "_RETRY_S", 3600.0)
+    monkeypatch.setattr(Foresight, "_put", full)
+    asyncio.run(tried())
 
 
 def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:

@@ -68,6 +68,30 @@ def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
     asyncio.run(asked())
 
 
+def test_what_fails_since_it_saw_two_states_is_asked_again(store: HubStore, tmp_path: Path) -> None:
+    put(store, MOVING)
+    moves = iter([{"c.py": ""}])
+
+    def torn(answers: Answers) -> list[str]:
+        for files in moves:
+            put(store, files)
+            raise IndexError("a call of the file as it was")
+        return callers(answers)
+
+    def faulty(answers: Answers) -> str:
+        return callers(answers)[0]
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        assert await asking.ask(torn) == []
+        with pytest.raises(IndexError):  # of one state it is a bug
+            await asking.ask(faulty)
+        assert await asking.ask(callers) == []
+        asking.close()
+
+    asyncio.run(asked())
+
+
 def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
     store: HubStore, tmp_path: Path
 ) -> None:
@@ -165,6 +189,28 @@ def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was
     now[0] += 24 * 3600
     assert near.read(generation) == store.generation
     near.close()
+
+
+def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: Path) -> None:
+    until: list[float] = []
+
+    def opened(folder: str) -> HubStore:
+        db = tmp_path / folder / "hub.db"
+        return HubStore.open(db, root=tmp_path, clock=lambda: datetime.now(UTC))
+
+    def replaced(answers: Answers) -> None:
+        until.append(answers.view.deadline)
+        if len(until) == 1:
+            put(written, MOVING)
+            (tmp_path / "cache").rename(tmp_path / "away")
+            (tmp_path / "new").rename(tmp_path / "cache")
+
+    with opened("cache") as written:
+        opened("new").close()
+        near = NewestAnswers(tmp_path / "cache" / "hub.db", Read.nothing())
+        near.ask(replaced)
+        near.close()
+    assert until == [until[0]] * 2
 
 
 def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:

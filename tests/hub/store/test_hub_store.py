@@ -22,6 +22,7 @@ from remora.hub.observed import (
 )
 from remora.hub.stamp import Stamp
 from remora.hub.store import Batch, HubStore, open_view
+from remora.hub.store.reading import Shelf, StoreView
 from remora.hub.view import MemoryView
 from tests.clock import ticking
 from tests.hub.sources import facts_of
@@ -388,3 +389,25 @@ def test_a_file_with_a_syntax_error_is_told(store: HubStore) -> None:
 
     assert path == "a.py"
     assert detail
+
+
+def test_a_form_that_is_read_while_it_changes_is_not_taken_for_the_one_before(
+    store: HubStore, db: Path
+) -> None:
+    before = {"a.py": "def f(): ...\n"}
+    put(store, before)
+    changes = iter([{"a.py": "def g(): ...\n"}])
+
+    def overtaken(statement: str) -> None:
+        if "file_facts" in statement:
+            for files in changes:
+                put(store, files)
+
+    with closing(sqlite3.connect(db)) as connection:
+        connection.set_trace_callback(overtaken)
+        view = StoreView(connection, db, Shelf([]))
+        view.lowered("a.py")
+        put(store, before)  # as an editor's undo does it
+        lowered = view.lowered("a.py")
+        assert lowered is not None
+        assert [scope.name for scope in lowered.scopes[1:]] == ["f"]

@@ -38,9 +38,9 @@ PATIENCE_S = 1.5
 _KEYS_PER_EVENT = 2000
 """A line of an event stays well below what a subscriber may leave unread."""
 _MOST_KEPT = 8 << 20
-"""Bytes of answers that are remembered."""
+"""Bytes of answers, and of their questions, that are remembered."""
 _KEPT_BESIDE = 600
-"""What each takes besides: its question, and places in a table."""
+"""What each takes besides: objects, and places in a table."""
 
 _SAID = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
@@ -156,7 +156,7 @@ class Answering:
         """An answer of the newest state is kept."""
         if generation == self._kept_in == self._known.generation:
             self._kept[_subject(request)] = told
-            self._kept_size += len(bytes(told)) + _KEPT_BESIDE
+            self._kept_size += len(bytes(told)) + len(bytes(encoded(request))) + _KEPT_BESIDE
         return answer_line(request, generation, told)
 
     def _kept_result(self, request: Request) -> Raw | None:

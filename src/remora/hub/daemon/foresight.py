@@ -90,8 +90,6 @@ class Foresight:
             except Exception as error:  # noqa: BLE001 (whatever it is, answers go on)
                 self._wanted.set()
                 await self._wait_after(error)
-            finally:
-                await self._kill()
 
     async def _quiet(self) -> None:
         """Wait until everything is read, and nothing has changed for a while."""
@@ -102,8 +100,15 @@ class Foresight:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
-        """Whatever is edited meanwhile, what is found holds for the state in which it began."""
+        """One child's, which is gone when this ends, however it does: it may hold much memory."""
         child = self._child = await self._started()
+        try:
+            await self._store_what_it_finds(child)
+        finally:
+            await self._kill()
+
+    async def _store_what_it_finds(self, child: asyncio.subprocess.Process) -> None:
+        """Whatever is edited meanwhile, what is found holds for the state in which it began."""
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
         if not await self._stored(lambda: self._store.links().begin(beginning)):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 from remora.code.resolve import IndexedFiles
-from remora.errors import NotFound
+from remora.errors import NotFound, RemoraError
 from remora.hub.answers import Answers
 from remora.hub.daemon.newest_view import NewestView
 from remora.hub.protocol import Refused
@@ -112,6 +112,10 @@ class Lanes:
             raise Refused("busy", "other questions take very long just now") from None
 
 
+class _TornError(Exception):
+    """Something was stored while an answer was made, and what was made of two states failed."""
+
+
 class NewestAnswers:
     """Answers about what is stored now, for one thread."""
 
@@ -124,16 +128,18 @@ class NewestAnswers:
         """What `question` gives; asked again where something was stored meanwhile: made of two
         states, it may be true in neither. Raises what it raises, and Refused where that takes far
         too long."""
+        until = time.monotonic() + GIVEN_UP_S
         try:
-            self._begin()
             for _ in range(_TRIES - 1):
-                answers = self._of_newest()
-                found = question(answers)
-                if answers.generation == answers.view.generation:
-                    return found
-            return question(self._of_newest())
+                with suppress(_TornError):
+                    found, whole = self._made(question, until)
+                    if whole:
+                        return found
+            return self._made(question, until)[0]
         except (Refused, NotFound):
             raise
+        except _TornError:
+            raise Refused("busy", "files change all the time just now") from None
         except OutOfTimeError:  # links that are half made; and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
@@ -141,22 +147,36 @@ class NewestAnswers:
             self.close()
             raise
 
-    def _begin(self) -> StoreView:
-        """The view, with the time that a question has: what is left of the last one's is no measure."""
-        view = self._newest.view()
-        view.deadline = time.monotonic() + GIVEN_UP_S
-        return view
+    def read(self, question: Callable[[Answers], _T]) -> _T:
+        """The same, for what needs only be read."""
+        with self._view(time.monotonic() + GIVEN_UP_S).one_moment():
+            return self.ask(question)
 
-    def _of_newest(self) -> Answers:
-        view, answers = self._newest.view(), self._answers
+    def _made(self, question: Callable[[Answers], _T], until: float) -> tuple[_T, bool]:
+        """What `question` gives, and whether it is of one state. Raises _TornError where it fails
+        and is not: what one file's numbers mean, another one's do not."""
+        answers = self._of_newest(until)
+        try:
+            found = question(answers)
+        except (RemoraError, Refused, OutOfTimeError):
+            raise
+        except Exception as error:
+            if answers.generation != answers.view.generation:
+                raise _TornError from error
+            raise
+        return found, answers.generation == answers.view.generation
+
+    def _of_newest(self, until: float) -> Answers:
+        view, answers = self._view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
             answers = self._answers = Answers(view, files=self._files, most=_MOST_ANSWERS)
         return answers
 
-    def read(self, question: Callable[[Answers], _T]) -> _T:
-        """The same, for what needs only be read."""
-        with self._begin().one_moment():
-            return self.ask(question)
+    def _view(self, until: float) -> StoreView:
+        """With the time that this question has: what is left of the last one's is no measure."""
+        view = self._newest.view()
+        view.deadline = until
+        return view
 
     def close(self) -> None:
         """Let go of the database; the next question opens it again."""

@@ -87,6 +87,11 @@ class StoredRung:
         except OutOfTimeError:
             self._kept = None  # links that were half made
             return None
+        except NotFound:
+            raise
+        except Exception:
+            self._kept = None  # likewise
+            raise
 
     def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
         generation = view.generation

@@ -23,6 +23,7 @@ from remora.hub.view import OutOfTimeError, StoredNode
 from remora.ids import unspell_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
+_LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 _CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
@@ -82,16 +83,16 @@ class StoreView:
 
     def lowered(self, path: str) -> Lowered | None:
         """What linking needs of a file."""
-        row = self._one("SELECT id, file_hash FROM file_index WHERE path = ?", path)
+        row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
-        name = (path, row[1])
-        kept = self._shelf.lowered.get(name)
+        kept = self._shelf.lowered.get((path, row[0]))
         if kept is not None:
             return kept
-        blob = self._one("SELECT lowered FROM file_facts WHERE file = ?", row[0])
+        # both at once: what is written now must not be kept under the hash of what was there before
+        row = self._one(_LOWERED, path)
         try:
-            return None if blob is None else self._shelf.lowered.decode(name, blob[0])
+            return None if row is None else self._shelf.lowered.decode((path, row[0]), row[1])
         except _WRONG as error:
             raise self._damaged(error) from error
 
