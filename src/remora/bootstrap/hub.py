@@ -13,7 +13,7 @@ from functools import partial
 
 from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub_start import READY
-from remora.bootstrap.hub_store import indexer_of, open_store
+from remora.bootstrap.hub_store import LOCKED_S, indexer_of, open_store
 from remora.bootstrap.hub_wish import HubWish, http_address, places_of
 from remora.config import Config
 from remora.errors import HubLocked
@@ -35,7 +35,6 @@ from remora.hub.watcher import open_watcher
 
 _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which cannot wait
-_LOCKED_S = 10.0
 _LOOK_S = 0.05
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
@@ -92,7 +91,7 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
 
 def _store(places: HubPlaces) -> HubStore:
     """A command that is writing just now is waited for."""
-    until = time.monotonic() + _LOCKED_S
+    until = time.monotonic() + LOCKED_S
     while True:
         try:
             return open_store(places)

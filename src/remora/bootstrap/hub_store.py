@@ -1,7 +1,10 @@
 """The Hub's database and its indexer, wired for whoever may write."""
 
+import time
 from datetime import UTC, datetime
 
+from remora.errors import HubLocked
+from remora.hub.access import control
 from remora.hub.access.places import HubPlaces
 from remora.hub.actions.analyse import ScriptedAnalysis
 from remora.hub.actions.own import OwnScripts
@@ -9,10 +12,31 @@ from remora.hub.indexer import Indexer
 from remora.hub.members import Members
 from remora.hub.store import HubStore
 
+LOCKED_S = 10.0
+"""How long somebody else who writes the database is waited for."""
+_LOOK_S = 0.05
+
 
 def open_store(places: HubPlaces) -> HubStore:
     """Raises HubLocked where another process writes, and DiskError."""
     return HubStore.open(places.db, root=places.root, clock=_now)
+
+
+def store_or_daemon(places: HubPlaces) -> HubStore | int:
+    """The database to write, or the id of the daemon that writes it.
+
+    Who has it just now and is no daemon is waited for: a command that ends, or a daemon whose lock
+    was removed and that begins anew. Raises HubLocked where that takes too long, and DiskError.
+    """
+    until = time.monotonic() + LOCKED_S
+    while (daemon := control.running(places)) is None:
+        try:
+            return open_store(places)
+        except HubLocked:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_LOOK_S)
+    return daemon
 
 
 def indexer_of(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.caller import Caller, open_config
-from remora.bootstrap.hub_store import indexer_of, open_store
+from remora.bootstrap.hub_store import indexer_of, store_or_daemon
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.errors import OutsideError
 from remora.hub.access import control
@@ -58,14 +58,14 @@ def index_hub(
     finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
     began = time.monotonic()
     places = places_of(caller, wish)
-    daemon = control.running(places)
+    writer = store_or_daemon(places)
     failed: Sequence[Unlinked] = ()
-    if daemon is not None:
+    if isinstance(writer, int):
         changed = _caught_up(places)
         files, nodes = _counted(places)
         errors = _partial(places)
     else:
-        with open_store(places) as store:
+        with writer as store:
             changed, unreadable = _refreshed(caller, places, store, progress)
             if links is not None:
                 failed = _find_links(places, store, links)
@@ -73,7 +73,8 @@ def index_hub(
         errors = {**_partial(places), **unreadable}
     told = [FileError(path, errors[path]) for path in sorted(errors)]
     linked = None if links is None else Links(_is_linked(places), failed)
-    return Indexed(files, nodes, changed, told, time.monotonic() - began, daemon, linked)
+    by = writer if isinstance(writer, int) else None
+    return Indexed(files, nodes, changed, told, time.monotonic() - began, by, linked)
 
 
 def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
@@ -103,11 +104,11 @@ class Collected(NamedTuple):
 def collect_hub(caller: Caller, wish: HubWish) -> Collected:
     """Forget files that are gone or ignored, and what was kept for too long."""
     places = places_of(caller, wish)
-    daemon = control.running(places)
-    if daemon is not None:
+    writer = store_or_daemon(places)
+    if isinstance(writer, int):
         _caught_up(places)
-        return Collected(0, daemon)
-    with open_store(places) as store:
+        return Collected(0, writer)
+    with writer as store:
         there = _members(caller, places).sweep()
         return Collected(store.gc(path for path in store.files() if path not in there))
 

@@ -141,7 +141,16 @@ class Fuzz:
                 key: {name: value for name, value in node.items() if name not in without}
                 for key, node in expected.items()
             }
-        assert not differences(plain(found, without=without), expected), seen
+        told_all = plain(found, without=without)
+        if (
+            self.mode == "hasty"
+        ):  # tests that could not be found in time are null: not known, not wrong
+            for key, node in told_all.items():
+                if node.get("related_tests", ()) is None:
+                    self.counts["without tests"] += 1
+                    del node["related_tests"]
+                    expected.get(key, {}).pop("related_tests", None)
+        assert not differences(told_all, expected), seen
         hashes = self.truth.hashes()
         told = {key: node.source_hash for key, node in found.items() if key in hashes}
         assert told == {key: hashes[key] for key in keys if key in hashes}, seen
