@@ -1,5 +1,6 @@
 """Questions that no request of the protocol asks, about the files as they are now."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -8,6 +9,7 @@ from remora.code.facts import FileFacts
 from remora.hub.access.places import HubPlaces
 from remora.hub.cold import read_cold
 from remora.hub.members import Members
+from remora.hub.stamp import racy
 from remora.hub.store import StoreView, open_view
 from remora.hub.view import OverlaidView, View
 from remora.ids import MODULE, node_key, spell_path, split_node_key
@@ -58,10 +60,13 @@ class Newest:
         """Files that are not as they are stored, by spelled path: without a daemon nobody stores
         them."""
         root: Path = self._places.root
+        began = time.time_ns()
         now, rows = Members(root, self._exclude).sweep(), view.files()
         gone = {spell_path(path): None for path in rows.keys() - now.keys()}
         moved = [
-            path for path, stamp in now.items() if path not in rows or rows[path].stamp != stamp
+            path
+            for path, stamp in now.items()
+            if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
         ]
         return {**gone, **read_cold(root, moved)}
 

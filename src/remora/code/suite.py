@@ -16,6 +16,7 @@ from remora.code.lowered import (
     Lowered,
     Scope,
     last_name,
+    weight,
 )
 from remora.code.mentions import mentions
 from remora.ids import unspell_path
@@ -55,8 +56,7 @@ class Suite:
 
     def __init__(self, lowered: Lowered) -> None:
         self.path = lowered.path
-        self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
-        """About how many records of the file are held."""
+        self.weight = weight(lowered)
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}

@@ -11,11 +11,8 @@ from remora.ids import node_key, split_node_key
 _SUBCLASSES = 200
 _DEEPEST = 4
 """Classes between one of the project's and `TestCase`."""
-
-
 _ROOM = 30_000
-"""Records of the files that are held: about 1 KB is needed for each."""
-
+"""Records of the files that are held."""
 _MOST_CALLING = 64
 """Files of which it is kept who calls what in them."""
 

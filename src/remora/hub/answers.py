@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.edges import TIERS, Edge, Related
+from remora.code.edges import RANK, Edge, Related
 from remora.code.related import RelatedTests
 from remora.code.resolve import MOST_ANSWERS, IndexedFiles, Linker
 from remora.hub.near import unknown_node
@@ -17,7 +17,6 @@ from remora.hub.view import OutOfTimeError, StoredNode, View
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
-_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 _KEPT = 512  # answered nodes kept at most: one is 2 KB or more
 TESTS_S = 5.0
 """How long the tests of nodes are looked for at most where they are one fact among others: who else
@@ -236,7 +235,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
     more = [edge for edge in observed if edge.key not in known]
     if not more:
         return static
-    return tuple(sorted((*static, *more), key=lambda edge: (_RANK[edge.tier], edge.key)))
+    return tuple(sorted((*static, *more), key=lambda edge: (RANK[edge.tier], edge.key)))
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
@@ -244,9 +243,9 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
-        if known is None or _RANK[test.tier] < _RANK[known.tier]:
+        if known is None or RANK[test.tier] < RANK[known.tier]:
             best[test.id] = test
-    return tuple(sorted(best.values(), key=lambda test: _RANK[test.tier]))
+    return tuple(sorted(best.values(), key=lambda test: RANK[test.tier]))
 
 
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
@@ -261,7 +260,7 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
             known = found.get(edge.key)
             if edge.key not in reached and (known is None or _better(edge, known)):
                 found[edge.key] = edge
-        ordered = sorted(found.values(), key=lambda edge: (_RANK[edge.tier], edge.key))
+        ordered = sorted(found.values(), key=lambda edge: (RANK[edge.tier], edge.key))
         reached.update((edge.key, edge) for edge in ordered)
         level = [edge.key for edge in ordered if edge.key not in asked and _inside(edge.key)]
         asked.update(level)
@@ -271,7 +270,7 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
 
 
 def _better(edge: Edge, than: Edge) -> bool:
-    return _RANK[edge.tier] < _RANK[than.tier]
+    return RANK[edge.tier] < RANK[than.tier]
 
 
 def _inside(key: str) -> bool:

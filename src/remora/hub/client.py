@@ -22,7 +22,7 @@ from remora.hub.protocol import (
     Tests,
 )
 from remora.hub.rungs.socket import SocketRung
-from remora.hub.rungs.told import Budget, RungName, Told
+from remora.hub.rungs.told import Budget, Busy, RungName, Told
 
 if TYPE_CHECKING:
     from remora.hub.rungs.below import Below
@@ -167,31 +167,25 @@ class HubClient:
         """What the highest rung says that can be asked in time."""
         budget = Budget(self.deadline)
         told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        links = not self._daemon_tried
-        return told or await self._aside(
-            lambda: self._below.ask(request, budget, links=links), budget
-        )
+        if isinstance(told, Told | NotFound):
+            return told
+        links = told is None or not _has_tried(told)
+        return await self._aside(lambda: self._below.ask(request, budget, links=links), budget)
 
-    @property
-    def _daemon_tried(self) -> bool:
-        after = self._daemon.busy_after
-        return after is not None and after > _TRIED_S
-
-    async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | None:
+    async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | Busy | None:
         try:
             async with asyncio.timeout(seconds):
                 told = await self._daemon.ask(request)
-                while told is None and self._may_ask_again:
+                while self._may_ask_again(told):
                     await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
                     told = await self._daemon.ask(request)
                 return told
         except TimeoutError:
             return None
 
-    @property
-    def _may_ask_again(self) -> bool:
-        is_busy = self._daemon.busy_after is not None and not self._daemon_tried
-        return is_busy and self.deadline >= _PATIENT_S
+    def _may_ask_again(self, told: Told | NotFound | Busy | None) -> bool:
+        is_patient = self.deadline >= _PATIENT_S
+        return isinstance(told, Busy) and not _has_tried(told) and is_patient
 
     async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """A thread cannot be stopped: one that is late is left to its end, and not listened to."""
@@ -205,6 +199,10 @@ class HubClient:
             work.cancel()
             return None
         return work.result()
+
+
+def _has_tried(daemon: Busy) -> bool:
+    return daemon.after > _TRIED_S
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:

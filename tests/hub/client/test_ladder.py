@@ -170,6 +170,28 @@ def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
     assert len(asked_for) == 1
 
 
+def test_what_the_daemon_tried_for_one_is_no_reason_to_tell_another_less(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
+    monkeypatch.setattr("remora.hub.client._OF_SOCKET", 0.05)
+    house.index()
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] == "callers":
+            return b""  # and goes on thinking
+        return refusing("busy")(asked)
+
+    async def asked() -> Any:
+        async with served(house.places.socket, says):
+            client = house.client(deadline=GENEROUS)
+            return await asyncio.gather(client.callers(TOTAL), client.tests(TOTAL))
+
+    callers, tests = asyncio.run(asked())
+    assert callers["callers"]
+    assert tests["tests"] is None
+
+
 def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, lambda asked: b""):

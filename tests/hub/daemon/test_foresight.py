@@ -293,6 +293,34 @@ def test_no_child_waits_with_what_cannot_be_stored(
     asyncio.run(tried())
 
 
+def test_what_failed_is_tried_again_when_something_was_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    async def fails(_: Foresight) -> None:
+        tried.append(len(tried))
+        raise DiskError("there was no room for it")
+
+    async def has_tried(times: int) -> None:
+        async with asyncio.timeout(20):
+            while len(tried) < times:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    async def edited() -> None:
+        async with foreseeing(tmp_path, quiet_s=0) as foresight:
+            foresight._pause = 3600.0  # it has failed for hours
+            await has_tried(1)
+            await asyncio.sleep(0.05)
+            assert len(tried) == 1
+            foresight.changed()
+            await has_tried(2)
+
+    monkeypatch.setattr(module, "_RETRY_S", 0.01)
+    monkeypatch.setattr(Foresight, "_round", fails)
+    asyncio.run(edited())
+
+
 def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
     index_hub(hub.caller, HubWish(), lambda _done, _all: None)

@@ -23,6 +23,7 @@ from remora.code.lowered import (
     Scope,
     Store,
     last_name,
+    weight,
 )
 from remora.code.resolve.flow import Flow
 from remora.code.resolve.flows import Flows
@@ -48,7 +49,7 @@ class File:
         self.path = lowered.path
         self.lowered = lowered
         self.scopes: Sequence[Scope] = lowered.scopes
-        self.weight = 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
+        self.weight = weight(lowered)
         self._flow = Flow(lowered)
         self._lookups: dict[tuple[int, str, int], tuple[Seen, ...]] = {}
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from remora.code.edges import TIERS, Edge
 from remora.code.lowered import CLASS_SCOPE, Call, Read, Store
-from remora.code.resolve.carriers import Carriers
+from remora.code.resolve.carriers import CALL, STORE, Carriers, Site
 from remora.code.resolve.context import Context
 from remora.code.resolve.files import File
 from remora.code.resolve.importing import imported_as, imports_of
@@ -18,10 +18,8 @@ from remora.code.resolve.values import CLASS, FUNCTION, MODULE, Values
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
-CALL, READ, STORE = range(3)
 _MOST_SITES = 3_000
 """Places in the code of which it is kept what is called there."""
-Site = tuple[str, int, int]
 Found = dict[str, tuple[int, set[int]]]
 
 

@@ -21,6 +21,7 @@ from remora.hub.store import Beginning, HubStore, Portion, Unlinked
 QUIET_S = 2.0
 """Seconds without a change before anything is begun."""
 _RETRY_S, _MOST_RETRY_S = 30.0, 3600.0
+"""How long nothing is tried again after a failure; how long at most where nothing is edited."""
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
 _MOST_TOLD = 5
@@ -88,8 +89,8 @@ class Foresight:
                 self._damaged()
                 return
             except Exception as error:  # noqa: BLE001 (whatever it is, answers go on)
-                self._wanted.set()
                 await self._wait_after(error)
+                self._wanted.set()
 
     async def _quiet(self) -> None:
         """Wait until everything is read, and nothing has changed for a while."""
@@ -182,7 +183,11 @@ class Foresight:
             self._trouble = trouble
             expected = isinstance(error, RemoraError | OSError | _EndedError)
             _log.warning("%s", trouble, exc_info=None if expected else error)
-        await asyncio.sleep(self._pause)
+        self._wanted.clear()
+        await asyncio.sleep(_RETRY_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._pause - _RETRY_S):
+                await self._wanted.wait()  # an edit may have mended it
         self._pause = min(2 * self._pause, _MOST_RETRY_S)
 
     def _recovered(self) -> None:

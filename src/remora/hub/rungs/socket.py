@@ -13,7 +13,7 @@ from remora.hub import protocol
 from remora.hub.access.addresses import read_addresses
 from remora.hub.access.places import HubPlaces, shown
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
-from remora.hub.rungs.told import Told
+from remora.hub.rungs.told import Busy, Told
 from remora.hub.server.listener import is_ours
 
 MOST_ANSWERED = 1 << 26
@@ -32,17 +32,14 @@ class SocketRung:
         self._root = shown(root)
         self._places = places
         self._named = named
-        self.busy_after: float | None = None
-        """Seconds after which the last question was told to come at another time; None: it was
-        not."""
 
-    async def ask(self, request: Request) -> Told | NotFound | None:
-        """What the daemon says, be it that there is no such node; None if none can be asked, or if
-        it has nothing to say now.
+    async def ask(self, request: Request) -> Told | NotFound | Busy | None:
+        """What the daemon says, be it that there is no such node; Busy if it has
+        none now; None if none can be asked.
 
         Takes as long as the daemon: it is for the caller to give up.
         """
-        self.busy_after = None
+        busy = None
         began = time.monotonic()
         for place in self._sockets():
             try:
@@ -52,10 +49,10 @@ class SocketRung:
                 if _usable(answer):
                     return _told(request, answer)
                 if answer.error is not None and answer.error.code == "busy":
-                    self.busy_after = time.monotonic() - began
+                    busy = Busy(time.monotonic() - began)
             except _NOT_ANSWERED:
                 continue
-        return None
+        return busy
 
     def _sockets(self) -> tuple[Path, ...]:
         """Where the daemon may be; one that was started with another socket said so."""

@@ -15,6 +15,12 @@ class Told(NamedTuple):
     rung: RungName
 
 
+class Busy(NamedTuple):
+    """It could be asked, and is to be asked at another time; said after so many seconds."""
+
+    after: float
+
+
 class Budget:
     """Time until a moment on the monotonic clock.
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from remora.code.edges import TIERS, Edge
+from remora.code.edges import RANK, Edge
 
-_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 # one statement sees one state; where links are complete it gives a row at least
 _ASK = (
@@ -55,7 +54,7 @@ class StoredLinks:
             return None
         try:
             edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
-            edges.sort(key=lambda edge: (_RANK[edge.tier], edge.key))
+            edges.sort(key=lambda edge: (RANK[edge.tier], edge.key))
         except (msgspec.MsgspecError, KeyError) as error:
             raise self._damaged(error) from error
         return tuple(edges)
