@@ -26,6 +26,7 @@ BENCHMARKS = (
     "hub_daemon",
     "observe",
     "isolation",
+    "workspaces",
     "accuracy",
 )
 

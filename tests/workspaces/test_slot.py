@@ -106,7 +106,7 @@ def test_a_change_with_a_forged_time_is_seen(driver: SlotDriver) -> None:
         assert list(workspace.snapshot()) == ["pkg/a.py"]
 
 
-@pytest.mark.parametrize("kind", ["link", "folder link", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "folder link", "second name", "pipe"])
 def test_links_and_special_files_are_refused_and_healed(
     driver: SlotDriver, base: Base, kind: str, tmp_path: Path
 ) -> None:
@@ -116,6 +116,8 @@ def test_links_and_special_files_are_refused_and_healed(
         odd = workspace.tree / "odd"
         if kind == "pipe":
             os.mkfifo(odd)
+        elif kind == "second name":
+            odd.hardlink_to(tmp_path / "outside/kept")
         else:
             odd.symlink_to(tmp_path / ("outside" if kind == "folder link" else "outside/kept"))
         with pytest.raises(HostError, match="odd"):
@@ -154,6 +156,45 @@ def test_whatever_was_left_is_healed_on_opening(
         assert tree(place) == clean
         assert not place.is_symlink()
     assert (tmp_path / "outside/kept").read_bytes() == b"kept"
+
+
+def test_a_name_outside_is_none_of_the_copys(
+    driver: SlotDriver, base: Base, tmp_path: Path
+) -> None:
+    """Below isolation a job could put the user's own file in place of an equal one."""
+    with driver.open() as workspace:
+        (workspace.tree / "pkg/a.py").unlink()
+        (workspace.tree / "pkg/a.py").hardlink_to(base.root / "pkg/a.py")
+    with driver.open() as workspace:
+        with (workspace.tree / "pkg/a.py").open("ab") as file:
+            file.write(b"more\n")
+        assert list(workspace.snapshot()) == ["pkg/a.py"]
+    assert (base.root / "pkg/a.py").read_bytes() == b"a = 1\n"
+
+
+def test_rights_that_a_job_took_away_are_given_back(driver: SlotDriver) -> None:
+    with driver.open() as workspace:
+        for folder, mode in (("pkg/deep", 0o500), ("pkg", 0o555), (".", 0o500)):
+            (workspace.tree / folder).chmod(mode)
+        kept = (workspace.tree / "pkg/deep/b.py").stat().st_ino
+    with driver.open() as workspace:
+        assert workspace.tree.stat().st_mode & 0o777 == 0o700
+        for folder in ("pkg", "pkg/deep"):
+            assert (workspace.tree / folder).stat().st_mode & 0o700 == 0o700
+        assert (workspace.tree / "pkg/deep/b.py").stat().st_ino == kept, "and nothing was copied"
+
+
+def test_there_are_as_many_copies_as_workers_at_one_time(driver: SlotDriver) -> None:
+    """However many jobs there were: what all of them take on the disk is bounded by that."""
+    with driver.open() as one, driver.open() as two, driver.open():
+        folder = one.tree.parent
+        assert two.tree.parent == folder
+    for _ in range(5):
+        with driver.open(), driver.open():
+            pass
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
+        *("slot-0", "slot-1", "slot-2")
+    ]
 
 
 def test_two_workers_never_share_a_slot(driver: SlotDriver) -> None:

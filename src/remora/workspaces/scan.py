@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat as st
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,8 @@ import msgspec
 
 JUNK = frozenset({"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"})
 """Folders of what tools leave behind: no part of a base, never a change, removed by a reset."""
+OURS = 0o700
+"""The rights without which we cannot work in a folder."""
 # a change within one tick of the file system's clock may leave no trace in the status
 _TICK_NS = 20_000_000
 
@@ -19,7 +22,7 @@ def is_junk(path: str) -> bool:
     return not JUNK.isdisjoint(path.split("/")[:-1])
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True):
+class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file's content and the status it had when it was hashed, begun at `at` (ns, wall clock)."""
 
     sha256: str
@@ -42,41 +45,50 @@ class Seen(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """Regular files, folders, what tools leave behind, and what is neither file nor folder."""
+    """Regular files, folders, what tools leave behind, and what is odd: neither file nor folder, or a
+    file that has other names too: what is written under one of them is written under all.
+
+    `closed` are folders in which we lack rights."""
 
     files: dict[str, Seen]
     folders: list[str]
     junk: list[str]
     odd: list[str]
+    closed: list[str]
 
 
 def scan(tree: Path, known: Mapping[str, Seen]) -> Scan:
     """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError."""
     at = time.time_ns()
-    found = Scan({}, [], [], [])
+    found = Scan({}, [], [], [], [])
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
         with os.scandir(f"{tree}/{prefix}") as entries:
             for entry in entries:
                 path = prefix + entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    (found.junk if entry.name in JUNK else found.folders).append(path)
-                    if entry.name not in JUNK:
-                        waiting.append(path + "/")
-                elif entry.is_file(follow_symlinks=False):
-                    found.files[path] = _seen(entry, known.get(path), at)
+                status = entry.stat(follow_symlinks=False)
+                if st.S_ISDIR(status.st_mode):
+                    if entry.name in JUNK:
+                        found.junk.append(path)
+                        continue
+                    found.folders.append(path)
+                    waiting.append(path + "/")
+                    if status.st_mode & OURS != OURS:
+                        found.closed.append(path)
+                elif st.S_ISREG(status.st_mode) and status.st_nlink < 2:
+                    file = known.get(path)
+                    if file is None or not file.still(status):
+                        file = _seen(entry.path, status, at)
+                    found.files[path] = file
                 else:
                     found.odd.append(path)
     return found
 
 
-def _seen(entry: os.DirEntry[str], known: Seen | None, at: int) -> Seen:
-    status = entry.stat(follow_symlinks=False)
-    if known and known.still(status):
-        return known
+def _seen(path: str, status: os.stat_result, at: int) -> Seen:
     return Seen(
-        _hash(entry.path),
+        _hash(path),
         status.st_mode & 0o7777,
         status.st_size,
         status.st_mtime_ns,

@@ -16,7 +16,8 @@ from remora.workspaces.base import Base
 from remora.workspaces.scan import Seen
 from remora.workspaces.workspace import Workspace
 
-_Index = dict[bytes, Seen]
+_Index = tuple[bytes, list[Seen]]
+"""Paths with NUL between them, and what is known of each: names need not be text."""
 
 
 class SlotDriver:
@@ -40,12 +41,14 @@ class SlotDriver:
             raise DiskError(f"cannot use {self._folder} for private copies: {error}") from error
         try:
             place = self._folder / f"slot-{number}"
-            workspace = Workspace(self._base, place, _load(place.with_suffix(".index")))
+            known = _load(place.with_suffix(".index"))
+            workspace = Workspace(self._base, place, known)
             _reset(workspace, place)
             try:
                 yield workspace
             finally:
-                _save(place.with_suffix(".index"), workspace.index)
+                if workspace.index != known:
+                    _save(place.with_suffix(".index"), workspace.index)
         finally:
             os.close(lock)
 
@@ -68,6 +71,7 @@ def _reset(workspace: Workspace, place: Path) -> None:
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
+        place.chmod(0o700)
         workspace.reset()
         return
     try:
@@ -93,15 +97,15 @@ def _clear(place: Path) -> None:
 def _load(path: Path) -> dict[str, Seen]:
     """What is known of a slot's files; empty if that cannot be read: then all are hashed."""
     try:
-        stored = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
-    except (OSError, msgspec.DecodeError):
+        names, seen = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
+        return dict(zip(os.fsdecode(names).split("\0"), seen, strict=True))
+    except (OSError, ValueError):
         return {}
-    return {os.fsdecode(name): seen for name, seen in stored.items()}
 
 
 def _save(path: Path, index: dict[str, Seen]) -> None:
     """Best effort: without it the next opening hashes every file."""
-    stored = {os.fsencode(name): seen for name, seen in index.items()}
+    stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")
     with suppress(OSError):
         temporary.write_bytes(msgspec.msgpack.encode(stored))

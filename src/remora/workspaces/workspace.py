@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+import stat as st
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from remora.errors import DiskError, HostError
@@ -10,7 +11,7 @@ from remora.files import IgnoreRules
 from remora.workspaces.base import Base, BaseFile
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.changes import FileState
-from remora.workspaces.scan import Scan, Seen, scan
+from remora.workspaces.scan import OURS, Scan, Seen, scan
 
 
 class Workspace:
@@ -25,11 +26,7 @@ class Workspace:
         self.tree = tree
         self.index = index or {}
         self._files = Beneath(tree)
-        self._folders = {
-            "/".join(parts[:count])
-            for parts in (path.split("/") for path in base.files)
-            for count in range(1, len(parts))
-        }
+        self._folders = _folders(base.files)
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
@@ -77,6 +74,8 @@ class Workspace:
     def reset(self) -> None:
         """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
         seen = self._look()
+        for path in self._folders.intersection(seen.closed):
+            self._open_up(path)
         extra = [path for path in seen.folders if path not in self._folders]
         extra += [path for path in seen.files if path not in self.base.files]
         for path in extra + seen.junk + seen.odd:
@@ -111,6 +110,15 @@ class Workspace:
             except (IsADirectoryError, PermissionError):
                 shutil.rmtree(name, dir_fd=folder)
 
+    def _open_up(self, path: str) -> None:
+        """Give a folder back the rights that a job took away: the next one works in it too."""
+        with self._files.parent(path) as (folder, name):
+            handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OURS)
+            finally:
+                os.close(handle)
+
     def _prune(self, path: str) -> None:
         """Remove folders that hold nothing any more: a file may be about to take the name."""
         above = path.rpartition("/")[0]
@@ -130,6 +138,17 @@ class Workspace:
                 if last == ".gitignore":
                     self._ignored.read(self.base.folder, prefix + slash)
         return path.endswith(".pyc") or self._ignored.cover(path)
+
+
+def _folders(files: Iterable[str]) -> set[str]:
+    """Every folder that leads to one of the files."""
+    found: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in files}:
+        above = folder
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return found
 
 
 def _equal(known: BaseFile, file: Seen) -> bool:

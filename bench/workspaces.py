@@ -1,0 +1,123 @@
+"""Private copies at 1,000 to 10,000 files: opening one that was used, a look, all beside making it anew."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from remora.files import ProjectFiles
+from remora.workspaces import Base, SlotDriver, Workspace, take_base
+
+SIZES = (1_000, 3_000, 10_000)
+ROUNDS = 15
+COPIES = 2
+CHANGED = 3
+_TEXT = "".join(f"def part_{n}(value):\n    return value + {n}\n\n\n" for n in range(60))
+_A_TICK_S = 0.1
+
+
+def main() -> dict[str, float]:
+    """Ratios at the largest size: what a job pays for its copy, and for a look, to a copy anew."""
+    ratios: dict[str, float] = {}
+    for size in SIZES:
+        with TemporaryDirectory() as made:
+            folder = Path(made)
+            begun = time.perf_counter()
+            base = _base(folder, size)
+            frozen = time.perf_counter() - begun
+            anew, plain = _anew(base, folder)
+            print(
+                f"{size:6,} files: base {frozen * 1000:6.0f} ms, a copy anew {anew * 1000:6.0f} ms,"
+            )
+            print(f"    which is {anew / plain:.1f} x a plain copy of files")
+            ratios = _measured(SlotDriver(base, folder / "slots"), anew)
+    return ratios
+
+
+def _anew(base: Base, folder: Path) -> tuple[float, float]:
+    """The shortest times of a copy that was not there before, and of the least that makes one."""
+    ours, plain = [], []
+    for number in range(COPIES):
+        begun = time.perf_counter()
+        with SlotDriver(base, folder / f"anew-{number}").open():
+            ours.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        shutil.copytree(base.folder, folder / f"plain-{number}")
+        plain.append(time.perf_counter() - begun)
+    return min(ours), min(plain)
+
+
+def _base(folder: Path, size: int) -> Base:
+    """Frozen, of files of 2,800 bytes, 50 in a folder."""
+    paths = [f"pkg{number // 50}/m{number}.py" for number in range(size)]
+    for path in paths:
+        (folder / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "root" / path).write_text(_TEXT)
+    files = ProjectFiles(paths=tuple(paths), commit=None, vcs="walk")
+    return take_base(folder / "root", files, folder / "base")
+
+
+def _measured(driver: SlotDriver, anew: float) -> dict[str, float]:
+    with driver.open() as workspace:
+        time.sleep(_A_TICK_S)  # a status so young proves nothing: the first look would hash again
+        workspace.snapshot()
+        reset = _shortest(workspace.reset, lambda: _work(workspace))
+        look = _shortest(workspace.snapshot)
+        floor = _shortest(lambda: _stat_all(str(workspace.tree)))
+
+    def opened() -> None:
+        with driver.open():
+            pass
+
+    again = _shortest(opened, lambda: _work(workspace))
+    for name, seconds in {
+        "reset after a job": reset,
+        "opened again, whole": again,
+        "a look for changes": look,
+        "stat of each file": floor,
+    }.items():
+        print(f"    {name:22} {seconds * 1000:6.1f} ms   1/{anew / seconds:.0f} of a copy anew")
+    return {
+        "reset_to_copy_anew": reset / anew,
+        "open_to_copy_anew": again / anew,
+        "look_to_copy_anew": look / anew,
+        "look_to_stat": look / floor,
+    }
+
+
+def _work(workspace: Workspace) -> None:
+    """What a job leaves: some changed files, a new one, a cache."""
+    for number in range(CHANGED):
+        (workspace.tree / f"pkg0/m{number}.py").write_text("changed = 1\n")
+    (workspace.tree / "pkg0/new.py").write_text("new = 1\n")
+    (workspace.tree / "pkg0/__pycache__").mkdir()
+    (workspace.tree / "pkg0/__pycache__/m0.pyc").write_bytes(b"cache")
+
+
+def _stat_all(tree: str) -> None:
+    """The least that can be done to see whether any file changed."""
+    waiting = [tree]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    entry.stat(follow_symlinks=False)
+
+
+def _shortest(work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
+    """Others use this machine too."""
+    taken = []
+    for _ in range(ROUNDS):
+        before()
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return min(taken)
+
+
+if __name__ == "__main__":
+    main()
