@@ -107,7 +107,8 @@ def _as_reference(value: Any) -> Any:
     return {"script": value} if isinstance(value, str) else value
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,50}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
 ScriptPath = Annotated[str, AfterValidator(_script_path)]
 

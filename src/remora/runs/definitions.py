@@ -6,6 +6,7 @@ from pathlib import Path
 
 from remora.agents import load_agent, load_agents
 from remora.agents.agent import agent_folders
+from remora.agents.definition import OWN_FOLDER
 from remora.agents.scripts import script_warnings
 from remora.errors import RemoraError
 
@@ -26,9 +27,9 @@ class Checked:
 
 
 def check_definitions(root: Path, paths: Sequence[Path] = ()) -> list[Checked]:
-    """The named definitions (folders or files), else every one that `root` has."""
+    """The named definitions (folders, files, names), else every one that `root` has."""
     if paths:
-        return [_check(_folder(path), builtin=False) for path in paths]
+        return [_check(_folder(root, path), builtin=False) for path in paths]
     checked = [_check(folder, builtin=builtin) for folder, builtin in agent_folders(root)]
     if not any(one.error for one in checked):
         checked = _beside_each_other(root, checked)
@@ -59,5 +60,9 @@ def _check(folder: Path, *, builtin: bool) -> Checked:
     )
 
 
-def _folder(path: Path) -> Path:
+def _folder(root: Path, path: Path) -> Path:
+    """A folder that is there, else the agent's of that name."""
+    own = root / OWN_FOLDER / path
+    if len(path.parts) == 1 and own.is_dir() and not (path / "agent.yaml").exists():
+        return own
     return path.parent if path.name == "agent.yaml" else path
