@@ -60,7 +60,7 @@ def test_these_are_all_commands_and_no_other() -> None:
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
         *(f"remora trace {name}" for name in ["tail", "get", "verify", "anchor", "fork"]),
         *(f"remora trace {name}" for name in ["export", "compact", "reindex"]),
-        *(f"remora agents {name}" for name in ["list", "show", "validate"]),
+        *(f"remora agents {name}" for name in ["list", "show", "validate", "new"]),
         *(f"remora model {name}" for name in ["status", "pull"]),
         "remora hub",
         *(f"remora hub {name}" for name in ["start", "stop", "status", "index", "get", "callers"]),

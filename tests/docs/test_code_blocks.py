@@ -48,7 +48,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     folder = root / ".remora" / "agents" / "noprint"
     folder.mkdir(parents=True)
     (folder / "agent.yaml").write_text(_blocks("agents.md", "yaml")[0])
-    remove, candidates = _blocks("agents.md", "python-script")
+    remove, candidates = _blocks("agents.md", "python-script")[:2]
     (folder / "remove_print.pym").write_text(remove)
     (folder / "candidates.pym").write_text(candidates)
     (root / "a.py").write_text(PRINTS)

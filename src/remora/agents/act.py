@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.agent import HARNESS_INPUTS, Agent
+from remora.agents.agent import Agent
 from remora.agents.recall import RECALL, SUBMIT, Outputs, recall
+from remora.agents.script_inputs import HARNESS_INPUTS
 from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.events import Change, ContextUpdate, ToolResulted

@@ -5,25 +5,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remora.agents.definition import NEEDS, AgentDefinition, ScriptReference, read_definition
+from remora.agents.definition import (
+    OWN_FOLDER,
+    SUMMARIZERS,
+    AgentDefinition,
+    ScriptReference,
+    read_definition,
+)
 from remora.agents.recall import BUILTIN_SCHEMAS
+from remora.agents.script_inputs import HARNESS_INPUTS
+from remora.agents.scripts import load_scripts
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
-from remora.errors import ConfigError, NotFound, ScriptError
+from remora.errors import ConfigError, NotFound
 from remora.memory.canonical import escape_surrogates
 from remora.memory.summarizers import Summarizer
-from remora.pym import Script, load
+from remora.pym import Script
 from remora.tools import Tool
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
-OWN_FOLDER = Path(".remora") / "agents"
-HARNESS_INPUTS = frozenset({"target", "packet", "options"})
-"""Inputs that the harness fills and no model sees: where the node stands, the packet, options."""
+MOST_OWN = 100
+"""Agents that a project may have: each command reads all of their definitions."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A definition, its tools by name, its scripts, and what its tools are called for a model."""
+    """A definition, its tools by name, and all its scripts by the paths that it calls them by."""
 
     definition: AgentDefinition
     folder: Path
@@ -31,8 +38,13 @@ class Agent:
     tools: Mapping[str, Tool]
     candidates: Tool | None = None
     context: tuple[Tool, ...] = ()
-    needs: Script | None = None
+    scripts: Mapping[str, Script] = field(default_factory=dict)
     summarizers: Mapping[str, Summarizer] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> Script | None:
+        """The script that says which nodes need work, where that is one of its own."""
+        return self.scripts.get(self.definition.needs)
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -56,42 +68,49 @@ def visible(schema: ToolSchema) -> ToolSchema:
 def load_agent(folder: Path, *, builtin: bool = False) -> Agent:
     """The agent in `folder`. Raises ConfigError that points at the place."""
     definition = read_definition(folder / "agent.yaml")
-    try:
-        return _loaded(folder, definition, builtin=builtin)
-    except ScriptError as error:
-        hint = error.hint or "correct it; `remora agents validate` checks every script"
-        raise ConfigError(f"{folder}: {error.message}", hint=hint) from error
-
-
-def _loaded(folder: Path, definition: AgentDefinition, *, builtin: bool) -> Agent:
-    tools = {
-        tool.name: _tool(folder, tool, tool.name, tool.description) for tool in definition.tools
-    }
-    summarizers = {
-        tool.name: summarizer_named(tool.summarizer, tool.name, folder)
-        for tool in definition.tools
-        if tool.summarizer is not None
-    }
+    scripts = load_scripts(folder, definition)
     granted = definition.candidates
     return Agent(
         definition=definition,
         folder=folder,
         builtin=builtin,
-        tools=tools,
-        candidates=_tool(folder, granted, "candidates") if granted is not None else None,
-        context=tuple(_tool(folder, reference, "context") for reference in definition.context),
-        needs=load(folder / definition.needs) if definition.needs not in NEEDS else None,
-        summarizers=summarizers,
+        tools={
+            tool.name: _tool(scripts, tool, tool.name, tool.description)
+            for tool in definition.tools
+        },
+        candidates=_tool(scripts, granted, "candidates") if granted is not None else None,
+        context=tuple(_tool(scripts, reference, "context") for reference in definition.context),
+        scripts=scripts,
+        summarizers={
+            tool.name: _summarizer(scripts, tool.summarizer, tool.name, folder)
+            for tool in definition.tools
+            if tool.summarizer is not None
+        },
     )
 
 
 def agent_folders(root: Path) -> Iterator[tuple[Path, bool]]:
-    """Folders of the built-in agents, then of the project's own; true for built-in ones."""
-    for base, builtin in ((BUILTIN_FOLDER, True), (root / OWN_FOLDER, False)):
-        if base.is_dir():
-            for folder in sorted(base.iterdir()):
-                if (folder / "agent.yaml").is_file():
-                    yield folder, builtin
+    """Folders of the built-in agents, then of the project's own; true for built-in ones.
+
+    Raises ConfigError after `MOST_OWN` of the project's, if it has more.
+    """
+    yield from ((folder, True) for folder in _folders(BUILTIN_FOLDER))
+    own = _folders(root / OWN_FOLDER)
+    yield from ((folder, False) for folder in own[:MOST_OWN])
+    if len(own) > MOST_OWN:
+        raise ConfigError(
+            f"{root / OWN_FOLDER}: {len(own)} agents, and a project may have {MOST_OWN}",
+            hint="remove what nobody uses",
+        )
+
+
+def _folders(base: Path) -> list[Path]:
+    if not base.is_dir():
+        return []
+    try:
+        return sorted(path for path in base.iterdir() if (path / "agent.yaml").is_file())
+    except OSError as error:
+        raise ConfigError(f"{base}: {error.strerror}", hint="check its permissions") from error
 
 
 def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, Agent]:
@@ -100,7 +119,7 @@ def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, A
     With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
     that is, or that takes the name or operation of another one; NotFound for an unknown name.
     """
-    found, wrong = _definitions(root)
+    found, wrong = read_definitions(root)
     if names is None and wrong:
         raise wrong[0]
     claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
@@ -126,22 +145,26 @@ def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, A
     return agents
 
 
-_Found = list[tuple[Path, bool, AgentDefinition]]
+Found = list[tuple[Path, bool, AgentDefinition]]
+"""Folders, whether they are built in, and what their `agent.yaml` says."""
 
 
-def _definitions(root: Path) -> tuple[_Found, list[ConfigError]]:
+def read_definitions(root: Path) -> tuple[Found, list[ConfigError]]:
     """What can be read, and what is wrong with the rest; no script is looked at."""
-    found: _Found = []
+    found: Found = []
     wrong: list[ConfigError] = []
-    for folder, builtin in agent_folders(root):
-        try:
-            found.append((folder, builtin, read_definition(folder / "agent.yaml")))
-        except ConfigError as error:
-            wrong.append(error)
+    try:
+        for folder, builtin in agent_folders(root):
+            try:
+                found.append((folder, builtin, read_definition(folder / "agent.yaml")))
+            except ConfigError as error:
+                wrong.append(error)
+    except ConfigError as error:
+        wrong.append(error)
     return found, wrong
 
 
-def _unknown(name: str, found: _Found) -> NotFound:
+def _unknown(name: str, found: Found) -> NotFound:
     known = sorted(definition.operation for _, _, definition in found)
     return NotFound(f"no agent {name!r}", hint=f"there is {', '.join(known)}")
 
@@ -159,28 +182,24 @@ def definition_record(agent: Agent) -> dict[str, Any]:
     record = agent.definition.model_dump(mode="json")
     record["scripts"] = {
         script.path.relative_to(agent.folder).as_posix(): script.sha256
-        for script in _scripts(agent)
+        for script in agent.scripts.values()
         if script.path is not None
     }
     return record
 
 
-def _scripts(agent: Agent) -> Iterator[Script]:
-    parts = [*agent.tools.values(), *agent.context]
-    yield from (part.script for part in parts)
-    if agent.candidates is not None:
-        yield agent.candidates.script
-    if agent.needs is not None:
-        yield agent.needs
-    for summarizer in agent.summarizers.values():
-        if isinstance(summarizer, ScriptSummarizer):
-            yield summarizer.script
+def _summarizer(scripts: Mapping[str, Script], name: str, tool: str, folder: Path) -> Summarizer:
+    if name in SUMMARIZERS:
+        return summarizer_named(name, tool, folder)
+    return ScriptSummarizer(scripts[name], tool)
 
 
-def _tool(folder: Path, reference: ScriptReference, name: str, description: str = "") -> Tool:
+def _tool(
+    scripts: Mapping[str, Script], reference: ScriptReference, name: str, description: str = ""
+) -> Tool:
     return Tool(
         name=name,
         description=description,
-        script=load(folder / reference.script),
+        script=scripts[reference.script],
         grants=tuple(reference.grants),
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from os.path import realpath
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -26,7 +26,12 @@ from remora.tools.registry import HOST_FUNCTIONS
 NEEDS = ("ruff", "docstring", "always")
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
+OWN_FOLDER = Path(".remora") / "agents"
+Role = Literal["tool", "context", "candidates", "summarizer", "needs", "verify"]
 _EXTENSION_LIMIT = 2048
+_SIZE_LIMIT = 32 * 1024
+_MOST_TOOLS = 40
+_MOST_PARTS = 20
 
 
 def _script_path(value: str) -> str:
@@ -48,8 +53,8 @@ def _need(value: str) -> str:
 
 
 def _check(value: str) -> str:
-    if value not in CHECKS:
-        raise ValueError(f"one of {', '.join(CHECKS)}")
+    if value not in CHECKS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(CHECKS)}, or the path of a .pym script")
     return value
 
 
@@ -102,7 +107,8 @@ def _as_reference(value: Any) -> Any:
     return {"script": value} if isinstance(value, str) else value
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,50}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
 ScriptPath = Annotated[str, AfterValidator(_script_path)]
 
@@ -145,7 +151,7 @@ class AgentDefinition(_Part):
     """What `analyze -o` calls it; one word that says what it does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
     """What the model is told to reach; a template with `{node_name}`, `{path}` and the like."""
-    tools: list[ToolDefinition]
+    tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
     """What the model may do, beside the built-in `recall` and `submit_result`."""
     description: str = ""
     """For people."""
@@ -157,21 +163,33 @@ class AgentDefinition(_Part):
     """The model's name; null takes the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
     """Which nodes need work: ruff, docstring, always, or a `.pym` (facts to bool)."""
-    context: list[Reference] = []
+    context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
     """A script from the packet to the next actions that are valid."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
-    verify: list[Annotated[str, AfterValidator(_check)]] = ["parses", "own_lines_only"]
-    """Checks that a submission must pass."""
+    verify: Annotated[
+        list[Annotated[str, AfterValidator(_check)]], Field(max_length=_MOST_PARTS)
+    ] = [
+        "parses",
+        "own_lines_only",
+    ]
+    """Checks that a submission must pass; a `.pym` is one of your own."""
+
+
+class Use(NamedTuple):
+    """A script that a definition names: where it does, what for, and what is granted there."""
+
+    where: Where
+    role: Role
+    script: str
+    grants: tuple[str, ...] = ()
 
 
 def read_definition(path: Path) -> AgentDefinition:
     """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
-    if not Path(realpath(path)).is_relative_to(realpath(path.parent)):
-        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
-        raise ConfigError(f"{path} is a link out of its folder", hint="put the file there")
+    _check_place(path)
     marked = read_yaml_file(path)
     try:
         definition = AgentDefinition.model_validate(marked.value)
@@ -185,8 +203,8 @@ def read_definition(path: Path) -> AgentDefinition:
             why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
             raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
         seen.add(tool.name)
-    for where, script in _scripts(definition):
-        _check_script(path.parent, script, place_of(marked, where)[1])
+    for use in uses(definition):
+        _check_script(path.parent, use.script, place_of(marked, use.where)[1])
     for where, reference in _parts(definition):
         _check_grants(reference, where, marked)
     return definition
@@ -200,15 +218,35 @@ def _parts(definition: AgentDefinition) -> Iterator[tuple[Where, ScriptReference
         yield ("candidates",), definition.candidates
 
 
-def _scripts(definition: AgentDefinition) -> Iterator[tuple[Where, str]]:
-    """Every path of a script, and where it stands."""
-    for where, part in _parts(definition):
-        yield (*where, "script"), part.script
+def uses(definition: AgentDefinition) -> Iterator[Use]:
+    """Every script that it names, once for each time that it does."""
     for index, tool in enumerate(definition.tools):
+        yield Use(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):
-            yield ("tools", index, "summarizer"), str(tool.summarizer)
+            yield Use(("tools", index, "summarizer"), "summarizer", str(tool.summarizer))
+    for index, part in enumerate(definition.context):
+        yield Use(("context", index, "script"), "context", part.script, tuple(part.grants))
+    last = definition.candidates
+    if last is not None:
+        yield Use(("candidates", "script"), "candidates", last.script, tuple(last.grants))
     if definition.needs not in NEEDS:
-        yield ("needs",), definition.needs
+        yield Use(("needs",), "needs", definition.needs)
+    for index, check in enumerate(definition.verify):
+        if check not in CHECKS:
+            yield Use(("verify", index), "verify", check)
+
+
+def _check_place(path: Path) -> None:
+    """An error quotes what it complains of: no clone may have it quote a file from elsewhere."""
+    outer = path.parent
+    if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:
+        outer = path.parents[3]  # the project's root
+    for upto, what in ((path.parent, "its folder"), (outer, "the project")):
+        if not Path(realpath(path)).is_relative_to(realpath(upto)):
+            raise ConfigError(f"{path} is a link out of {what}", hint="put the file there")
+    if path.is_file() and path.stat().st_size > _SIZE_LIMIT:
+        limit = _SIZE_LIMIT // 1024
+        raise ConfigError(f"{path}: larger than {limit} KiB", hint="this is no definition")
 
 
 def _check_script(folder: Path, script: str, place: str) -> None:

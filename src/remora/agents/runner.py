@@ -261,8 +261,10 @@ class AgentRunner:
             files=self._changes.contents(),
             findings_before=self.stage.findings_before,
             findings_after=self.stage.findings_after,
+            target=self._scene().target,
         )
-        return self._redact.clean(verify(self.stage.agent.definition.verify, submission))
+        agent = self.stage.agent
+        return self._redact.clean(verify(agent.definition.verify, submission, agent.scripts))
 
     # --- what enters the packet ------------------------------------------------------------
 

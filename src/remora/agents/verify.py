@@ -1,14 +1,17 @@
 """The checks that a submission must pass before a person is asked to look at it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from remora.agents.job import Job
+from remora.agents.own_check import asked
 from remora.agents.redacted import written
 from remora.code import Module, Node, find_node, own_lines, parse_module, parses
 from remora.code.docstrings import without_docstring_of
+from remora.pym import Script
 from remora.tools import new_findings
 
 Findings = Callable[[str], list[dict[str, Any]]]
@@ -24,25 +27,43 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """What is checked: the changed files before and after, and how to lint both trees."""
+    """What is checked: the changed files before and after, and how to lint both trees. `target`
+    says where the node stands now, as scripts are told it."""
 
     job: Job
     files: Mapping[str, tuple[bytes | None, bytes | None]]
     findings_before: Findings
     findings_after: Findings
+    target: Mapping[str, Any] = {}
 
 
-def verify(names: Iterable[str], submission: Submission) -> list[Check]:
+def verify(
+    names: Iterable[str],
+    submission: Submission,
+    scripts: Mapping[str, Script] = MappingProxyType({}),
+) -> list[Check]:
     """Each named check in order; of files with a placeholder that their base did not hold, only
-    that. Raises `KeyError` for a name that is not in `CHECKS`."""
+    that. Raises `KeyError` for a name that is neither in `CHECKS` nor in `scripts`."""
     refusal = written(submission.files.values())
     if refusal is not None:
         return [Check(name="no_placeholders", ok=False, detail=refusal)]
     return [
         Check(name=name, ok=not detail, detail=detail)
         for name in names
-        for detail in [CHECKS[name](submission)]
+        for detail in [_detail(name, submission, scripts)]
     ]
+
+
+def _detail(name: str, submission: Submission, scripts: Mapping[str, Script]) -> str:
+    if name in CHECKS:
+        return CHECKS[name](submission)
+    return asked(
+        scripts[name],
+        submission.files,
+        submission.target,
+        submission.findings_before,
+        submission.findings_after,
+    )
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:

@@ -1,19 +1,14 @@
 """The tools that the agents of a project have, found by name; no script is loaded for that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 
-from remora.agents.agent import agent_folders
-from remora.agents.definition import (
-    AgentDefinition,
-    ScriptReference,
-    ToolDefinition,
-    read_definition,
-)
+from remora.agents.agent import Found, read_definitions
+from remora.agents.definition import ToolDefinition, uses
 from remora.code import nearest
-from remora.errors import ConfigError, UsageError
+from remora.errors import UsageError
 from remora.tools import ScriptCheck, check_script
 
 
@@ -39,7 +34,7 @@ class KnownTool:
 
 def known_tools(root: Path) -> list[KnownTool]:
     """All tools, the built-in agents' first. Raises ConfigError for a definition that is wrong."""
-    found, wrong = _definitions(root)
+    found, wrong = read_definitions(root)
     if wrong:
         raise wrong[0]
     return _tools(found)
@@ -48,7 +43,7 @@ def known_tools(root: Path) -> list[KnownTool]:
 def tool_named(root: Path, name: str) -> KnownTool:
     """The tool that `tool` or `agent/tool` means; a wrong definition of another agent is in
     nobody's way. Raises UsageError for a name that none has, or several."""
-    found, wrong = _definitions(root)
+    found, wrong = read_definitions(root)
     tools = _tools(found)
     meant = [tool for tool in tools if name in (tool.name, tool.definition.name)]
     if len(meant) > 1 and name != meant[0].name:
@@ -74,26 +69,12 @@ def check_scripts(root: Path, paths: Sequence[Path]) -> list[ScriptCheck]:
     for path in paths:
         if not path.is_file():
             raise UsageError(f"{path} is no file", hint="name `.pym` files")
-    found, _ = _definitions(root)
+    found, _ = read_definitions(root)
     granted = _grants(found)
     return [check_script(path, grants=granted.get(realpath(path))) for path in paths]
 
 
-_Found = list[tuple[Path, bool, AgentDefinition]]
-
-
-def _definitions(root: Path) -> tuple[_Found, list[ConfigError]]:
-    found: _Found = []
-    wrong: list[ConfigError] = []
-    for folder, builtin in agent_folders(root):
-        try:
-            found.append((folder, builtin, read_definition(folder / "agent.yaml")))
-        except ConfigError as error:
-            wrong.append(error)
-    return found, wrong
-
-
-def _tools(found: _Found) -> list[KnownTool]:
+def _tools(found: Found) -> list[KnownTool]:
     return [
         KnownTool(agent=definition.name, builtin=builtin, folder=folder, definition=tool)
         for folder, builtin, definition in found
@@ -101,19 +82,12 @@ def _tools(found: _Found) -> list[KnownTool]:
     ]
 
 
-def _grants(found: _Found) -> dict[str, set[str]]:
+def _grants(found: Found) -> dict[str, set[str]]:
     """By script, what every use of it may call."""
     granted: dict[str, set[str]] = {}
     for folder, _, definition in found:
-        for reference in _references(definition):
-            path = realpath(folder / reference.script)
-            grants = set(reference.grants)
+        for use in uses(definition):
+            path = realpath(folder / use.script)
+            grants = set(use.grants)
             granted[path] = granted.get(path, grants) & grants
     return granted
-
-
-def _references(definition: AgentDefinition) -> Iterator[ScriptReference]:
-    yield from definition.tools
-    yield from definition.context
-    if definition.candidates is not None:
-        yield definition.candidates

@@ -1,5 +1,6 @@
 """Definitions of agents: `agents list`, `show` and `validate`."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,10 @@ from typing import Any
 import click
 
 from remora.agents import Agent, load_agents
-from remora.agents.agent import agent_named, definition_record
+from remora.agents.agent import agent_named, definition_record, read_definitions
+from remora.agents.definition import AgentDefinition
+from remora.agents.recall import BUILTIN_SCHEMAS
+from remora.agents.starter import start_agent
 from remora.cli.asker import caller_of
 from remora.cli.options import PATH, Options, command, group
 from remora.cli.output import emit, note, plain, print_error, table
@@ -16,15 +20,21 @@ from remora.runs.definitions import Checked, check_definitions
 
 @command("list", examples=("remora agents list", "remora agents list --json"))
 def list_(options: Options) -> int:
-    """List the agents, built-in ones first."""
-    found = load_agents(caller_of(options).find_root())
-    document = {"agents": [_document(agent) for agent in found.values()]}
+    """List the agents, built-in ones first; exit 2 if a definition is wrong.
+
+    Scripts are not looked at: `remora agents validate` does.
+    """
+    found, wrong = read_definitions(caller_of(options).find_root())
+    listed = [_listed(*one) for one in found]
+    document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
         [agent["operation"], agent["name"], _origin(agent), agent["description"]]
-        for agent in document["agents"]
+        for agent in listed
     ]
     emit(options, document, table(("OPERATION", "AGENT", "FROM", "DESCRIPTION"), rows))
-    return 0
+    for error in wrong:
+        print_error(error.code, error.message, error.hint, as_json=False)
+    return 2 if wrong else 0
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
@@ -35,20 +45,28 @@ def show(options: Options, name: str) -> int:
     NAME is an agent's name or its operation.
     """
     agent = agent_named(load_agents(caller_of(options).find_root()), name)
-    document = _document(agent) | {"definition": definition_record(agent)}
+    document = _listed(agent.folder, agent.builtin, agent.definition) | {
+        "definition": definition_record(agent)
+    }
     emit(options, document, _shown(agent))
     return 0
 
 
 @command(
     "validate",
-    examples=("remora agents validate", "remora agents validate .remora/agents/rename"),
+    examples=(
+        "remora agents validate",
+        "remora agents validate rename",
+        "remora agents validate .remora/agents/rename --json",
+    ),
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
+@click.argument("paths", metavar="[NAME_OR_PATH]...", nargs=-1, type=PATH)
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
     """Check definitions and their scripts; exit 2 if any is wrong.
 
-    PATH is an agent's folder or its agent.yaml; without one, all agents of the project.
+    PATH is an agent's folder or its agent.yaml, NAME the name of a folder in .remora/agents;
+    without any, all agents of the project. Faults are told with line and column of agent.yaml and
+    the line of the script.
     """
     checked = check_definitions(caller_of(options).find_root(), paths)
     wrong = [one for one in checked if one.error]
@@ -73,28 +91,63 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     return 2 if wrong else 0
 
 
+@command(
+    "new",
+    examples=(
+        "remora agents new uncomment",
+        "remora agents new tidy --operation tidy-up --node-type function --node-type class",
+    ),
+)
+@click.argument("name")
+@click.option("--operation", metavar="OP", help="What `analyze -o` calls it; by default NAME.")
+@click.option(
+    "--node-type",
+    "node_types",
+    multiple=True,
+    type=click.Choice(["function", "class", "module"]),
+    help="What it works on; may be repeated. By default all three.",
+)
+def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
+    """Write an agent to begin with into .remora/agents/NAME/.
+
+    It works at once: it removes commented-out code, has a check of its own and a test. Nothing
+    that is there is overwritten; names and operations of other agents are refused.
+    """
+    started = start_agent(caller_of(options).find_root(), name, operation, node_types)
+    document = {
+        "name": started.name,
+        "operation": started.operation,
+        "path": str(started.folder / "agent.yaml"),
+        "files": [str(started.folder / file) for file in started.files],
+    }
+    emit(options, document, _started(document, started.folder))
+    return 0
+
+
 agents = group(
     "agents",
     """The agents, yours in .remora/agents/NAME/ and the built-in ones.
 
     An agent is an agent.yaml with .pym scripts beside it; `remora schema agent` tells every key.
     """,
-    (list_, show, validate),
+    (list_, show, validate, new),
 )
 
 
-def _document(agent: Agent) -> dict[str, Any]:
-    definition = agent.definition
+def _listed(folder: Path, builtin: bool, definition: AgentDefinition) -> dict[str, Any]:
     return {
         "name": definition.name,
         "operation": definition.operation,
-        "builtin": agent.builtin,
+        "builtin": builtin,
         "description": definition.description,
         "node_types": list(definition.node_types),
         "needs": definition.needs,
-        "tools": [schema.name for schema in agent.schemas],
+        "tools": [
+            *(tool.name for tool in definition.tools),
+            *(schema.name for schema in BUILTIN_SCHEMAS),
+        ],
         "verify": list(definition.verify),
-        "path": str(agent.folder / "agent.yaml"),
+        "path": str(folder / "agent.yaml"),
     }
 
 
@@ -119,6 +172,14 @@ def _shown(agent: Agent) -> Iterator[str]:
     ]
     yield ""
     yield from table(("TOOL", "MAY CALL", "DESCRIPTION"), rows)
+
+
+def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
+    yield from (plain(f"wrote {file}") for file in document["files"])
+    yield ""
+    yield plain(f"check it   remora agents validate {shlex.quote(str(folder))}")
+    yield plain(f"run it     remora analyze -o {document['operation']}")
+    yield plain(f"test it    python {shlex.quote(str(folder / 'test_agent.py'))}")
 
 
 def _verdicts(checked: list[Checked]) -> Iterator[str]:

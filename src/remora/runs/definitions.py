@@ -1,11 +1,13 @@
 """Which definitions of agents are right: each by itself, and beside the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from remora.agents import Agent, load_agent, load_agents
+from remora.agents import load_agent, load_agents
 from remora.agents.agent import agent_folders
+from remora.agents.definition import OWN_FOLDER
+from remora.agents.scripts import script_warnings
 from remora.errors import RemoraError
 
 
@@ -13,7 +15,8 @@ from remora.errors import RemoraError
 class Checked:
     """One `agent.yaml`; `error` is empty where all is right, else says where it is wrong.
 
-    `warnings` are about what a script declares and will not get: calling it is denied.
+    `warnings` are about what a script declares and will not get (calling it is denied), and what
+    is granted that none asks for.
     """
 
     path: Path
@@ -24,9 +27,9 @@ class Checked:
 
 
 def check_definitions(root: Path, paths: Sequence[Path] = ()) -> list[Checked]:
-    """The named definitions (folders or files), else every one that `root` has."""
+    """The named definitions (folders, files, names), else every one that `root` has."""
     if paths:
-        return [_check(_folder(path), builtin=False) for path in paths]
+        return [_check(_folder(root, path), builtin=False) for path in paths]
     checked = [_check(folder, builtin=builtin) for folder, builtin in agent_folders(root)]
     if not any(one.error for one in checked):
         checked = _beside_each_other(root, checked)
@@ -50,18 +53,16 @@ def _check(folder: Path, *, builtin: bool) -> Checked:
         agent = load_agent(folder, builtin=builtin)
     except RemoraError as error:
         return Checked(path=path, error=error.message, hint=error.hint)
-    return Checked(path=path, name=agent.definition.name, warnings=tuple(_warnings(agent)))
+    return Checked(
+        path=path,
+        name=agent.definition.name,
+        warnings=tuple(script_warnings(folder, agent.definition, agent.scripts)),
+    )
 
 
-def _warnings(agent: Agent) -> Iterator[str]:
-    parts = [*agent.tools.values(), *agent.context]
-    parts += [agent.candidates] if agent.candidates is not None else []
-    for part in parts:
-        for spec in part.script.externals:
-            if spec.name not in part.grants:
-                where = f"{part.script.label}:{spec.line}"
-                yield f"{where}: `{spec.name}` is declared, but not in the grants of {part.name}"
-
-
-def _folder(path: Path) -> Path:
+def _folder(root: Path, path: Path) -> Path:
+    """A folder that is there, else the agent's of that name."""
+    own = root / OWN_FOLDER / path
+    if len(path.parts) == 1 and own.is_dir() and not (path / "agent.yaml").exists():
+        return own
     return path.parent if path.name == "agent.yaml" else path

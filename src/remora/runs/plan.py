@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from remora.agents import Agent, Job
-from remora.agents.summarize import EPOCH
 from remora.code import (
     Module,
     Node,
@@ -20,7 +19,7 @@ from remora.code import (
 from remora.code.docstrings import needs_docstring
 from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.pym import Limits
+from remora.runs.own_needs import OwnNeeds
 from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 
@@ -90,12 +89,13 @@ def make_plan(
     skipped = found = 0
     for module in source.modules:
         counts = _by_owner(module, findings.get(module.path, []))
+        text = OwnNeeds(tree, module)
         for node in (node for node in module.nodes if node.key in wanted):
             for agent in agents:
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, module, node, counts.get(node.key, 0)):
+                if not room or not _needs(agent, module, node, counts.get(node.key, 0), text):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -178,7 +178,7 @@ def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str
     return counts
 
 
-def _needs(agent: Agent, module: Module, node: Node, findings: int) -> bool:
+def _needs(agent: Agent, module: Module, node: Node, findings: int, text: OwnNeeds) -> bool:
     definition = agent.definition
     if node.skip or node.node_type not in definition.node_types:
         return False
@@ -189,19 +189,7 @@ def _needs(agent: Agent, module: Module, node: Node, findings: int) -> bool:
             return needs_docstring(module, node)
         case "always":
             return True
-    return _asked(agent, node, findings)
-
-
-def _asked(agent: Agent, node: Node, findings: int) -> bool:
-    """What the agent's own script says of the node. Raises HostError if it fails."""
-    if agent.needs is None:
-        return False
-    facts = {**msgspec.to_builtins(node), "findings": findings}
-    given = {"node": facts} if any(spec.name == "node" for spec in agent.needs.inputs) else {}
-    run = agent.needs.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
-    if run.error is not None:
-        raise HostError(f"{agent.folder.name}: {run.error.message}")
-    return bool(run.value)
+    return text.asked(agent, node, findings)
 
 
 def _job(run_id: str, agent: Agent, node: Node) -> Job:

@@ -1,0 +1,281 @@
+"""Agents of a project's own: begun with `agents new`, checked, and run with the real model."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, git, tree, write
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+PRINTS = """\
+import logging
+
+log = logging.getLogger(__name__)
+
+
+def load(path):
+    print(f"no such file: {path}")
+    data = path + "x"
+    print("loaded", data)
+    return data
+"""
+COMMENTED = "def price(order):\n    # total = order.total()\n    return order.total()  # net\n"
+
+
+def example() -> dict[str, str]:
+    """The files of the page's larger agent, by the names that the page gives them."""
+    text = PAGE.read_text(encoding="utf-8").partition("## One with everything")[2]
+    text = text.partition("\n## ")[0]
+    files = re.findall(
+        r"`([^`\n]+\.(?:pym|yaml))`(?:(?!```).)*?```[a-z-]+\n(.*?)```", text, re.DOTALL
+    )
+    return {name.removeprefix(".remora/agents/tolog/"): body for name, body in files}
+
+
+def own(root: Path, files: dict[str, str], name: str = "own") -> Path:
+    return write(root / ".remora" / "agents" / name, files)
+
+
+def commit(root: Path) -> Path:
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "more")
+    return root
+
+
+class TestThePagesAgent:
+    def test_it_works_from_needs_to_verify_with_the_real_model(
+        self, remora: Remora, project: Path
+    ) -> None:
+        own(project, example(), "tolog")
+        write(project, {"src/load.py": PRINTS})
+        checked = remora("agents", "validate", "tolog", "--json", cwd=commit(project)).document
+        assert checked["ok"]
+        assert checked["agents"][0]["warnings"] == []
+
+        done = remora("analyze", "src", "-o", "tolog", "--json", cwd=project)
+        (job,) = done.document["jobs"]  # of a function that prints, and no other
+        assert job["status"] == "submitted"
+        asked = job["decided_by"]["model"] + job["decided_by"]["fallback"]
+        assert asked == 2
+        packet = remora("trace", "packet", job["agent_id"], "--turn", "2", "--json", cwd=project)
+        shown = packet.document
+        assert shown["extensions"] == {"logger": "log"}
+        (action,) = shown["recent_actions"]
+        assert "is logged at" in action["summary"]
+        assert list(shown["knowledge"]) == ['print(f"no such file: {path}")']
+        assert shown["constraints"]["safety"][-1] == "only_calls.pym"
+
+        assert remora("accept", "last", "--all", cwd=project).code == 0
+        after = (project / "src/load.py").read_text()
+        assert "print(" not in after
+        assert re.sub(r"log\.(info|debug|warning)\(", "print(", after) == PRINTS
+        assert remora("trace", "verify", "--all", "--json", cwd=project).document["ok"]
+
+    def test_its_own_check_fails_what_is_more_than_a_call(
+        self, remora: Remora, project: Path
+    ) -> None:
+        files = example()
+        files["log_at.pym"] = files["log_at.pym"].replace("call, 1)", 'call, 1) + "  # done"')
+        own(project, files, "tolog")
+        write(project, {"src/load.py": PRINTS})
+        done = remora("analyze", "src", "-o", "tolog", "--json", cwd=commit(project))
+        (job,) = done.document["jobs"]
+        assert done.code == 1
+        assert job["status"] == "failed"
+        assert job["error"].startswith("only_calls.pym: more than a call changed")
+
+
+class TestNew:
+    def test_the_agent_is_right_and_works_at_once(self, remora: Remora, project: Path) -> None:
+        started = remora("agents", "new", "tidy", "--json", cwd=project).document
+        folder = project / ".remora/agents/tidy"
+        assert {Path(file).name for file in started["files"]} == {
+            *("agent.yaml", "needs.pym", "candidates.pym", "remove_comments.pym"),
+            *("only_comments.pym", "test_agent.py"),
+        }
+        assert all(Path(file).parent == folder for file in started["files"])
+        assert [path.name for path in folder.parents[1].iterdir()] == [
+            "agents"
+        ]  # nothing is left beside it
+
+        checked = remora("agents", "validate", "tidy", "--json", cwd=project).document
+        assert checked["ok"]
+        assert checked["agents"][0]["warnings"] == []
+        write(project, {"src/price.py": COMMENTED})
+        run = remora("analyze", "src", "-o", "tidy", "--json", cwd=project).document
+        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert remora("accept", "last", "--all", cwd=project).code == 0
+        assert (project / "src/price.py").read_text() == COMMENTED.replace(
+            "    # total = order.total()\n", ""
+        )
+
+    def test_its_test_passes_and_fails_where_the_agent_does_something_else(
+        self, remora: Remora, project: Path
+    ) -> None:
+        remora("agents", "new", "tidy", cwd=project)
+        folder = project / ".remora/agents/tidy"
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+        def tested() -> "subprocess.CompletedProcess[str]":
+            return subprocess.run(
+                [sys.executable, folder / "test_agent.py"],
+                env={**remora.environment, "PATH": path},
+                cwd=project,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        done = tested()
+        assert done.returncode == 0, done.stderr
+        script = folder / "candidates.pym"
+        script.write_text(script.read_text().replace("if lines:", "if not lines:"))
+        assert tested().returncode == 1
+
+    def test_operation_and_kinds_of_nodes_can_be_said(self, poor: Remora, project: Path) -> None:
+        words = ("--operation", "tidy-up", "--node-type", "class", "--node-type", "module")
+        assert poor("agents", "new", "tidy", *words, cwd=project).code == 0
+        shown = poor("agents", "show", "tidy-up", "--json", cwd=project).document
+        assert (shown["name"], shown["node_types"]) == ("tidy", ["class", "module"])
+        assert shown["path"] == str(project / ".remora/agents/tidy/agent.yaml")
+
+    @pytest.mark.parametrize(
+        ("args", "word"),
+        [
+            (("lint",), "'lint' is taken by a built-in agent"),
+            (("mine", "--operation", "docstring"), "'docstring' is taken by a built-in agent"),
+            (("mine", "--operation", "there"), "'there' is taken by the agent in"),
+            (("there",), "is already there"),
+            (("../mine",), "is no name"),
+            (("Mine",), "is no name"),
+            (("mine", "--operation", "a b"), "is no operation"),
+            (("x" * 52,), "is no name"),
+        ],
+    )
+    def test_what_cannot_be_or_is_taken_is_refused(
+        self, poor: Remora, project: Path, args: tuple[str, ...], word: str
+    ) -> None:
+        poor("agents", "new", "there", cwd=project)
+        before = tree(project)
+        done = poor("agents", "new", *args, "--json", cwd=project)
+        assert done.code == 2
+        assert word in done.error["message"]
+        assert tree(project) == before
+
+    def test_it_is_not_written_through_a_link(
+        self, poor: Remora, project: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        (project / ".remora").symlink_to(tmp_path / "elsewhere")
+        done = poor("agents", "new", "mine", "--json", cwd=project)
+        assert done.code == 2
+        assert "link out of the project" in done.error["message"]
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+    def test_a_folder_that_cannot_be_written_is_a_fault_of_the_disk(
+        self, poor: Remora, project: Path
+    ) -> None:
+        write(project, {".remora": "a file"})
+        assert poor("agents", "new", "mine", "--json", cwd=project).code == 3
+
+
+YAML = """\
+name: own
+operation: own
+goal: Look at {node_name}
+tools:
+  - name: act
+    script: act.pym
+    grants: [read_text]
+"""
+INPUTS = "from remora.pym import Input, external\n"
+
+
+class TestValidate:
+    @pytest.mark.parametrize(
+        ("more", "scripts", "said"),
+        [
+            ("", {"act.pym": INPUTS + 'target: str = Input("target")\n1\n'},
+             "6:13: act.pym:2: the input `target`: Remora fills it with a dict: declare that type"),
+            ("", {"act.pym": INPUTS + 'options: list = Input("options")\n1\n'},
+             "6:13: act.pym:2: the input `options`: Remora fills it with a dict"),
+            ("", {"act.pym": INPUTS + 'line = Input("line")\n1\n'},
+             "6:13: act.pym:2: an input has a type"),
+            ("", {"act.pym": "x = (\n"}, "6:13: act.pym:2: unexpected EOF"),
+            ("needs: s.pym", {"s.pym": INPUTS + 'target: dict = Input("target")\nTrue\n'},
+             "8:8: s.pym:2: the input `target`: nobody fills it; a needs script is given `node`"),
+            ("candidates: s.pym", {"s.pym": INPUTS + 'line: int = Input("line")\n1\n'},
+             "8:13: s.pym:2: the input `line`: nobody fills it; a candidates script is given"),
+            ("context: [s.pym]", {"s.pym": INPUTS + 'node: dict = Input("node")\n1\n'},
+             "8:11: s.pym:2: the input `node`: nobody fills it"),
+            ("verify: [parses, s.pym]", {"s.pym": INPUTS + 'files: dict = Input("files")\nTrue\n'},
+             "8:18: s.pym:2: the input `files`: Remora fills it with a list"),
+            ("verify: [gone.pym]", {}, "8:10: there is no file gone.pym"),
+            ("verify: [parse]", {}, "8:10: verify.0: expected one of parses"),
+            ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
+        ],
+    )  # fmt: skip
+    def test_a_fault_is_told_at_its_place(
+        self, poor: Remora, project: Path, more: str, scripts: dict[str, str], said: str
+    ) -> None:
+        folder = own(project, {"act.pym": "1\n", **scripts, "agent.yaml": f"{YAML}{more}\n"})
+        done = poor("agents", "validate", "own", "--json", cwd=project)
+        assert done.code == 2
+        assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
+        assert poor("analyze", "-o", "own", cwd=project).code == 2
+
+    def test_a_summarizer_takes_the_raw_output(self, poor: Remora, project: Path) -> None:
+        yaml = YAML + "    summarizer: s.pym\n"
+        own(project, {"act.pym": "1\n", "s.pym": "{}\n", "agent.yaml": yaml})
+        done = poor("agents", "validate", "own", "--json", cwd=project)
+        assert (
+            "agent.yaml:8:17: s.pym:1: a summarizer needs" in (done.document["agents"][0]["error"])
+        )
+
+    def test_all_faults_of_all_scripts_are_told_at_once(self, poor: Remora, project: Path) -> None:
+        scripts = {"act.pym": "x: int = 'a'\ny: int = 'b'\n", "s.pym": "x = (\n"}
+        own(project, {**scripts, "agent.yaml": YAML + "verify: [s.pym]\n"})
+        done = poor("agents", "validate", "own", "--json", cwd=project)
+        lines = done.document["agents"][0]["error"].splitlines()
+        assert [re.search(r"(act|s)\.pym:\d", line)[0] for line in lines] == [  # type: ignore[index]
+            "act.pym:1", "act.pym:2", "s.pym:2",
+        ]  # fmt: skip
+
+    def test_what_is_granted_and_what_is_declared_should_agree(
+        self, poor: Remora, project: Path
+    ) -> None:
+        act = (
+            INPUTS
+            + "from typing import Any\n"
+            + 'what: Any = Input("what")\n'
+            + "@external\ndef edit_text(path: str) -> Any: ...\n1\n"
+        )
+        folder = own(project, {"act.pym": act, "agent.yaml": YAML})
+        done = poor("agents", "validate", "own", "--json", cwd=project)
+        assert done.code == 0
+        assert done.document["agents"][0]["warnings"] == [
+            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is declared, but not in the grants: "
+            "it is denied",
+            f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
+            "external",
+            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type tells a model "
+            "nothing; str, int, Literal, list do",
+        ]
+
+
+def test_list_shows_own_agents_and_goes_on_past_a_wrong_one(poor: Remora, project: Path) -> None:
+    own(project, {"act.pym": "1\n", "agent.yaml": YAML})
+    own(project, {"agent.yaml": "name: [\n"}, "wrong")
+    done = poor("agents", "list", "--json", cwd=project)
+    assert done.code == 2
+    listed = {one["name"]: one for one in json.loads(done.out)["agents"]}
+    assert {"lint", "docstring", "own"} <= set(listed)
+    assert listed["own"]["tools"] == ["act", "recall", "submit_result"]
+    assert not listed["own"]["builtin"]
+    (error,) = done.document["errors"]
+    assert "wrong/agent.yaml:" in error
