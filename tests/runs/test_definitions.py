@@ -34,9 +34,14 @@ def _own(root: Path, agent: str = AGENT) -> Path:
 
 
 def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path: Path) -> None:
-    checked = check_definitions(tmp_path, [_own(tmp_path)])[0]
+    folder = _own(tmp_path)
+    checked = check_definitions(tmp_path, [folder])[0]
     assert checked.error == ""
-    assert checked.warnings == ("act.pym:5: `read_text` is declared, but not in the grants of act",)
+    assert checked.warnings == (
+        f"{folder}/agent.yaml:6:13: act.pym:5: `read_text` is declared, but not in the grants: "
+        "it is denied",
+        f"{folder}/agent.yaml:7:14: `edit_text` is granted, but act.pym declares no such external",
+    )
 
 
 def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
