@@ -23,7 +23,7 @@ from remora.errors import ConfigError
 from remora.memory.canonical import canonical
 from remora.tools.registry import HOST_FUNCTIONS
 
-NEEDS = ("ruff", "docstring", "always")
+NEEDS = ("ruff", "docstring", "test", "always")
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
 _EXTENSION_LIMIT = 2048
@@ -156,7 +156,7 @@ class AgentDefinition(_Part):
     model: ModelName | None = None
     """The model's name; null takes the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
-    """Which nodes need work: ruff, docstring, always, or a `.pym` (facts to bool)."""
+    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
     context: list[Reference] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None

@@ -30,7 +30,7 @@ from remora.agents.sides import Sides
 from remora.agents.stage import Stage
 from remora.agents.standing import Standing
 from remora.agents.target import followed, located
-from remora.agents.verify import Check, Submission, verify
+from remora.agents.verify import Check, Submission, once, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
 from remora.ids import spell_path
@@ -49,6 +49,10 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.unstorable import unstorable
+from remora.tools.host.place import Place
+from remora.tools.host.proving.proof import Proof, prove
+
+_PROOF_S = 240.0
 
 
 class AgentRunner:
@@ -261,8 +265,15 @@ class AgentRunner:
             files=self._changes.contents(),
             findings_before=self.stage.findings_before,
             findings_after=self.stage.findings_after,
+            prove=once(self._prove),
         )
         return self._redact.clean(verify(self.stage.agent.definition.verify, submission))
+
+    def _prove(self, ids: list[str]) -> Proof:
+        """What the new tests are worth, in the workspace as it is."""
+        place = Place(self.stage.workspace.tree, self.stage.python)
+        with place.within(_PROOF_S):
+            return prove(place, self.job.path, self.job.qualname, ids, enough=1)
 
     # --- what enters the packet ------------------------------------------------------------
 
@@ -324,6 +335,7 @@ class AgentRunner:
             outputs=self._at.outputs,
             clock=self.stage.clock(),
             seed=self.stage.asking.seed or 0,
+            python=self.stage.python,
         )
 
     def _base(self) -> bytes | None:

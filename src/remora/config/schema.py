@@ -209,8 +209,7 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()
     """The private copies that agents work on."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Interpreter for the project's tests (not in this version); null takes the root's .venv, else
-    the active one."""
+    """Interpreter for the project's tests; null takes the root's .venv, else the active one."""
     exclude: Patterns = ()
     """Globs of files, relative to the root, that are left alone."""
     operations: dict[OperationName, Operation] = {
@@ -218,8 +217,8 @@ class Config(Section):
         "docstring": OperationConfig(),
         "test": OperationConfig(),
     }
-    """Settings by operation; each takes max_turns, which overrides runner.max_turns. Built in is
-    lint; docstring and test are not in this version."""
+    """Settings by operation; each takes max_turns, which overrides runner.max_turns. Built in are
+    lint and test; docstring is not in this version."""
 
 
 def config_schema() -> dict[str, Any]:

@@ -17,9 +17,11 @@ from remora.code import (
     owner,
     parse_module,
 )
+from remora.code.testing import needs_test
 from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.pym import Limits
+from remora.runs.tested import Tested
 from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 
@@ -84,6 +86,7 @@ def make_plan(
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
     findings = _findings(tree, source, agents)
+    tested = Tested(tree)
     jobs: list[Job] = []
     chosen: set[str] = set()
     skipped = found = 0
@@ -94,7 +97,7 @@ def make_plan(
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, node, counts.get(node.key, 0)):
+                if not room or not _needs(agent, node, counts.get(node.key, 0), tested):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -177,7 +180,7 @@ def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str
     return counts
 
 
-def _needs(agent: Agent, node: Node, findings: int) -> bool:
+def _needs(agent: Agent, node: Node, findings: int, tested: Tested) -> bool:
     definition = agent.definition
     if node.skip or node.node_type not in definition.node_types:
         return False
@@ -186,6 +189,8 @@ def _needs(agent: Agent, node: Node, findings: int) -> bool:
             return findings > 0
         case "docstring":
             return node.docstring is None
+        case "test":
+            return needs_test(node) and not tested.holds(node.key)
         case "always":
             return True
     return _asked(agent, node, findings)

@@ -9,7 +9,9 @@ import msgspec
 
 from remora.agents.redacted import written
 from remora.agents.verify import parse_errors
-from remora.errors import NotFound, StreamDamaged
+from remora.code.suite import is_test_file
+from remora.code.testing import joined
+from remora.errors import HostError, NotFound, StreamDamaged
 from remora.ids import split_node_key, unspell_path
 from remora.memory.events import Change, Head, Review
 from remora.runs.choice import chosen
@@ -33,6 +35,7 @@ from remora.workspaces import (
     prepare,
     recover,
 )
+from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.journal import Journal
 
 
@@ -180,6 +183,8 @@ def _accept_one(
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
+    if prepared.conflicts:
+        prepared = prepare(project.root, [_beside(project, patch) for patch in patches])
     before = (
         _stale(job, prepared)
         or prepared.conflicts
@@ -250,6 +255,17 @@ def _patch(project: Project, change: Change) -> FilePatch:
         theirs=_content(project, change.after),
         mode=change.mode,
     )
+
+
+def _beside(project: Project, patch: FilePatch) -> FilePatch:
+    """A patch that only adds tests to a file that others were added to meanwhile, as one of the file
+    as it is now; any other one as it was."""
+    try:
+        ours = Beneath(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
+    except HostError:
+        return patch
+    made = joined(patch.path, patch.base, patch.theirs, ours) if is_test_file(patch.path) else None
+    return patch if made is None else msgspec.structs.replace(patch, base=ours, theirs=made)
 
 
 def _content(project: Project, digest: str | None) -> bytes | None:

@@ -1,0 +1,54 @@
+"""Which functions a test is written for, as far as the function itself tells."""
+
+import ast
+
+from remora.code.nodes import Node
+from remora.code.suite import is_conftest, is_test_file
+
+_FOLDERS = frozenset({"tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "bench"})
+_FILES = frozenset({"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py"})
+_UNFIT = (
+    "overload",
+    "abstractmethod",
+    "property",
+    "setter",
+    "fixture",
+    "contextmanager",
+    "deleter",
+)
+
+
+def needs_test(node: Node) -> bool:
+    """Whether a function is one that a test may call by its name: public, of a module or of a class,
+    no property, no coroutine, and none of the project's tests."""
+    parts = node.qualname.split(".")
+    return (
+        node.node_type == "function"
+        and not _is_aside(node.path)
+        and len(parts) <= 2
+        and node.parent is not None
+        and not any(part.startswith("_") or "#" in part for part in parts)
+        and not (node.signature or "").startswith("async ")
+        and not any(name.rpartition(".")[2].partition("(")[0] in _UNFIT for name in node.decorators)
+    )
+
+
+def _is_aside(path: str) -> bool:
+    *folders, file = path.split("/")
+    return (
+        file in _FILES
+        or is_test_file(path)
+        or is_conftest(path)
+        or not _FOLDERS.isdisjoint(folders)
+        or not all(part.isidentifier() for part in (*folders[-1:], file.removesuffix(".py")))
+    )
+
+
+def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it does nothing yet."""
+    return all(
+        isinstance(one, ast.Pass)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        or (isinstance(one, ast.Raise) and "NotImplemented" in ast.dump(one))
+        for one in function.body
+    )
