@@ -84,6 +84,16 @@ def test_text_that_is_in_no_file_is_checked_as_if_it_were(tree: Path) -> None:
     assert not (tree / "new.py").exists()
 
 
+def test_a_project_that_has_ruff_fix_always_is_only_looked_at(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    (tree / "ruff.toml").write_text("fix = true\nunsafe-fixes = true\n")
+    (tree / "a.py").write_text("import os\n")
+    assert codes(call("ruff_check", ["a.py"])) == [("F401", 1)]
+    assert codes(lint_text(tree, "a.py", b"import sys\n")) == [("F401", 1)]
+    assert (tree / "a.py").read_text() == "import os\n"
+
+
 def test_one_fix_leaves_the_other_findings(tree: Path, call: Callable[..., Any]) -> None:
     (tree / "a.py").write_text("import os\nimport sys\n\nprint(f'')\n")
 

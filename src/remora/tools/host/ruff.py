@@ -21,7 +21,7 @@ Finding = dict[str, Any]
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _AT_ONCE = 2000  # paths for one command line
-_CHECK = ("check", "--no-cache", "--quiet", "--exit-zero", "--output-format", "json")
+_CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
 _NO_CODE = "invalid-syntax"
 
 
