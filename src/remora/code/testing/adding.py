@@ -150,13 +150,32 @@ def _with_import(text: str, module: str, name: str, width: int) -> str:
         at = future[-1].end_lineno or 0 if future else found[0].lineno - 1
         lines[at:at] = ["", new] if future else [new, ""]
     elif found:
-        at = (found if module else plain)[-1].end_lineno or 0
+        after = _before_it(found, new) if module else None
+        at = (after or (found if module else plain)[-1]).end_lineno or 0
+        if (
+            after is None
+            and module
+            and isinstance(found[-1], ast.ImportFrom)
+            and _text(found[-1]) > new
+        ):
+            at = found[-1].lineno - 1
         lines[at:at] = ["", new] if module and len(plain) == len(found) else [new]
     else:
         said = tree.body[:1] if ast.get_docstring(tree) is not None else []
         at = said[0].end_lineno or 0 if said else 0
         lines[at:at] = ["", new] if at else [new]
     return "\n".join(lines) + "\n"
+
+
+def _before_it(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
+    """The last import of the file's last block that sorts before this one."""
+    return next(
+        (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
+    )
+
+
+def _text(one: ast.stmt) -> str:
+    return ast.unparse(one)
 
 
 def _head(tree: ast.Module) -> Iterator[ast.stmt]:

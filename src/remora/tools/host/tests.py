@@ -40,7 +40,7 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
 
     It is called with values from examples, from the project's own calls, by type and by use, twice in
     different circumstances, and once with each of its mutants. `cases` are the calls that together
-    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`. `state` is `open`,
+    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of `all_lines`. `state` is `open`,
     or `unfit` with a `reason`.
     """
     subject = _subject(place, path, node)
@@ -72,7 +72,19 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         "calls": len(calls),
         "killed": len(dead),
         "mutants": len(faults),
+        **_lines(subject, chosen),
     }
+
+
+def _lines(subject: Subject, chosen: list[Case]) -> dict[str, int]:
+    """How many lines of the function the chosen cases run, and how many there are to run."""
+    body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
+    body -= {subject.function.lineno}
+    said = subject.function.body[0]
+    if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
+        body.discard(said.lineno)
+    run = {line for case in chosen for line in case.lines}
+    return {"lines": len(body & run), "all_lines": len(body)}
 
 
 def observe_calls(place: Place, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
