@@ -46,5 +46,6 @@ def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
 
 def test_the_built_in_agents_are_right(tmp_path: Path) -> None:
     assert [(one.name, one.error, one.warnings) for one in check_definitions(tmp_path)] == [
-        ("lint", "", ())
+        ("lint", "", ()),
+        ("test", "", ()),
     ]

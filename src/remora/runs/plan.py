@@ -97,7 +97,7 @@ def make_plan(
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, node, counts.get(node.key, 0), tested):
+                if not room or not _needs(agent, module, node, counts.get(node.key, 0), tested):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -180,7 +180,7 @@ def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str
     return counts
 
 
-def _needs(agent: Agent, node: Node, findings: int, tested: Tested) -> bool:
+def _needs(agent: Agent, module: Module, node: Node, findings: int, tested: Tested) -> bool:
     definition = agent.definition
     if node.skip or node.node_type not in definition.node_types:
         return False
@@ -190,7 +190,7 @@ def _needs(agent: Agent, node: Node, findings: int, tested: Tested) -> bool:
         case "docstring":
             return node.docstring is None
         case "test":
-            return needs_test(node) and not tested.holds(node.key)
+            return needs_test(module, node) and not tested.holds(node.key)
         case "always":
             return True
     return _asked(agent, node, findings)

@@ -190,3 +190,5 @@ def test_as_few_cases_as_tell_all_faults_apart() -> None:
     frozen = {call: frozenset(faults) for call, faults in killed.items()}
     assert [case.call for case in best_cases(cases, frozen)] == ["f(1)", "f(2)"]
     assert best_cases(cases, {}) == []
+    nothing = [Case(call="f('')", value="[]")]
+    assert best_cases(nothing, {"f('')": frozenset({1})}) == []

@@ -15,6 +15,8 @@ MOST_CASES = 5
 _LONGEST = 200
 _NEVER = frozenset({"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"})
 _DIGITS = 6
+_NONE: frozenset[int] = frozenset()
+_NOTHING = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +52,8 @@ def case_of(
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
         if name.isidentifier() and name not in _NEVER:
-            return Case(call=call, raises=name, origin=origin, lines=lines)
+            listed = first.get("listed") is True
+            return Case(call=call, raises=name, origin=origin, listed=listed, lines=lines)
     return None
 
 
@@ -95,23 +98,35 @@ def _written(value: Any) -> str:
 
 def best_cases(cases: Sequence[Case], killed: Mapping[str, frozenset[int]]) -> list[Case]:
     """Those that together tell most mutants apart (`killed`, by call), then those that run most
-    lines; of equal ones the first. None where no mutant is told apart."""
+    lines; of equal ones one that comes to something else than it was given, then the first. None where
+    no mutant is told apart, or all come to nothing."""
     chosen: list[Case] = []
     told: set[int] = set()
     run: set[int] = set()
     for _ in range(MOST_CASES):
         left = [case for case in cases if case not in chosen]
         best = max(
-            left, key=lambda case: len(killed.get(case.call, frozenset()) - told), default=None
+            left, key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)), default=None
         )
-        if best is None or not killed.get(best.call, frozenset()) - told:
+        if best is None or not killed.get(best.call, _NONE) - told:
             best = max(left, key=lambda case: len({*case.lines} - run), default=None)
             if best is None or not chosen or not {*best.lines} - run:
                 break
         chosen.append(best)
-        told |= killed.get(best.call, frozenset())
+        told |= killed.get(best.call, _NONE)
         run |= {*best.lines}
+    if not any(_tells(case) for case in chosen):
+        return []
     return sorted(chosen, key=lambda case: (bool(case.raises), cases.index(case)))
+
+
+def _is_other(case: Case) -> bool:
+    return _tells(case) and f"({case.value})" not in case.call
+
+
+def _tells(case: Case) -> bool:
+    """Whether it comes to something: that nothing comes of nothing shows nobody what is done."""
+    return bool(case.raises) or case.value not in _NOTHING
 
 
 def statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.nodes import Node
+from remora.code.nodes import Module, Node, find_node
 from remora.code.suite import is_conftest, is_test_file
 
 _FOLDERS = frozenset({"tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "bench"})
@@ -18,7 +18,7 @@ _UNFIT = (
 )
 
 
-def needs_test(node: Node) -> bool:
+def needs_test(module: Module, node: Node) -> bool:
     """Whether a function is one that a test may call by its name: public, of a module or of a class,
     no property, no coroutine, and none of the project's tests."""
     parts = node.qualname.split(".")
@@ -26,11 +26,17 @@ def needs_test(node: Node) -> bool:
         node.node_type == "function"
         and not _is_aside(node.path)
         and len(parts) <= 2
-        and node.parent is not None
-        and not any(part.startswith("_") or "#" in part for part in parts)
+        and _is_within_reach(module, node)
+        and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
         and not (node.signature or "").startswith("async ")
         and not any(name.rpartition(".")[2].partition("(")[0] in _UNFIT for name in node.decorators)
     )
+
+
+def _is_within_reach(module: Module, node: Node) -> bool:
+    """Whether it is no function's own."""
+    around = find_node(module, node.parent) if node.parent is not None else None
+    return around is not None and around.node_type != "function"
 
 
 def _is_aside(path: str) -> bool:

@@ -174,6 +174,7 @@ def called(asked: Order, module: Any, path: str, call: str) -> Order:
     """What came of one call, and which lines of the file were run for it."""
     code = compile(call, "<call>", "eval")
     lines, watched = Lines(path), Effects(asked["root"])
+    listed = False
     try:
         with lines, watched:
             value = eval(code, dict(vars(module)))
@@ -182,7 +183,7 @@ def called(asked: Order, module: Any, path: str, call: str) -> Order:
                 value = taken(value)
         found = {"how": "value", "text": repr(value), "listed": listed}
     except Exception as error:
-        found = raised(error)
+        found = {**raised(error), "listed": listed}
     found["lines"] = sorted(lines.seen)
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
