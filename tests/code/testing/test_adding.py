@@ -185,7 +185,7 @@ def test_exceptions_count_where_the_project_raises_them() -> None:
 
 
 def test_as_few_cases_as_tell_all_faults_apart() -> None:
-    cases = [Case(call=f"f({n})", value="1", lines=(n % 2,)) for n in range(4)]
+    cases = [Case(call=f"f({n})", value="9", lines=(n % 2,)) for n in range(4)]
     killed = {"f(0)": {1}, "f(1)": {1, 2}, "f(2)": {2, 3}, "f(3)": set()}
     frozen = {call: frozenset(faults) for call, faults in killed.items()}
     assert [case.call for case in best_cases(cases, frozen)] == ["f(1)", "f(2)"]
