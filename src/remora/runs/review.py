@@ -23,6 +23,7 @@ from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
 from remora.tools import lint_text, new_findings
+from remora.tools.lint import imports_sorted
 from remora.trace import read_events
 from remora.trace.reader import typed
 from remora.workspaces import (
@@ -265,7 +266,14 @@ def _beside(project: Project, patch: FilePatch) -> FilePatch:
     except HostError:
         return patch
     made = joined(patch.path, patch.base, patch.theirs, ours) if is_test_file(patch.path) else None
-    return patch if made is None else msgspec.structs.replace(patch, base=ours, theirs=made)
+    if made is None:
+        return patch
+    extra = new_findings(
+        lint_text(project.root, patch.path, ours), lint_text(project.root, patch.path, made)
+    )
+    if any(str(each["code"]).startswith("I0") for each in extra):
+        made = imports_sorted(project.root, patch.path, made)
+    return msgspec.structs.replace(patch, base=ours, theirs=made)
 
 
 def _content(project: Project, digest: str | None) -> bytes | None:

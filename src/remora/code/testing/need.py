@@ -11,6 +11,7 @@ _UNFIT = (
     "overload",
     "abstractmethod",
     "property",
+    "cached_property",
     "setter",
     "fixture",
     "contextmanager",
@@ -29,7 +30,10 @@ def needs_test(module: Module, node: Node) -> bool:
         and _is_within_reach(module, node)
         and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
         and not (node.signature or "").startswith("async ")
-        and not any(name.rpartition(".")[2].partition("(")[0] in _UNFIT for name in node.decorators)
+        and not any(
+            name.partition("(")[0].lstrip("@").rpartition(".")[2] in _UNFIT
+            for name in node.decorators
+        )
     )
 
 
