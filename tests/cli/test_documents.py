@@ -39,8 +39,10 @@ def test_doctor(ran: Ran) -> None:
 
 
 def test_agents(ran: Ran) -> None:
-    (lint,) = ran("agents", "list", "--json").document["agents"]
-    assert (lint["name"], lint["builtin"]) == ("lint", True)
+    agents = ran("agents", "list", "--json").document["agents"]
+    assert [(each["name"], each["builtin"]) for each in agents] == [
+        ("lint", True), ("test", True),
+    ]  # fmt: skip
     shown = ran("agents", "show", "lint", "--json").document
     assert shown["definition"]["tools"][0]["name"] == "run_linter"
     assert ran("agents", "validate", "--json").document["ok"] is True
