@@ -32,6 +32,7 @@ from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder,
 from remora.trace.redact import Redactor
 from remora.trace.verify import verify_all
 from remora.workspaces import SlotDriver, take_base
+from remora.workspaces.interpreters import ProjectPython
 from tests.clock import ticking
 
 RUN = "run-1"
@@ -69,6 +70,7 @@ class Play:
     facts: NodeFacts = field(default_factory=NoHub)
     options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    python: ProjectPython | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +170,7 @@ class Theatre:
                 on_event=seen.append,
                 max_turns=play.max_turns,
                 options=play.options,
+                python=play.python,
                 recorded=list(read_events(path)),
             )
             runner = AgentRunner(job, stage)

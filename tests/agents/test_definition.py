@@ -53,7 +53,7 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("max_turn: 3", "7:1", "the nearest known one is max_turns"),
         ("max_turns: 0", "7:12", "max_turns"),
         ("max_turns: '3'", "7:12", "a whole number"),
-        ("needs: test", "7:8", "one of ruff, docstring, always"),
+        ("needs: tested", "7:8", "one of ruff, docstring, test, always"),
         ("needs: tests.py", "7:8", "or the path of a .pym script"),
         ("needs: gone.pym", "7:8", "there is no file gone.pym"),
         ("verify: [parse]", "7:10", "one of parses, fewer_findings"),

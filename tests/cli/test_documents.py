@@ -41,7 +41,7 @@ def test_doctor(ran: Ran) -> None:
 def test_agents(ran: Ran) -> None:
     agents = ran("agents", "list", "--json").document["agents"]
     assert [(each["name"], each["builtin"]) for each in agents] == [
-        ("docstring", True), ("lint", True),
+        ("docstring", True), ("lint", True), ("test", True),
     ]  # fmt: skip
     shown = ran("agents", "show", "lint", "--json").document
     assert shown["definition"]["tools"][0]["name"] == "run_linter"

@@ -53,4 +53,5 @@ def test_the_built_in_agents_are_right(tmp_path: Path) -> None:
     assert [(one.name, one.error, one.warnings) for one in check_definitions(tmp_path)] == [
         ("docstring", "", ()),
         ("lint", "", ()),
+        ("test", "", ()),
     ]

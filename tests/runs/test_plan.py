@@ -308,3 +308,22 @@ class TestBase:
         with pytest.raises(UsageError):
             shop.plan(Wish(node="nope"))
         assert list((shop.project.cache / "bases").iterdir()) == []
+
+
+class TestNeedsTest:
+    """Public functions that no test calls, whatever lies between them."""
+
+    CODE = (
+        "import functools\n\n\ndef lone(a):\n    return a\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
+        "    return 1\n\n\ndef called():\n    return inner()\n\n\ndef inner():\n    def nested():\n        return 1\n\n"
+        "    return nested()\n\n\nclass A:\n    def method(self):\n        return 1\n\n    @property\n"
+        "    def size(self):\n        return 1\n\n    @functools.cached_property\n    def far(self):\n"
+        "        return 1\n\n    async def later(self):\n        return 1\n"
+    )
+
+    def test_which_do(self, desk: Desk) -> None:
+        own_agent(desk, "test")
+        tests = "from a import called\n\n\ndef test_called():\n    assert called() == 1\n"
+        desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
+        plan = desk.plan(Wish(operations=("own",)))
+        assert nodes(plan) == ["a.py:lone", "a.py:A.method"]

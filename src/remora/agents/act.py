@@ -15,6 +15,7 @@ from remora.errors import HostError
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.tools import Tool, ToolRun, run_tool
 from remora.tools.contract import is_contract
+from remora.workspaces.interpreters import ProjectPython
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What a script may be given: the workspace, where the node stands, the packet, options.
 
-    `outputs` are the raw outputs so far, for `recall`.
+    `outputs` are the raw outputs so far, for `recall`; `python` is what runs the project's code.
     """
 
     tree: Path
@@ -37,6 +38,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     outputs: Outputs
     clock: datetime
     seed: int
+    python: ProjectPython | None = None
 
     def inputs(self) -> dict[str, Any]:
         """By the names in `HARNESS_INPUTS`."""
@@ -65,7 +67,14 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in scene.inputs().items() if name in wanted}
-    run = run_tool(tool, {**args, **given}, scene.tree, clock=scene.clock, seed=scene.seed)
+    run = run_tool(
+        tool,
+        {**args, **given},
+        scene.tree,
+        clock=scene.clock,
+        seed=scene.seed,
+        python=scene.python,
+    )
     record = {**_for_event(run, tool.script.sha256), "inputs": _beside_packet(given)}
     return Acted(result=_for_delta(run), record=record)
 

@@ -23,7 +23,7 @@ from remora.errors import ConfigError
 from remora.memory.canonical import canonical
 from remora.tools.registry import HOST_FUNCTIONS
 
-NEEDS = ("ruff", "docstring", "always")
+NEEDS = ("ruff", "docstring", "test", "always")
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
 OWN_FOLDER = Path(".remora") / "agents"
@@ -162,7 +162,7 @@ class AgentDefinition(_Part):
     model: ModelName | None = None
     """The model's name; null takes the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
-    """Which nodes need work: ruff, docstring, always, or a `.pym` (facts to bool)."""
+    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None

@@ -30,7 +30,7 @@ from remora.agents.sides import Sides
 from remora.agents.stage import Stage
 from remora.agents.standing import Standing
 from remora.agents.target import followed, located
-from remora.agents.verify import Check, Submission, verify
+from remora.agents.verify import Check, Submission, once, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
 from remora.ids import spell_path
@@ -49,6 +49,10 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.unstorable import unstorable
+from remora.tools.host.place import Place
+from remora.tools.host.proving.proof import Proof, prove
+
+_PROOF_S = 240.0
 
 
 class AgentRunner:
@@ -262,9 +266,16 @@ class AgentRunner:
             findings_before=self.stage.findings_before,
             findings_after=self.stage.findings_after,
             target=self._scene().target,
+            prove=once(self._prove),
         )
         agent = self.stage.agent
         return self._redact.clean(verify(agent.definition.verify, submission, agent.scripts))
+
+    def _prove(self, ids: list[str]) -> Proof:
+        """What the new tests are worth, in the workspace as it is."""
+        place = Place(self.stage.workspace.tree, self.stage.python)
+        with place.within(_PROOF_S):
+            return prove(place, self.job.path, self.job.qualname, ids, enough=1)
 
     # --- what enters the packet ------------------------------------------------------------
 
@@ -326,6 +337,7 @@ class AgentRunner:
             outputs=self._at.outputs,
             clock=self.stage.clock(),
             seed=self.stage.asking.seed or 0,
+            python=self.stage.python,
         )
 
     def _base(self) -> bytes | None:

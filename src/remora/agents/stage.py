@@ -15,6 +15,7 @@ from remora.models import Model
 from remora.trace import EventEmitter, ObjectStore
 from remora.trace.redact import Redactor
 from remora.workspaces import Workspace
+from remora.workspaces.interpreters import ProjectPython
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,8 @@ class Stage:
     `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
     was forked from, up to there. `rebased` names the files of the workspace's base that are not as
     in the run's (`{path: {sha256, mode}}`). `user_file` reads the user's tree as it is now; without
-    it nobody looks whether the user edits what the agent works on.
+    it nobody looks whether the user edits what the agent works on. Without `python` no code of the
+    project is run.
     """
 
     agent: Agent
@@ -42,6 +44,7 @@ class Stage:
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]
     user_file: UserFile | None = None
+    python: ProjectPython | None = None
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)

@@ -11,11 +11,17 @@ from remora.agents.own_check import asked
 from remora.agents.redacted import written
 from remora.code import Module, Node, find_node, own_lines, parse_module, parses
 from remora.code.docstrings import without_docstring_of
+from remora.code.suite import is_test_file
+from remora.code.testing import added_tests
+from remora.errors import HostError
 from remora.pym import Script
 from remora.tools import new_findings
+from remora.tools.host.proving.proof import Proof
 
 Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
+Prove = Callable[[list[str]], Proof]
+"""What tests (pytest's ids) of the node are worth."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,13 +34,27 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """What is checked: the changed files before and after, and how to lint both trees. `target`
-    says where the node stands now, as scripts are told it."""
+    says where the node stands now, as scripts are told it; `prove` runs tests of the node, where
+    that may be done."""
 
     job: Job
     files: Mapping[str, tuple[bytes | None, bytes | None]]
     findings_before: Findings
     findings_after: Findings
     target: Mapping[str, Any] = {}
+    prove: Prove | None = None
+
+
+def once(prove: Prove) -> Prove:
+    """Two checks look at the same proof: it is made at the first question."""
+    known: dict[tuple[str, ...], Proof] = {}
+
+    def told(ids: list[str]) -> Proof:
+        if tuple(ids) not in known:
+            known[tuple(ids)] = prove(ids)
+        return known[tuple(ids)]
+
+    return told
 
 
 def verify(
@@ -107,9 +127,10 @@ def _own(path: str, key: str, source: bytes | None) -> frozenset[int] | None:
 
 
 def _no_new_findings(submission: Submission) -> str:
-    for path in submission.files:
+    for path, (before, _) in submission.files.items():
         if path.endswith((".py", ".pyi")):
-            extra = new_findings(submission.findings_before(path), submission.findings_after(path))
+            known = submission.findings_before(path) if before is not None else []
+            extra = new_findings(known, submission.findings_after(path))
             if extra:
                 return f"{path}: new finding {extra[0]['code']} {extra[0]['message']}"
     return ""
@@ -182,6 +203,51 @@ def _documented(submission: Submission) -> str:
     return "its docstring is outdated" if node.docstring_outdated else ""
 
 
+def _test_only_adds(submission: Submission) -> str:
+    """One test file has one more test, and what that imports; nothing else is changed."""
+    found = _new_tests(submission)
+    if isinstance(found, str):
+        return found
+    return "" if len(found) == 1 else f"there are {len(found)} new tests"
+
+
+def _new_tests(submission: Submission) -> list[str] | str:
+    """Ids of the tests that were added, or what else was done."""
+    if len(submission.files) != 1:
+        return f"{len(submission.files)} files were changed"
+    ((path, (before, after)),) = submission.files.items()
+    if not is_test_file(path) or path == submission.job.path:
+        return f"{path} is no test file"
+    names = added_tests(path, before, after)
+    return names if isinstance(names, str) else [f"{path}::{name}" for name in names]
+
+
+def _test_passes(submission: Submission) -> str:
+    """The new test passes on the code as it is, twice, and in different circumstances."""
+    proof = _proof(submission)
+    return proof if isinstance(proof, str) else proof.problem
+
+
+def _test_kills_mutant(submission: Submission) -> str:
+    """It fails for at least one fault in the node."""
+    proof = _proof(submission)
+    if isinstance(proof, str) or proof.killed:
+        return proof if isinstance(proof, str) else ""
+    return proof.problem or f"it notices none of {proof.tried} faults in {submission.job.node_name}"
+
+
+def _proof(submission: Submission) -> Proof | str:
+    ids = _new_tests(submission)
+    if isinstance(ids, str):
+        return ids
+    if submission.prove is None:
+        return "code of the project is not run here"
+    try:
+        return submission.prove(ids)
+    except HostError as error:
+        return error.message
+
+
 CHECKS: Mapping[str, Callable[[Submission], str]] = {
     "parses": _parses,
     "fewer_findings": _fewer_findings,
@@ -189,5 +255,8 @@ CHECKS: Mapping[str, Callable[[Submission], str]] = {
     "own_lines_only": _own_lines_only,
     "docstrings_only": _docstrings_only,
     "documented": _documented,
+    "test_only_adds": _test_only_adds,
+    "test_passes": _test_passes,
+    "test_kills_mutant": _test_kills_mutant,
 }
 """By the name that `agent.yaml` uses. Each says what is wrong, or nothing."""

@@ -14,6 +14,7 @@ from remora.agents.agent import agent_named
 from remora.bootstrap.caller import Caller
 from remora.bootstrap.facts import FactSource, fact_source
 from remora.bootstrap.opening import open_project
+from remora.bootstrap.proving import python_for
 from remora.errors import NotFound, UsageError
 from remora.files import IgnoreRules, project_files
 from remora.runs.changed import changed_nodes
@@ -22,6 +23,7 @@ from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project
 from remora.trace import utc_now
 from remora.workspaces import Base, is_junk, take_base
+from remora.workspaces.interpreters import ProjectPython
 
 DEFAULT_OPERATIONS = ("lint", "docstring")
 
@@ -53,6 +55,7 @@ class Prepared:
     agents: tuple[Agent, ...]
     events_file: Path
     facts: FactSource
+    python: ProjectPython | None = None
 
     def close(self) -> None:
         """Remove the frozen copy."""
@@ -68,6 +71,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     agents = agents_for(project.root, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config
+    python = python_for(caller, project, agents)
     remove_leftovers(project, utc_now())
     # the base is all of the project: `exclude` only says what agents leave alone
     files = project_files(project.root, include=config.workspace.include)
@@ -95,6 +99,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
         agents=agents,
         events_file=caller.folders.cache / "events.jsonl",
         facts=fact_source(caller, project),
+        python=python,
     )
 
 

@@ -11,6 +11,7 @@ from remora.bootstrap.caller import Caller
 from remora.bootstrap.facts import FactSource, fact_source
 from remora.bootstrap.opening import model_key
 from remora.bootstrap.planning import Wish, agents_for
+from remora.bootstrap.proving import python_for
 from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
 from remora.errors import ModelError, NotFound, StreamDamaged
@@ -27,6 +28,7 @@ from remora.runs.stream import opened_run
 from remora.runs.trust import check_ours
 from remora.trace import last_event, stream_status
 from remora.trace.reader import RUNNING
+from remora.workspaces.interpreters import ProjectPython
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class Resumable:
     models: tuple[str, ...]
     events_file: Path
     facts: FactSource
+    python: ProjectPython | None = None
     only: frozenset[str] | None = None
 
     @property
@@ -92,6 +95,7 @@ def resumable(
         models=tuple(dict.fromkeys(name for name in names if name)),
         events_file=caller.folders.cache / "events.jsonl",
         facts=fact_source(caller, project),
+        python=python_for(caller, project, agents.values()),
         only=only,
     )
 
@@ -149,6 +153,7 @@ async def carry_on(
             settings=wanted.attempts.start.config,
             watcher=watcher,
             listeners=listeners_for(project.config, wanted.events_file),
+            python=wanted.python,
         )
         await finish(run, only=wanted.only)
 

@@ -16,6 +16,7 @@ from remora.agents.target import located
 from remora.bootstrap.caller import Caller
 from remora.bootstrap.opening import open_project
 from remora.bootstrap.planning import new_run_id
+from remora.bootstrap.proving import RUNNING, interpreter_for
 from remora.bootstrap.tool_names import tool_named
 from remora.code import Module, find_node, nearest, parse_module
 from remora.errors import HostError, NotFound, ScriptError, UsageError
@@ -69,10 +70,11 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
     except ScriptError as error:
         return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
     given = _inputs(tool.script, wish.inputs)
+    python = interpreter_for(caller, project) if RUNNING & set(tool.grants) else None
     with _base(project) as base, SlotDriver(base, project.cache / "slots").open() as workspace:
         if isinstance(given.get(_TARGET), _NodeName):
             given[_TARGET] = _target(given[_TARGET], workspace)
-        run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED)
+        run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
         return _tried(project, wish.name, run, tuple(_diffs(workspace)))
 
 

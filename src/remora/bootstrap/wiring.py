@@ -77,6 +77,7 @@ async def carry_out(
             settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
             watcher=watcher,
             listeners=listeners_for(project.config, prepared.events_file),
+            python=prepared.python,
         )
         slots = SlotDriver(prepared.base, project.cache / "slots")
         await execute(run, Ground(base=prepared.base, slots=slots))

@@ -70,6 +70,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Where the jobs run.",
 )  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="Let the model choose unsafe fixes too.")
+@click.option(
+    "--allow-unsandboxed", is_flag=True,
+    help="Consent to run the project's code where its isolation is below level 2.",
+)  # fmt: skip
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Turns of one job at most.")
 @click.option(
     "--max-time", type=click.FloatRange(min=0, min_open=True), callback=_number, metavar="S",
@@ -182,4 +186,8 @@ def _wish(asked: dict[str, Any]) -> Wish:
 
 def _flags(asked: dict[str, Any]) -> dict[str, Any]:
     """What overrides the configuration."""
-    return {"model.max_concurrency": asked["concurrency"], **model_flags(asked["model"])}
+    return {
+        "model.max_concurrency": asked["concurrency"],
+        "workspace.allow_unsandboxed": True if asked["allow_unsandboxed"] else None,
+        **model_flags(asked["model"]),
+    }

@@ -211,8 +211,8 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()
     """The private copies that agents work on."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Interpreter for the project's tests, which `remora hub observe` runs; null takes the root's
-    .venv, else the active one."""
+    """Interpreter for the project's tests, which `-o test` and `remora hub observe` run; null takes
+    the root's .venv, else the active one."""
     exclude: Patterns = ()
     """Globs of files, relative to the root, that are left alone."""
     operations: dict[OperationName, Operation] = {
@@ -221,8 +221,7 @@ class Config(Section):
         "test": OperationConfig(),
     }
     """Settings by operation; each takes max_turns, which overrides runner.max_turns, and docstring
-    takes style (google, numpy or rest). Built in are lint and docstring; test is not in this
-    version."""
+    takes style (google, numpy or rest). Built in are lint, docstring and test."""
 
 
 def config_schema() -> dict[str, Any]:

@@ -17,9 +17,11 @@ from remora.code import (
     parse_module,
 )
 from remora.code.docstrings import needs_docstring
+from remora.code.testing import needs_test
 from remora.errors import ConfigError, HostError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.runs.own_needs import OwnNeeds
+from remora.runs.tested import Tested
 from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 
@@ -84,6 +86,7 @@ def make_plan(
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
     findings = _findings(tree, source, agents)
+    tested = Tested(tree)
     jobs: list[Job] = []
     chosen: set[str] = set()
     skipped = found = 0
@@ -95,7 +98,7 @@ def make_plan(
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, module, node, counts.get(node.key, 0), text):
+                if not room or not _needs(agent, module, node, counts.get(node.key, 0), text, tested):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -178,7 +181,9 @@ def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str
     return counts
 
 
-def _needs(agent: Agent, module: Module, node: Node, findings: int, text: OwnNeeds) -> bool:
+def _needs(
+    agent: Agent, module: Module, node: Node, findings: int, text: OwnNeeds, tested: Tested
+) -> bool:
     definition = agent.definition
     if node.skip or node.node_type not in definition.node_types:
         return False
@@ -187,6 +192,8 @@ def _needs(agent: Agent, module: Module, node: Node, findings: int, text: OwnNee
             return findings > 0
         case "docstring":
             return needs_docstring(module, node)
+        case "test":
+            return needs_test(module, node) and not tested.holds(node.key)
         case "always":
             return True
     return text.asked(agent, node, findings)

@@ -17,6 +17,7 @@ from remora.runs.results import read_run
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
+from remora.runs.side_by_side import side_by_side
 from remora.workspaces import FilePatch, prepare
 
 
@@ -155,6 +156,8 @@ def _accept_one(
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
+    if prepared.conflicts:
+        prepared = prepare(project.root, [side_by_side(project, patch) for patch in patches])
     before = objections(project, job, patches, prepared, notes)
     if before:
         return refused(project, stream, job, details(job.node_id, before))

@@ -14,6 +14,7 @@ from remora.runs.engine import Engine
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.workspaces import Base, SlotDriver
+from remora.workspaces.interpreters import ProjectPython
 
 
 class Watcher(Protocol):
@@ -37,6 +38,7 @@ class Run:
     """All that a run needs, wired by the composition root.
 
     `model` gives an agent's model; of an agent that was asked before also by its recorded name.
+    `python` runs code of the project, where an agent needs that.
     """
 
     run_id: str
@@ -53,6 +55,7 @@ class Run:
     settings: Mapping[str, Any]
     watcher: Watcher
     listeners: tuple[Callable[[Event], object], ...] = ()
+    python: ProjectPython | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

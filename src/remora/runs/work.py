@@ -96,6 +96,7 @@ def _stage(
         blobs=run.project.trace.blobs,
         facts=run.facts,
         user_file=_user_file(run.project.root),
+        python=run.python,
         redact=run.project.redact,
         findings_before=lambda path: lint_findings(ground.base.folder, [path]),
         findings_after=lambda path: lint_findings(workspace.tree, [path]),

@@ -17,22 +17,28 @@ from remora.tools.host.place import Place
 from remora.tools.host.python import parse_python
 from remora.tools.host.references import find_references
 from remora.tools.host.ruff import ruff_check
+from remora.tools.host.tests import coverage_of, observe_calls, run_tests, test_plan, write_test
 
 HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         apply_ruff_fix,
         apply_safe_fixes,
+        coverage_of,
         docstring_plan,
         edit_text,
         find_references,
         list_files,
         node_findings,
+        observe_calls,
         parse_python,
         read_text,
         ruff_check,
+        run_tests,
+        test_plan,
         write_docstring,
         write_new_file,
+        write_test,
     )
 }
 """Each takes the Place first, then what the script gives; each raises HostError only."""
@@ -40,10 +46,15 @@ SECONDS = 10.0
 _SECONDS: Mapping[str, float] = {
     "apply_ruff_fix": 60.0,
     "apply_safe_fixes": 60.0,
+    "coverage_of": 90.0,
     "find_references": 30.0,
     "node_findings": 60.0,
+    "observe_calls": 120.0,
     "ruff_check": 60.0,
+    "run_tests": 240.0,
+    "test_plan": 200.0,
     "write_docstring": 60.0,
+    "write_test": 90.0,
 }
 
 

@@ -13,6 +13,7 @@ from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.tools.contract import ToolResult, as_result, breach
 from remora.tools.host.place import NO_SUBPROCESS, Place
 from remora.tools.registry import bind
+from remora.workspaces.interpreters import ProjectPython
 
 _DEFAULT_LIMITS = Limits()
 
@@ -75,12 +76,14 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
     extra_externals: Mapping[str, Callable[..., Any]] | None = None,
+    python: ProjectPython | None = None,
 ) -> ToolRun:
     """Run a tool on the files beneath `tree`; whatever it does, the outcome is a value.
 
     `extra_externals` are functions of the caller's own, granted with the tool's grants.
+    Without `python` no code of the project is run.
     """
-    place = Place(tree)
+    place = Place(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
     run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)

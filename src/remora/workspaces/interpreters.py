@@ -4,8 +4,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MOST_LINKS = 40
+
+
+class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
+    """By which interpreter the code of the project at `root` is run. `trusted`: the user has said
+    that this project may do what they may."""
+
+    python: Path
+    root: Path
+    trusted: bool = False
 
 
 def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:

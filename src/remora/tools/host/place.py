@@ -8,6 +8,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.workspaces.beneath import Beneath
+from remora.workspaces.interpreters import ProjectPython
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
@@ -16,10 +17,11 @@ _OURS = {".git", ".agentfs"}
 
 class Place:
     """One tree, the time that a call has left, and the weakest isolation that a subprocess on
-    it ran under so far."""
+    it ran under so far. Without `python` no code of the project is run."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
         self.tree = tree
+        self.python = python
         self.files = Beneath(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf

@@ -55,6 +55,14 @@ def check_text(place: Place, path: str, content: bytes) -> list[Finding]:
     return sorted(_findings(place, finished, unsafe=True), key=_order)
 
 
+def with_sorted_imports(place: Place, path: str, content: bytes) -> bytes:
+    """A file's content with its imports as the project's own rules want them, if any do."""
+    isolated = not is_configured(place, path)
+    options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
+    options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout or content
+
+
 def _order(finding: Finding) -> tuple[str, int, int, str]:
     return finding["path"], finding["line"], finding["column"], finding["code"]
 

@@ -1,0 +1,43 @@
+"""By which interpreter agents may run the project's code: consent first, then where it is."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from remora.agents import Agent
+from remora.bootstrap.caller import Caller
+from remora.runs.project import Project
+from remora.workspaces.interpreters import ProjectPython
+from remora.workspaces.isolation import best_level
+
+RUNNING = frozenset({"coverage_of", "observe_calls", "run_tests", "test_plan"})
+"""Host functions that run code of the project."""
+_CHECKS = frozenset({"test_passes", "test_kills_mutant"})
+
+
+def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> ProjectPython | None:
+    """None where no agent asks for it. Raises as `interpreter_for` does."""
+    return interpreter_for(caller, project) if any(map(_runs_code, agents)) else None
+
+
+def interpreter_for(caller: Caller, project: Project) -> ProjectPython:
+    """Raises UsageError without consent or an interpreter, and ConfigError: before anything of the
+    project's is started."""
+    from remora.hub.observe.running import check_consent, check_home, find_interpreter
+
+    allowed = project.config.workspace.allow_unsandboxed
+    check_consent(best_level(), allowed=allowed)
+    home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
+    check_home(project.root, home, allowed=allowed)
+    active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
+    python = find_interpreter(project.root, project.config.python, active)
+    return ProjectPython(python=python, root=project.root, trusted=allowed)
+
+
+def _runs_code(agent: Agent) -> bool:
+    parts = [
+        *agent.tools.values(),
+        *agent.context,
+        *([agent.candidates] if agent.candidates else []),
+    ]
+    granted = {name for part in parts for name in part.grants}
+    return bool(granted & RUNNING) or bool(_CHECKS & set(agent.definition.verify))

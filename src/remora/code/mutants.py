@@ -1,0 +1,238 @@
+"""Mutants of a function: copies of its file with one planted fault, to see whether a test minds."""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from remora.code.definitions import FunctionNode, contents
+from remora.code.source import Unreadable, read_source
+
+MOST = 20
+_COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
+}
+_T = TypeVar("_T")
+_Change = Callable[[ast.AST], ast.AST]
+"""From a copy of the node that the fault was found for to what is planted in its place."""
+
+
+class Mutant(msgspec.Struct, frozen=True, kw_only=True):
+    """`text` is the whole file; comments and layout are gone. `what` says in a few words where the
+    fault is, and which."""
+
+    what: str
+    line: int
+    text: str
+
+
+def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
+    """Faults of every kind, in the order of the source, no kind before each other had its turn.
+
+    None where there is no such function. Every mutant parses, and its syntax tree is another one.
+    """
+    read = read_source("", source)
+    if isinstance(read, Unreadable):
+        return []
+    found = function_named(read.tree, qualname)
+    if found is None:
+        return []
+    by_kind: dict[str, list[tuple[int, int, str, _Change]]] = {}
+    for number, node in enumerate(_inside(found)):
+        line = getattr(node, "lineno", found.lineno)
+        for kind, what, change in _faults(node):
+            by_kind.setdefault(kind, []).append((number, line, what, change))
+    chosen: list[Mutant] = []
+    seen = {ast.dump(read.tree)}
+    for number, line, what, change in _in_turn(list(by_kind.values())):
+        made = _planted(read.tree, found, number, change)
+        if made is not None and made[0] not in seen and len(chosen) < most:
+            seen.add(made[0])
+            chosen.append(Mutant(what=what, line=line, text=made[1]))
+    return sorted(chosen, key=lambda mutant: mutant.line)
+
+
+def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
+    """The function or method that a node key calls so."""
+    for each in contents(tree, "").definitions:
+        if each.qualname == qualname and isinstance(each.node, FunctionNode):
+            return each.node
+    return None
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts what `change` makes of one node in its place."""
+
+    def __init__(self, node: ast.AST, change: _Change) -> None:
+        self._node = node
+        self._change = change
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Look for it."""
+        return self._change(node) if node is self._node else self.generic_visit(node)
+
+
+def _planted(
+    tree: ast.Module, function: FunctionNode, number: int, change: _Change
+) -> tuple[str, str] | None:
+    """The dump and the text of a copy of the file; None where it is no Python any more."""
+    whole = copy.deepcopy(tree)
+    place = next(
+        one
+        for one in ast.walk(whole)
+        if isinstance(one, FunctionNode)
+        and (one.lineno, one.col_offset) == (function.lineno, function.col_offset)
+    )
+    _Replace(_inside(place)[number], change).visit(whole)
+    try:
+        text = ast.unparse(ast.fix_missing_locations(whole)) + "\n"
+        return ast.dump(ast.parse(text)), text
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _in_turn(kinds: list[list[_T]]) -> Iterator[_T]:
+    """The first of each kind, then the second of each, and so on."""
+    for index in range(max(map(len, kinds), default=0)):
+        yield from (kind[index] for kind in kinds if index < len(kind))
+
+
+def _inside(function: FunctionNode) -> list[ast.AST]:
+    """The function and all nodes of its body in the order of the source, but for its docstring and
+    what is nested in it."""
+    found: list[ast.AST] = [function]
+    waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(
+            node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
+        ):
+            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+    return found
+
+
+def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
+    body = function.body
+    match body[0]:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return body[1:]
+    return body
+
+
+def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
+    """Kind, what is said of it, and how it is planted."""
+    if isinstance(node, ast.expr):
+        yield from _faults_in_expression(node)
+    match node:
+        case ast.If() | ast.While() | ast.IfExp():
+            yield "condition", "a condition was negated", _negate
+        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+            yield "return", "it returns None", _set(value=ast.Constant(None))
+        case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
+            what = f"a statement ({type(node).__name__}) was removed"
+            yield "statement", what, _remove
+
+
+def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
+    match node:
+        case ast.Compare(ops=[op]):
+            for other in _COMPARED[type(op)]:
+                what = f"{type(op).__name__} became {other.__name__}"
+                yield f"comparison {other is _COMPARED[type(op)][0]}", what, _set(ops=[other()])
+        case ast.BinOp(op=op) if type(op) in _COMPUTED and not _is_text(node):
+            opposite = _COMPUTED[type(op)]
+            what = f"{type(op).__name__} became {opposite.__name__}"
+            yield "arithmetic", what, _set(op=opposite())
+        case ast.BoolOp(op=op):
+            swapped = ast.Or if isinstance(op, ast.And) else ast.And
+            yield "and or", f"{type(op).__name__} became {swapped.__name__}", _set(op=swapped())
+        case ast.UnaryOp(op=ast.Not()):
+            yield "not", "not was removed", _not
+        case ast.Constant(value=value):
+            yield from _constant(value)
+        case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
+            yield "arguments", "two arguments were swapped", _swap
+
+
+def _constant(value: object) -> Iterator[tuple[str, str, _Change]]:
+    if isinstance(value, bool):
+        yield "constant", f"{value} became {not value}", _set(value=not value)
+    elif isinstance(value, int):
+        yield "boundary", f"{value} became {value + 1}", _set(value=value + 1)
+        yield "boundary below", f"{value} became {value - 1}", _set(value=value - 1)
+    elif isinstance(value, str):
+        other = f"{value}x" if value else "x"
+        yield "constant", "a text was changed", _set(value=other)
+    elif isinstance(value, bytes):
+        yield "constant", "bytes were changed", _set(value=value + b"x")
+
+
+def _set(**fields: object) -> _Change:
+    def change(node: ast.AST) -> ast.AST:
+        for name, value in fields.items():
+            setattr(node, name, value)
+        return node
+
+    return change
+
+
+def _negate(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.If | ast.While | ast.IfExp)
+    node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+    return node
+
+
+def _not(node: ast.AST) -> ast.AST:
+    """Twice is as good as never."""
+    assert isinstance(node, ast.expr)
+    return ast.UnaryOp(op=ast.Not(), operand=node)
+
+
+def _swap(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.Call)
+    node.args[:2] = reversed(node.args[:2])
+    return node
+
+
+def _remove(node: ast.AST) -> ast.AST:
+    """Nothing happens in its place."""
+    return ast.copy_location(ast.Pass(), node)
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _is_text(node: ast.BinOp) -> bool:
+    """Whether it formats or joins a constant text: another operator is no fault but nonsense."""
+    return any(
+        isinstance(side, ast.JoinedStr)
+        or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
+        for side in (node.left, node.right)
+    )

@@ -1,0 +1,196 @@
+"""Which calls show what a function does, and how a test says it."""
+
+import ast
+import io
+import math
+import tokenize
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.code.source import parse_text
+
+MOST_CASES = 5
+_LONGEST = 200
+_NEVER = frozenset({"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"})
+_DIGITS = 6
+_NONE: frozenset[int] = frozenset()
+_NOTHING = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A call, and what it comes to: `value` as source text, or the name of the exception that it
+    `raises`, which is `origin`'s (a module). `listed`: it yields, and these are the items."""
+
+    call: str
+    value: str = ""
+    raises: str = ""
+    origin: str = ""
+    listed: bool = False
+    lines: tuple[int, ...] = ()
+
+
+def case_of(
+    call: str,
+    seen: Sequence[Mapping[str, Any] | None],
+    is_raised: Callable[[str, int], bool],
+    private: str,
+) -> Case | None:
+    """The case, where the call came to the same in all circumstances, and to something that a test
+    can say. `is_raised(path, line)`: the project raises on purpose there; `private`: a path that is
+    only this machine's."""
+    first = seen[0]
+    if first is None or any(_essence(each) != _essence(first) for each in seen):
+        return None
+    lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
+    if first.get("how") == "value":
+        text = spelled(str(first.get("text", "")))
+        if text is None or len(text) > _LONGEST or private in text:
+            return None
+        return Case(call=call, value=text, listed=first.get("listed") is True, lines=lines)
+    if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
+        name, origin = str(first.get("type")), str(first.get("module"))
+        if name.isidentifier() and name not in _NEVER:
+            listed = first.get("listed") is True
+            return Case(call=call, raises=name, origin=origin, listed=listed, lines=lines)
+    return None
+
+
+def _number(told: Mapping[str, Any]) -> int:
+    line = told.get("line")
+    return line if isinstance(line, int) else 0
+
+
+def _essence(told: Mapping[str, Any] | None) -> Any:
+    """What must be the same twice; sets are compared as sets."""
+    if told is None or told.get("how") not in ("value", "raised"):
+        return object()
+    if told["how"] == "value":
+        return "value", spelled(str(told.get("text"))) or object(), told.get("listed")
+    return "raised", told.get("type"), told.get("module")
+
+
+def spelled(text: str) -> str | None:
+    """A literal in one way of writing it; None for anything that is not one, or not equal to itself."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    written = _written(value)
+    try:
+        return written if ast.literal_eval(written) == value else None
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, set) and value:
+        return "{" + ", ".join(sorted(map(_written, value))) + "}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_written(k)}: {_written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_written, value)) + ("," if len(value) == 1 else "") + ")"
+    return repr(value)
+
+
+def best_cases(cases: Sequence[Case], killed: Mapping[str, frozenset[int]]) -> list[Case]:
+    """Those that together tell most mutants apart (`killed`, by call), then those that run most
+    lines; of equal ones one that comes to something else than it was given, then the first. None where
+    no mutant is told apart, or all come to nothing."""
+    chosen: list[Case] = []
+    told: set[int] = set()
+    run: set[int] = set()
+    for _ in range(MOST_CASES):
+        left = [case for case in cases if case not in chosen]
+        best = max(
+            left, key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)), default=None
+        )
+        if best is None or not killed.get(best.call, _NONE) - told:
+            best = max(left, key=lambda case: len({*case.lines} - run), default=None)
+            if best is None or not chosen or not {*best.lines} - run:
+                break
+        chosen.append(best)
+        told |= killed.get(best.call, _NONE)
+        run |= {*best.lines}
+    if not any(_tells(case) for case in chosen):
+        return []
+    return sorted(chosen, key=lambda case: (bool(case.raises), cases.index(case)))
+
+
+def _is_other(case: Case) -> bool:
+    return _tells(case) and f"({case.value})" not in case.call
+
+
+def _tells(case: Case) -> bool:
+    """Whether it comes to something: that nothing comes of nothing shows nobody what is done."""
+    return bool(case.raises) or case.value not in _NOTHING
+
+
+def statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
+    """The body of a test, without indentation; cases that do not fit a line are left out."""
+    found: list[str] = []
+    for case in cases:
+        call = quoted(f"list({case.call})" if case.listed else case.call, quote)
+        if case.raises:
+            lines = [f"with pytest.raises({case.raises}):", f"    {call}"]
+        else:
+            lines = [f"assert {call} {_compared(quoted(case.value, quote))}"]
+        if all(len(line) + 4 <= width for line in lines):
+            found += lines
+    return found
+
+
+def is_sound(case: Case) -> bool:
+    """Whether it is a call of something by name, and a literal or a name that it comes to."""
+    tree = parse_text(case.call)
+    body = tree.body if isinstance(tree, ast.Module) else []
+    one = body[0] if len(body) == 1 else None
+    if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
+        return False
+    if case.raises:
+        return case.raises.isidentifier() and not case.value
+    return spelled(case.value) == case.value
+
+
+def _compared(value: str) -> str:
+    if value in ("True", "False", "None"):
+        return f"is {value}"
+    number = ast.literal_eval(value)
+    if (
+        isinstance(number, float)
+        and math.isfinite(number)
+        and len(value.partition(".")[2]) > _DIGITS
+    ):
+        return f"== pytest.approx({value})"
+    return f"== {value}"
+
+
+def names_in(lines: Sequence[str]) -> set[str]:
+    """What the statements read by name."""
+    tree = parse_text("\n".join(lines))
+    if not isinstance(tree, ast.Module):
+        return set()
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+
+
+def quoted(text: str, quote: str) -> str:
+    """The expression with its texts between these quotes, where nothing needs to be escaped."""
+    if quote == "'":
+        return text
+    pieces: list[str] = []
+    at = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and token.start[0] == 1:
+            pieces += [text[at : token.start[1]], _requoted(token.string, quote)]
+            at = token.end[1]
+    return "".join(pieces) + text[at:]
+
+
+def _requoted(literal: str, quote: str) -> str:
+    prefix, _, rest = literal.partition("'")
+    body = rest[:-1]
+    plain = literal.endswith("'") and prefix in ("", "b") and quote not in body and "'" not in body
+    return f"{prefix}{quote}{body}{quote}" if plain else literal

@@ -1,0 +1,64 @@
+"""Which functions a test is written for, as far as the function itself tells."""
+
+import ast
+
+from remora.code.nodes import Module, Node, find_node
+from remora.code.suite import is_conftest, is_test_file
+
+_FOLDERS = frozenset({"tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "bench"})
+_FILES = frozenset({"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py"})
+_UNFIT = (
+    "overload",
+    "abstractmethod",
+    "property",
+    "cached_property",
+    "setter",
+    "fixture",
+    "contextmanager",
+    "deleter",
+)
+
+
+def needs_test(module: Module, node: Node) -> bool:
+    """Whether a function is one that a test may call by its name: public, of a module or of a class,
+    no property, no coroutine, and none of the project's tests."""
+    parts = node.qualname.split(".")
+    return (
+        node.node_type == "function"
+        and not _is_aside(node.path)
+        and len(parts) <= 2
+        and _is_within_reach(module, node)
+        and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
+        and not (node.signature or "").startswith("async ")
+        and not any(
+            name.partition("(")[0].lstrip("@").rpartition(".")[2] in _UNFIT
+            for name in node.decorators
+        )
+    )
+
+
+def _is_within_reach(module: Module, node: Node) -> bool:
+    """Whether it is no function's own."""
+    around = find_node(module, node.parent) if node.parent is not None else None
+    return around is not None and around.node_type != "function"
+
+
+def _is_aside(path: str) -> bool:
+    *folders, file = path.split("/")
+    return (
+        file in _FILES
+        or is_test_file(path)
+        or is_conftest(path)
+        or not _FOLDERS.isdisjoint(folders)
+        or not all(part.isidentifier() for part in (*folders[-1:], file.removesuffix(".py")))
+    )
+
+
+def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it does nothing yet."""
+    return all(
+        isinstance(one, ast.Pass)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        or (isinstance(one, ast.Raise) and "NotImplemented" in ast.dump(one))
+        for one in function.body
+    )

@@ -1,0 +1,148 @@
+"""Has the project's interpreter carry out orders in isolation, and reads what came of them.
+
+What comes back was said by a process in which the project's own code ran: it is read as anybody's
+words, and nothing that the process changed in the tree stays.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.tools.host.place import Place
+from remora.workspaces.beneath import Beneath
+from remora.workspaces.confinement import Confinement
+from remora.workspaces.interpreters import ProjectPython, readable_for
+from remora.workspaces.isolation import SAFE_LEVEL, best_level
+from remora.workspaces.process import run
+from remora.workspaces.supervised import PATH, Command
+
+INSIDE = Path(__file__).with_name("inside.py")
+SHIFT = 400 * 24 * 3600 + 3723
+"""More than a year, and no whole hours: other days, other months, other minutes."""
+_RESULT_LIMIT = 1 << 20
+_GRACE = 10.0
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What must make no difference: the seed of hashes, the time, the time zone."""
+
+    hash_seed: int
+    shift: int
+    zone: str
+
+
+TWICE = (
+    Circumstances(hash_seed=1, shift=0, zone="UTC"),
+    Circumstances(hash_seed=20_011, shift=SHIFT, zone="XYZ-7"),
+)
+"""What depends on none of it comes out the same under both."""
+
+Order = dict[str, Any]
+
+
+class Results:
+    """What the process left behind, by number of the order and of the call."""
+
+    def __init__(self, files: Mapping[str, Any]) -> None:
+        self._files = files
+
+    def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
+        """None where nothing came: it was ended, or ended itself."""
+        name = str(order) if call is None else f"{order}-{call}"
+        found = self._files.get(name)
+        return found if isinstance(found, dict) else None
+
+    def is_late(self, order: int) -> bool:
+        """Whether it was ended because its time was up."""
+        return f"{order}-late" in self._files
+
+
+def carry_out(
+    place: Place, paths: Sequence[str], orders: Sequence[Order], under: Circumstances = TWICE[0]
+) -> Results:
+    """`paths` are folders of the tree that modules are imported from. Raises HostError where no code
+    of the project may be run, or its interpreter cannot be."""
+    python = permitted(place.python)
+    needed = sum(order["seconds"] for order in orders) + _GRACE
+    root = place.tree.resolve()
+    with tempfile.TemporaryDirectory(prefix="remora-proving-") as made:
+        private = Path(made).resolve()
+        (private / "out").mkdir(mode=0o700)
+        shutil.copyfile(INSIDE, private / "remora_inside.py")
+        asked = {
+            "root": str(root),
+            "away": str(python.root),
+            "out": str(private / "out"),
+            "paths": [str(root / path) if path else str(root) for path in paths],
+            "shift": under.shift,
+            "orders": list(orders),
+        }
+        command = Command(
+            argv=(str(python.python), "-B", str(private / "remora_inside.py")),
+            folder=root,
+            seconds=min(needed, place.left()),
+            within=Confinement(
+                read=(*_readable(python), private / "remora_inside.py"),
+                write=(private / "out",),
+                scratch=(root,),
+            ),
+            environment={
+                "PATH": f"{python.python.parent}:{PATH}",
+                "PYTHONHASHSEED": str(under.hash_seed),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "TZ": under.zone,
+            },
+        )
+        finished = run(command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode())
+        place.ran_under(finished.isolation)
+        results = _read(private / "out")
+    if "pytest" in results:
+        raise HostError(f"{python.python} has no pytest: install it in the project's environment")
+    if not results:
+        said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
+        raise HostError(f"the project's interpreter came to nothing: {why[:200]}")
+    return Results(results)
+
+
+def permitted(python: ProjectPython | None) -> ProjectPython:
+    """The interpreter, if code of the project may be run at all. Raises HostError."""
+    if python is None:
+        raise HostError("code of the project is not run here")
+    if best_level() < SAFE_LEVEL and not python.trusted:
+        raise HostError(f"code of the project runs at L{SAFE_LEVEL} or with consent only")
+    return python
+
+
+def _readable(python: ProjectPython) -> list[Path]:
+    """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
+    installation names them, nothing may be imported from there."""
+    foreign = not python.python.is_relative_to(python.root)
+    found = readable_for(python.python, trusted=python.trusted or foreign)
+    prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
+    return [
+        path
+        for path in found
+        if not path.resolve().is_relative_to(python.root)
+        or any(path.resolve().is_relative_to(prefix) for prefix in prefixes)
+    ]
+
+
+def _read(out: Path) -> dict[str, Any]:
+    """Regular files alone, of a bounded size."""
+    files = Beneath(out)
+    found: dict[str, Any] = {}
+    for path in files.list("*.json"):
+        try:
+            found[path.removesuffix(".json")] = msgspec.json.decode(
+                files.read_bytes(path, limit=_RESULT_LIMIT)
+            )
+        except (HostError, msgspec.DecodeError):
+            continue
+    return found

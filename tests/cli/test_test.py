@@ -1,0 +1,102 @@
+"""`analyze -o test` and what becomes of it, with the real embedded model."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, git, tree, write
+from tests.held import need
+
+SIZES = '''"""Sizes."""
+
+
+def parse_size(text):
+    """The number of bytes.
+
+    >>> parse_size("10k")
+    10240
+    """
+    if text.endswith("k"):
+        return int(text[:-1]) * 1024
+    return len(text)
+
+
+def plural(count, word):
+    """A count and its word."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def used(count):
+    """What a test calls."""
+    return count + 1
+'''
+TEST = "from sizes import used\n\n\ndef test_used():\n    assert used(1) == 2\n"
+
+
+@pytest.fixture
+def sizes(project: Path) -> Path:
+    need(2)
+    write(project, {"sizes.py": SIZES, "tests/test_other.py": TEST})
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "sizes")
+    return project
+
+
+def with_environment(remora: Remora) -> Remora:
+    """The user, in the environment that these tests run in."""
+    return Remora(remora.home, {**remora.environ, "VIRTUAL_ENV": sys.prefix})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_way_through(remora: Remora, sizes: Path) -> None:
+    user, before = with_environment(remora), tree(sizes)
+    done = user.start("analyze", "sizes.py", "-o", "test", "--json", cwd=sizes)
+    out, err = done.communicate(timeout=240)
+    assert done.returncode == 0, out + err
+    assert tree(sizes) == before
+    shown = user("show", "last", cwd=sizes).out
+    assert shown.count("fixed missing test") == 2, shown
+    assert "def test_plural" in user("diff", "last", "plural", cwd=sizes).out
+    accepted = user("accept", "last", "--all", cwd=sizes)
+    assert accepted.code == 0, accepted.err
+    assert user("trace", "verify", "--all", cwd=sizes).code == 0
+    after = (sizes / "tests/test_sizes.py").read_text()
+    assert "def test_plural():" in after
+    assert 'parse_size("10k") == 10240' in after
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=sizes,
+        env={**os.environ, "PYTHONPATH": str(sizes), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert "3 passed" in ran.stdout
+    assert (
+        user("analyze", "sizes.py", "-o", "test", "--dry-run", "--json", cwd=sizes).document["jobs"]
+        == []
+    )
+
+
+def test_what_tests_know_needs_none(remora: Remora, sizes: Path) -> None:
+    planned = with_environment(remora)("analyze", "-o", "test", "--dry-run", "--json", cwd=sizes)
+    assert {job["node_id"] for job in planned.document["jobs"]} >= {
+        "node:sizes.py:parse_size",
+        "node:sizes.py:plural",
+    }
+    assert "used" not in planned.out
+
+
+def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) -> None:
+    done = remora("analyze", "-o", "test", "--json", cwd=sizes)
+    assert done.code == 2
+    assert "no .venv" in done.error["message"]
+
+
+def test_it_is_built_in(remora: Remora, project: Path) -> None:
+    assert "test" in remora("agents", "list", cwd=project).out
+    assert "write_test" in remora("agents", "show", "test", cwd=project).out
