@@ -98,7 +98,9 @@ def make_plan(
                 room = (
                     selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
                 )
-                if not room or not _needs(agent, module, node, counts.get(node.key, 0), text, tested):
+                if not room or not _needs(
+                    agent, module, node, counts.get(node.key, 0), text, tested
+                ):
                     skipped += 1
                     continue
                 chosen.add(node.key)

@@ -14,10 +14,10 @@ from remora.runs.landing import land, objections
 from remora.runs.narrowing import ALL, Narrowing, narrowed
 from remora.runs.project import Project
 from remora.runs.results import read_run
+from remora.runs.side_by_side import side_by_side
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
-from remora.runs.side_by_side import side_by_side
 from remora.workspaces import FilePatch, prepare
 
 
