@@ -13,7 +13,7 @@ from functools import partial
 
 from remora.bootstrap.caller import Caller, open_config
 from remora.bootstrap.hub_start import READY
-from remora.bootstrap.hub_store import LOCKED_S, indexer_of, open_store
+from remora.bootstrap.hub_store import indexer_of, store_when_free
 from remora.bootstrap.hub_wish import HubWish, http_address, places_of
 from remora.config import Config
 from remora.errors import HubLocked
@@ -30,12 +30,10 @@ from remora.hub.daemon.logfile import log_to
 from remora.hub.members import Members
 from remora.hub.ownership import Ownership
 from remora.hub.protocol import StatusResult
-from remora.hub.store import HubStore
 from remora.hub.watcher import open_watcher
 
 _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which cannot wait
-_LOOK_S = 0.05
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
 """An answer that is there already waits so long for one that is being made."""
@@ -78,7 +76,7 @@ def _end_unfinished() -> None:
 
 def _opened(places: HubPlaces, config: Config) -> Parts:
     members = Members(places.root, config.exclude)
-    store = _store(places)
+    store = store_when_free(places)
     workers.load_all()
     analysis = ScriptedAnalysis()
     return Parts(
@@ -87,18 +85,6 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
         open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
         newest_changes=lambda: partial(reached, analysis.taken()),
     )
-
-
-def _store(places: HubPlaces) -> HubStore:
-    """A command that is writing just now is waited for."""
-    until = time.monotonic() + LOCKED_S
-    while True:
-        try:
-            return open_store(places)
-        except HubLocked:
-            if time.monotonic() > until:
-                raise
-        time.sleep(_LOOK_S)
 
 
 def _settings(caller: Caller, places: HubPlaces, wish: HubWish) -> tuple[Settings, Config]:

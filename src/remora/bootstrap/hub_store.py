@@ -1,6 +1,7 @@
 """The Hub's database and its indexer, wired for whoever may write."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from remora.errors import HubLocked
@@ -12,7 +13,7 @@ from remora.hub.indexer import Indexer
 from remora.hub.members import Members
 from remora.hub.store import HubStore
 
-LOCKED_S = 10.0
+_LOCKED_S = 10.0
 """How long somebody else who writes the database is waited for."""
 _LOOK_S = 0.05
 
@@ -22,21 +23,35 @@ def open_store(places: HubPlaces) -> HubStore:
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 
+def store_when_free(places: HubPlaces) -> HubStore:
+    """The database to write, for the daemon itself: a command that writes just now is waited for.
+
+    Raises HubLocked where that takes too long, and DiskError.
+    """
+    found = _when_free(places, lambda: None)
+    assert not isinstance(found, int)  # nobody was named
+    return found
+
+
 def store_or_daemon(places: HubPlaces) -> HubStore | int:
     """The database to write, or the id of the daemon that writes it.
 
     Who has it just now and is no daemon is waited for: a command that ends, or a daemon whose lock
     was removed and that begins anew. Raises HubLocked where that takes too long, and DiskError.
     """
-    until = time.monotonic() + LOCKED_S
-    while (daemon := control.running(places)) is None:
+    return _when_free(places, lambda: control.running(places))
+
+
+def _when_free(places: HubPlaces, daemon: Callable[[], int | None]) -> HubStore | int:
+    until = time.monotonic() + _LOCKED_S
+    while (found := daemon()) is None:
         try:
             return open_store(places)
         except HubLocked:
             if time.monotonic() > until:
                 raise
         time.sleep(_LOOK_S)
-    return daemon
+    return found
 
 
 def indexer_of(
