@@ -151,6 +151,15 @@ class TestOwnLinesOnly:
         assert detail == "mod.py: lines outside f changed"
         assert said("own_lines_only", submission(after, before=before, node="f.inner")) == ""
 
+    def test_a_function_that_a_fix_makes_of_a_lambda_belongs_to_the_node(self) -> None:
+        before = b"def f():\n    inner = lambda: 1\n    return inner\n"
+        after = before.replace(b"inner = lambda: 1", b"def inner():\n        return 1")
+        gone = ([finding(2, "E731", "a lambda")], [])
+        made = submission(after, before=before, found=gone)
+        assert [check.detail for check in verify(LINT, made)] == [""] * 4
+        back = submission(before, before=after)
+        assert said("own_lines_only", back) == "mod.py: lines outside f changed"
+
 
 class TestDocstrings:
     ADDED = BEFORE.replace(b"    x = 1\n", b'    """Eff."""\n    x = 1\n')

@@ -14,6 +14,7 @@ from remora.code.docstrings import without_docstring_of
 from remora.code.suite import is_test_file
 from remora.code.testing import added_tests
 from remora.errors import HostError
+from remora.ids import NodeKey
 from remora.pym import Script
 from remora.tools import new_findings
 from remora.tools.host.proving.proof import Proof
@@ -105,7 +106,8 @@ def _fewer_findings(submission: Submission) -> str:
     contents = submission.files.get(path)
     if contents is None:
         return f"{path} was not changed"
-    own = [_own(path, key, source) for source in contents]
+    known = _keys(path, contents[0])
+    own = [_own(path, key, source, known) for source in contents]
     if own[1] is None:
         return f"{path} has no {submission.job.node_name} any more"
     before = _count(submission.findings_before(path), own[0] or frozenset())
@@ -113,17 +115,26 @@ def _fewer_findings(submission: Submission) -> str:
     return "" if after < before else f"{before} findings on the node before, {after} after"
 
 
+def _keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
+    """The nodes that stood in the file before: a function that a fix makes within its node, as of
+    a lambda, belongs to that node."""
+    module = parse_module(path, before) if before is not None else None
+    return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
+
+
 def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:
     return sum(finding.get("line") in lines for finding in findings)
 
 
-def _own(path: str, key: str, source: bytes | None) -> frozenset[int] | None:
+def _own(
+    path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
+) -> frozenset[int] | None:
     """The node's own lines, perhaps none; None where the file has no such node."""
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None
     node = find_node(module, key)
-    return own_lines(module, node.key) if node is not None else None
+    return own_lines(module, node.key, known) if node is not None else None
 
 
 def _no_new_findings(submission: Submission) -> str:
@@ -142,15 +153,18 @@ def _own_lines_only(submission: Submission) -> str:
     for changed, (before, after) in submission.files.items():
         if changed != path:
             return f"{changed} is not the target's file"
-        kept = _foreign(path, key, after)
+        known = _keys(path, before)
+        kept = _foreign(path, key, after, known)
         if kept is None:
             return f"{path} has no {submission.job.node_name} any more"
-        if kept != _foreign(path, key, before):
+        if kept != _foreign(path, key, before, known):
             return f"{path}: lines outside {submission.job.node_name} changed"
     return ""
 
 
-def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
+def _foreign(
+    path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
+) -> list[bytes] | None:
     """The lines that are not the node's; blank ones only where they lie within another node.
 
     Where a node ends with the lines that a fix deletes, the blank line before them becomes its
@@ -162,7 +176,7 @@ def _foreign(path: str, key: str, source: bytes | None) -> list[bytes] | None:
     node = find_node(module, key)
     if node is None:
         return None
-    own, exact = own_lines(module, node.key), _lines_of_others(module, node)
+    own, exact = own_lines(module, node.key, known), _lines_of_others(module, node)
     lines = source.splitlines(keepends=True)
     return [
         line

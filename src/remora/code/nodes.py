@@ -1,6 +1,7 @@
 """Nodes of a Python file as records: its functions and classes, and the module itself."""
 
 from bisect import bisect_right
+from collections.abc import Container
 from typing import Literal
 
 import msgspec
@@ -54,14 +55,17 @@ def find_node(module: Module, key: str) -> Node | None:
     return next((node for node in module.nodes if node.key == key), None)
 
 
-def own_lines(module: Module, key: NodeKey) -> frozenset[int]:
-    """Lines of the node's span that belong to no node nested in it. Raises NotFound."""
+def own_lines(
+    module: Module, key: NodeKey, known: Container[NodeKey] | None = None
+) -> frozenset[int]:
+    """Lines of the node's span that belong to no node nested in it. With `known`, nested nodes
+    that are not in it are the node's own: whoever wrote the node wrote them. Raises NotFound."""
     node = find_node(module, key)
     if node is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))
     for inner in module.nodes:
-        if inner.parent == key:
+        if inner.parent == key and (known is None or inner.key in known):
             lines.difference_update(range(inner.line_start, inner.line_end + 1))
     return frozenset(lines)
 
