@@ -77,24 +77,36 @@ def test_where_nothing_can_be_said_nothing_is_written(theatre: Theatre, docstrin
     assert tools(played) == [("look", "rule"), ("submit_result", "rule")]
 
 
-@pytest.mark.parametrize(
-    ("letter", "line"),
-    [("A", "            name: What it is called.\n"), ("B", "            name:\n")],
-)
 def test_whether_a_parameter_was_renamed_is_the_models_choice(
-    theatre: Theatre, docstring: Agent, letter: str, line: str
+    theatre: Theatre, docstring: Agent
 ) -> None:
-    played = play(theatre, docstring, "Cart.find", strategy="rank", answers=choose(letter))
+    played = play(theatre, docstring, "Cart.find", strategy="rank", answers=choose("A"))
     assert ("write_docstring", "model") in tools(played)
-    assert line in (played.after or b"").decode()
+    assert b"            name: What it is called.\n" in (played.after or b"")
     assert b"full_name" not in (played.after or b"")
     assert played.result.status == "submitted"
+    left = play(theatre, docstring, "Cart.find", strategy="rank", answers=choose("B"))
+    assert ("submit_result", "model") in tools(left)
+    assert (left.result.status, left.after) == ("no_change", SHOP.encode())
 
 
-def test_another_parameter_is_no_choice(theatre: Theatre, docstring: Agent) -> None:
+def test_no_entry_is_added_without_a_word(theatre: Theatre, docstring: Agent) -> None:
     source = SHOP.replace("full_name: What", "inplace: What")
     played = play(theatre, docstring, "Cart.find", source=source, strategy="rank")
+    assert tools(played) == [("look", "rule"), ("submit_result", "rule")]
+    assert played.after == source.encode()
+
+
+def test_what_other_docstrings_say_of_another_parameter_is_taken(
+    theatre: Theatre, docstring: Agent
+) -> None:
+    source = SHOP.replace("full_name: What", "inplace: What") + "".join(
+        f'\n\ndef take{n}(name):\n    """Take.\n\n    Args:\n        name: Whose.\n    """\n'
+        for n in range(3)
+    )
+    played = play(theatre, docstring, "Cart.find", source=source, strategy="rank")
     assert ("write_docstring", "rule") in tools(played)
+    assert b"            name: Whose.\n" in (played.after or b"")
     assert b"What it is called" not in (played.after or b"What it is called")
 
 

@@ -227,6 +227,11 @@ def test_google_mended() -> None:
     assert textwrap.dedent(expected).strip() in textwrap.dedent(made.split("story.\n\n")[1])
 
 
+def test_blank_lines_before_the_closing_quotes_stay() -> None:
+    source = 'def f(a):\n    """Do.\n\n    Args:\n        a: One.\n        b: Two.\n\n    """\n    print(a)\n'
+    assert mended(source) == source.replace("        b: Two.\n", "")
+
+
 def test_numpy_mended() -> None:
     made = mended(MENDED["numpy: two share a line"][0])
     assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made

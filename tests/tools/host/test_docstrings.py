@@ -79,6 +79,33 @@ def test_first_lines(plan: Callable[..., Any], node: str, summary: str) -> None:
     assert plan(node)["summaries"][0] == summary
 
 
+MAPS = """
+# one of the lines, and the readline of a file; what comes next
+
+class OneToOne:
+    def clear(self):
+        self.pairs = []
+
+    def next(self):
+        raise StopIteration
+
+    def readline(self, size=0):
+        return self.lines.pop()
+"""
+
+
+def test_a_class_that_is_no_noun_is_called_by_its_name(plan: Callable[..., Any]) -> None:
+    made = plan("OneToOne.clear", MAPS)["summaries"]
+    assert made == ["Clear the `OneToOne`: set `pairs` to `[]`."]
+
+
+@pytest.mark.parametrize("node", ["OneToOne.next", "OneToOne.readline"])
+def test_what_is_no_verb_and_what_is_no_word_make_no_sentence(
+    plan: Callable[..., Any], node: str
+) -> None:
+    assert plan(node, MAPS)["summaries"] == []
+
+
 @pytest.mark.parametrize("node", ["Cart.frobnicate", "Cart.find"])
 def test_where_the_name_says_nothing_more_there_is_none(
     plan: Callable[..., Any], node: str

@@ -5,7 +5,7 @@ from remora.code.docstrings.record import STYLES, Manner, Parsed, Skeleton, Styl
 from remora.code.docstrings.skeleton import skeleton
 from remora.code.docstrings.style import Habits, manner
 from remora.code.docstrings.tree import without_docstring_of
-from remora.code.docstrings.write import Found, find, write
+from remora.code.docstrings.write import Found, find, unsaid, write
 
 __all__ = [
     "STYLES",
@@ -20,6 +20,7 @@ __all__ = [
     "manner",
     "needs_docstring",
     "skeleton",
+    "unsaid",
     "without_docstring_of",
     "write",
 ]

@@ -46,7 +46,7 @@ def mended(
         entry = what, texts.parameters.get(what.name, "")
         edits.append((at, at, _like(read, section, "parameters", entry, manner)))
     edits += _added_raises(read, sorted(other.raised), texts, manner)
-    return _tidy(_applied(list(read.lines), edits))
+    return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
 def _whole(read: Parsed, section: Section) -> _Edit:
@@ -160,8 +160,16 @@ def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
     return lines
 
 
-def _tidy(lines: list[str]) -> list[str]:
-    """Without blank lines that were left before the closing quotes."""
-    while len(lines) > 2 and not lines[-2].strip() and not lines[-1].strip():
+def _tidy(lines: list[str], had: int) -> list[str]:
+    """With no more blank lines before the closing quotes than it had."""
+    while len(lines) > 2 and _blank_at_end(lines) > had:
         del lines[-2]
     return lines
+
+
+def _blank_at_end(lines: Sequence[str]) -> int:
+    """How many blank lines stand before the closing quotes, which have a line of their own."""
+    if len(lines) < 2 or lines[-1].strip():
+        return 0
+    filled = (at for at, line in enumerate(reversed(lines[:-1])) if line.strip())
+    return next(filled, len(lines) - 1)

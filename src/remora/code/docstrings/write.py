@@ -6,6 +6,7 @@ from typing import NamedTuple
 from remora.code.definitions import DefinitionNode, contents
 from remora.code.docstrings.literal import escaped, mended_literal, new_literal, read_literal
 from remora.code.docstrings.mend import mended
+from remora.code.docstrings.parse import parse
 from remora.code.docstrings.place import Body, docstring_spot, new_spot
 from remora.code.docstrings.record import Manner, Skeleton, Texts
 from remora.code.docstrings.render import rendered
@@ -92,6 +93,9 @@ def _mended(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> by
     literal = read_literal(source, found.text or "")
     if literal is None:
         raise HostError("the docstring is no plain literal whose lines could be changed")
+    missing = unsaid(found, texts)
+    if missing:
+        raise HostError(f"nothing is known to say of {', '.join(missing)}")
     said = Texts(
         parameters={name: escaped(each, literal) for name, each in texts.parameters.items()},
         raises={name: escaped(each, literal) for name, each in texts.raises.items()},
@@ -99,6 +103,21 @@ def _mended(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> by
     )
     lines = mended(literal.inner, made_of, found.differences, said, manner)
     return body.with_lines(spot, [mended_literal(literal, lines)])
+
+
+def unsaid(found: Found, texts: Texts) -> list[str]:
+    """Parts that an outdated docstring must get, and that would stand there without a word:
+    `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
+    name of an exception but in Google's."""
+    style = parse(found.text or "").style
+    named = {each.name: each for each in skeleton(found.node).parameters}
+    known = {*texts.parameters, *texts.renames.values()}
+    typed = {name for name, each in named.items() if style == "numpy" and each.annotation}
+    parameters = [name for name in found.differences.unlisted if name not in known | typed]
+    raises = found.differences.raised - set(texts.raises) if style == "google" else ()
+    return [f"parameters.{name}" for name in parameters] + [
+        f"raises.{name}" for name in sorted(raises)
+    ]
 
 
 def _check(found: Found, content: bytes) -> None:

@@ -20,6 +20,7 @@ from remora.code.docstrings import (
     find,
     manner,
     skeleton,
+    unsaid,
     write,
 )
 from remora.code.docstrings.derive import Evidence, Gathered, described, gather, inherits, summaries
@@ -70,7 +71,7 @@ def docstring_plan(
         "parts": list(_wrong(found)) or list(_parts(made_of)),
         "summaries": [text for text in offered if len(text) <= room] if state == "missing" else [],
         "texts": msgspec.to_builtins(texts),
-        "open": list(_open(made_of, texts)) if state == "missing" else [],
+        "open": list(_open(made_of, texts) if found.text is None else unsaid(found, texts)),
         "renames": [
             [old, new] for old in sorted(other.gone) for new in other.unlisted if _alike(old, new)
         ],

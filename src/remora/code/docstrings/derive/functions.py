@@ -7,8 +7,18 @@ from collections.abc import Sequence
 
 from remora.code.conduct import last_name
 from remora.code.definitions import FunctionNode
+from remora.code.docstrings.derive.english import LITTLE_WORDS
 from remora.code.docstrings.derive.names import phrase, with_a, with_the, words_of
-from remora.code.docstrings.derive.verbs import ASKING, FROM, MAKING, OF, TO, is_verb, spoken
+from remora.code.docstrings.derive.verbs import (
+    ASKING,
+    FROM,
+    MAKING,
+    OF,
+    TO,
+    WORDS,
+    is_verb,
+    spoken,
+)
 from remora.code.docstrings.record import Parameter, Skeleton
 from remora.code.docstrings.shown import code_text
 
@@ -27,8 +37,8 @@ _BEGINNINGS = frozenset(("to", "as", "from", "on", "handle"))
 def function_sentence(node: FunctionNode, made_of: Skeleton, owner: str) -> str:
     """One sentence without its full stop; empty where the name tells nothing."""
     words = words_of(node.name)
-    whole = phrase(words_of(owner)) if owner else ""
-    if not words:
+    whole = _whole(owner)
+    if not words or not (_may_be_deed(words[0].lower()) or made_of.outcome != "nothing"):
         return ""
     if _is_property(node):
         return _property(words, whole, made_of)
@@ -42,6 +52,17 @@ def function_sentence(node: FunctionNode, made_of: Skeleton, owner: str) -> str:
     return _thing(node, words, whole, made_of)
 
 
+def _whole(owner: str) -> str:
+    """The class as prose names it, or by its name, where that is no noun: `OneToOne`."""
+    words = words_of(owner)
+    return f"`{owner}`" if LITTLE_WORDS.intersection(words) else phrase(words)
+
+
+def _may_be_deed(word: str) -> bool:
+    """Not for `next` and `default`, which are no verbs."""
+    return is_verb(word, alone=False, gives=False) or word not in WORDS
+
+
 def says_deed(words: Sequence[str], made_of: Skeleton) -> bool:
     """Whether a name says what is done; what gives nothing must do something."""
     gives = made_of.outcome != "nothing"
@@ -51,7 +72,7 @@ def says_deed(words: Sequence[str], made_of: Skeleton) -> bool:
 def _begun(first: str, rest: Sequence[str], owner: str, made_of: Skeleton) -> str:
     """A name that begins with a little word."""
     if first in ("to", "as"):
-        return _conversion(first, rest, phrase(words_of(owner)), made_of)
+        return _conversion(first, rest, _whole(owner), made_of)
     if first == "from":
         return f"create {with_a(words_of(owner))} from {_source(rest, made_of)}" if owner else ""
     return f"handle {with_the(rest)}"
