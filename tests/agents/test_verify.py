@@ -154,7 +154,10 @@ class TestOwnLinesOnly:
     def test_a_function_that_a_fix_makes_of_a_lambda_belongs_to_the_node(self) -> None:
         before = b"def f():\n    inner = lambda: 1\n    return inner\n"
         after = before.replace(b"inner = lambda: 1", b"def inner():\n        return 1")
-        gone = ([finding(2, "E731", "a lambda")], [])
+        gone: tuple[list[dict[str, Any]], list[dict[str, Any]]] = (
+            [finding(2, "E731", "a lambda")],
+            [],
+        )
         made = submission(after, before=before, found=gone)
         assert [check.detail for check in verify(LINT, made)] == [""] * 4
         back = submission(before, before=after)
