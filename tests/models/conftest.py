@@ -149,8 +149,10 @@ def start_embedded(weights_cache: Path) -> Iterator[Callable[..., Asking]]:
     with asyncio.Runner() as runner:
         started: list[Asking] = []
 
-        def start(*, exact: bool = False, max_concurrency: int = 2) -> Asking:
-            limits = Limits(max_concurrency=max_concurrency)
+        def start(
+            *, exact: bool = False, max_concurrency: int = 2, timeout_s: float = 60.0
+        ) -> Asking:
+            limits = Limits(max_concurrency=max_concurrency, timeout_s=timeout_s)
             started.append(Asking(EmbeddedModel(weights_cache, exact=exact, limits=limits), runner))
             return started[-1]
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,15 @@ def test_a_killed_server_is_restarted_once_per_run(start_embedded: Any) -> None:
         os.kill(asking.model.pid, signal.SIGKILL)
     with pytest.raises(ModelError, match="ended 2 times"):
         asking.ask(RANK, STABLE, "A. run")
+
+
+@pytest.mark.slow
+def test_a_server_that_a_busy_machine_holds_up_is_waited_for(start_embedded: Any) -> None:
+    asking = start_embedded(timeout_s=8.0)
+    first = asking.ask(RANK, STABLE, TURN_1)
+    os.kill(asking.model.pid, signal.SIGSTOP)
+    threading.Timer(10.0, os.kill, (asking.model.pid, signal.SIGCONT)).start()
+    assert asking.ask(RANK, STABLE, TURN_1).scores.keys() == first.scores.keys()
 
 
 def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:

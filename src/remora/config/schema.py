@@ -115,7 +115,7 @@ class ModelConfig(Section):
     exact: bool = False
     """Repeat runs exactly: no prompt cache, one request at a time."""
     timeout_s: Seconds = 60.0
-    """Seconds to wait for one answer."""
+    """Seconds to wait for one answer; five times as long for the embedded model's."""
     retries: Count = 4
     """How often a request is tried again when the server is busy or gone."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2

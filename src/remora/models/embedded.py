@@ -26,6 +26,10 @@ CONTEXT = 4096
 
 CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
 
+PATIENCE = 5
+"""How much longer than for a server an answer is waited for: our child's death is noticed at once,
+and where the machine has other work it is slow, not stuck."""
+
 _CACHE_MIB = 256
 
 
@@ -62,7 +66,9 @@ class EmbeddedModel:
         )
         self._exact = exact
         # our own child does not come back by asking again: it is restarted instead
-        self._limits = Limits(timeout_s=limits.timeout_s, retries=0, max_concurrency=slots)
+        self._limits = Limits(
+            timeout_s=limits.timeout_s * PATIENCE, retries=0, max_concurrency=slots
+        )
         self._process = ServerProcess(self._options)
         # by life of the server: one that is over may still be in somebody's hands
         self._clients: dict[int, OpenAIClient] = {}
