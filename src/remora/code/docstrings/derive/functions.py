@@ -16,7 +16,10 @@ from remora.code.docstrings.derive.verbs import (
     OF,
     TO,
     WORDS,
+    is_either,
+    is_noun,
     is_verb,
+    names_nothing,
     spoken,
 )
 from remora.code.docstrings.record import Parameter, Skeleton
@@ -31,6 +34,13 @@ _STREAMED = frozenset(("pop", "read", "receive", "take"))
 _TRANSITIVE = frozenset(
     "check convert decode encode handle parse process shuffle validate visit".split()
 )
+_FORMS = {
+    "bin": "binary digits",
+    "dict": "a dictionary",
+    "hex": "hexadecimal digits",
+    "str": "a string",
+    "unicode": "Unicode text",
+}
 _BEGINNINGS = frozenset(("to", "as", "from", "on", "handle"))
 
 
@@ -80,6 +90,9 @@ def _begun(first: str, rest: Sequence[str], owner: str, made_of: Skeleton) -> st
 
 def _thing(node: FunctionNode, words: Sequence[str], whole: str, made_of: Skeleton) -> str:
     """A name that says what comes out."""
+    given = [each for each in made_of.parameters if not each.kind and each.default is None]
+    if not is_noun(words[-1]) or (len(words) == 1 and is_either(words[0].lower()) and given):
+        return ""
     if any("contextmanager" in last_name(each) for each in node.decorator_list):
         return f"provide {with_the(words)} in a `with` block"
     verb = "yield" if made_of.outcome == "yields" else "return"
@@ -109,8 +122,9 @@ def object_of(node: FunctionNode, made_of: Skeleton) -> str:
         return ""
     if says_deed(words, made_of):
         rest = [word for word in words[1:] if word not in ("by", "from", "for", "in", "to", "with")]
-        return with_the(rest) if rest and rest == words[1:] else ""
-    return with_the(words)
+        told = bool(rest) and rest == words[1:] and not names_nothing(rest[-1])
+        return with_the(rest) if told else ""
+    return with_the(words) if is_noun(words[-1]) else ""
 
 
 def _is_property(node: FunctionNode) -> bool:
@@ -128,7 +142,7 @@ def _property(words: Sequence[str], whole: str, made_of: Skeleton) -> str:
             if len(words) == 1
             else phrase(["whether", "the", whole, "has", with_a(words)])
         )
-    return f"{with_the(words)} of the {whole}"
+    return f"{with_the(words)} of the {whole}" if is_noun(words[-1]) else ""
 
 
 def _question(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) -> str:
@@ -159,7 +173,7 @@ def _conversion(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) 
 
 
 def _form(words: Sequence[str]) -> str:
-    return "a dictionary" if [word.lower() for word in words] == ["dict"] else with_a(words)
+    return _FORMS.get(phrase(words).lower(), with_a(words))
 
 
 def _source(rest: Sequence[str], made_of: Skeleton) -> str:
@@ -182,16 +196,17 @@ def _deed(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) -> str
     linking = next((i for i, word in enumerate(rest) if word in _LINKS), None)
     if linking is not None:
         return _linked(verb, rest, linking, whole)
+    if names_nothing(rest[-1]):
+        return ""
     thing = with_a(rest) if first in MAKING and made_of.outcome != "yields" else with_the(rest)
     preposition = "from" if first in FROM else "to" if first in TO else "of"
-    if first in FROM | TO | OF:
-        return f"{verb} {thing}{_tail(preposition, rest, made_of, whole)}"
-    return f"{verb} {thing}"
+    tail = _tail(preposition, rest, made_of, whole) if first in FROM | TO | OF else ""
+    return f"{verb} {thing}{tail}"
 
 
 def _on_the_whole(first: str, whole: str) -> str:
     """`close the connection`, `read from the socket`."""
-    if not whole or first in ("get", "fetch", "find", "set", "add"):
+    if not whole or first in ("get", "fetch", "find", "set", "add", "seek", "go"):
         return ""
     return f"{spoken(first)}{' from' if first in _STREAMED else ''} the {whole}"
 

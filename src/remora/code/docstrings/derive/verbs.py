@@ -16,7 +16,7 @@ _PLAIN = frozenset(
     "encrypt end enqueue ensure enter enumerate erase escape establish estimate evaluate evict "
     "exclude execute exit expand expect explain export extend extract fail fetch fill filter "
     "finalize find finish fire fit fix flag flatten flip flush fold follow force forget format "
-    "forward freeze generate get give go grab grant guess halt handle hash hide highlight hold "
+    "forward freeze generate get give go grab grant group guess halt handle hash hide highlight hold "
     "identify ignore import include increase increment indent index infer inform ingest init "
     "initialise initialize inject insert inspect install instantiate interpolate intersect "
     "invalidate invert invoke isolate issue iterate join keep kill launch leave link list "
@@ -43,7 +43,7 @@ _PLAIN = frozenset(
 # such a word may as well name the thing that comes out, where it stands alone or last
 _NOUNS_TOO = frozenset(
     "index map order hash list count sum sample scale project stack request record query log "
-    "match format filter book block end step test sort trace track value slice mask view range "
+    "match format filter group book block end step test sort trace track value slice mask view range "
     "report  balance change charge flag label link offset patch place plot position post "
     "process product return route schedule share sign stage start state stream switch tag type".split()
 )
@@ -129,3 +129,48 @@ WORDS = frozenset(
     "window word worker writable year zone".split()
 )
 """Nouns and adjectives that mean in prose what they mean in names."""
+ADJECTIVES = frozenset(
+    "absolute active alive available best busy cheap closed complete connected current deleted "
+    "dirty disabled done due empty enabled equal expired finished first free fresh full hidden "
+    "idle invalid known large last left loaded local locked missing negative new next old open "
+    "optional overdue paid pending positive previous private public ready readable real relative "
+    "required right running safe seekable short small sorted stale started stopped temporary "
+    "unique valid visible writable".split()
+)
+"""Words that say how a thing is, and name none."""
+_NOUN_ENDINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "ness",
+    "ity",
+    "ance",
+    "ence",
+    "ship",
+    "ism",
+    "ing",
+    "er",
+    "or",
+)
+
+
+def is_either(word: str) -> bool:
+    """Whether a name of that one word may say what is done as well as what comes out."""
+    return word in _NOUNS_TOO
+
+
+def names_nothing(word: str) -> bool:
+    """Whether the word, at the end of several, is one that says how or what is done."""
+    low = word.lower()
+    return low in ADJECTIVES or (low in _PLAIN and low not in _NOUNS_TOO | WORDS)
+
+
+def is_noun(word: str) -> bool:
+    """Whether the word surely names a thing: alone, or at the end of several."""
+    low = word.lower()
+    if names_nothing(word):
+        return False
+    forms = (low, low.removesuffix("s"), low.removesuffix("es"), f"{low.removesuffix('ies')}y")
+    return not word.islower() or any(
+        each in WORDS or each in _NOUNS_TOO or each.endswith(_NOUN_ENDINGS) for each in forms
+    )
