@@ -1,14 +1,16 @@
-"""Private copies at 1,000 to 10,000 files: opening one that was used, a look, all beside making it anew."""
+"""Private copies at 1,000 to 10,000 files: opening one, a look, a reset, beside copying all files."""
 
 import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from remora.files import ProjectFiles
-from remora.workspaces import Base, SlotDriver, Workspace, take_base
+from remora.workspaces import Base, SlotDriver, Workspace, WorkspaceDriver, make_driver, take_base
+from remora.workspaces.driver import OVERLAY, overlay_problem
 
 SIZES = (1_000, 3_000, 10_000)
 ROUNDS = 15
@@ -32,7 +34,12 @@ def main() -> dict[str, float]:
                 f"{size:6,} files: base {frozen * 1000:6.0f} ms, a copy anew {anew * 1000:6.0f} ms,"
             )
             print(f"    which is {anew / plain:.1f} x a plain copy of files")
-            ratios = _measured(SlotDriver(base, folder / "slots"), anew)
+            ratios = _slots(SlotDriver(base, folder / "slots"), anew)
+            problem = overlay_problem(folder)
+            if problem:
+                print(f"  no layers here: {problem}")
+            else:
+                ratios |= _layers(make_driver(OVERLAY, base, folder), (anew, plain))
     return ratios
 
 
@@ -59,7 +66,7 @@ def _base(folder: Path, size: int) -> Base:
     return take_base(folder / "root", files, folder / "base")
 
 
-def _measured(driver: SlotDriver, anew: float) -> dict[str, float]:
+def _slots(driver: SlotDriver, anew: float) -> dict[str, float]:
     with driver.open() as workspace:
         time.sleep(_A_TICK_S)  # a status so young proves nothing: the first look would hash again
         workspace.snapshot()
@@ -72,19 +79,65 @@ def _measured(driver: SlotDriver, anew: float) -> dict[str, float]:
             pass
 
     again = _shortest(opened, lambda: _work(workspace))
-    for name, seconds in {
-        "reset after a job": reset,
-        "opened again, whole": again,
-        "a look for changes": look,
-        "stat of each file": floor,
-    }.items():
-        print(f"    {name:22} {seconds * 1000:6.1f} ms   1/{anew / seconds:.0f} of a copy anew")
+    _told(
+        "slot",
+        anew,
+        {
+            "reset after a job": reset,
+            "opened again, whole": again,
+            "a look for changes": look,
+            "stat of each file": floor,
+        },
+    )
     return {
         "reset_to_copy_anew": reset / anew,
         "open_to_copy_anew": again / anew,
         "look_to_copy_anew": look / anew,
         "look_to_stat": look / floor,
     }
+
+
+def _layers(driver: WorkspaceDriver, copies: tuple[float, float]) -> dict[str, float]:
+    """`copies` are a copy anew, by us and as plainly as can be."""
+    anew, plain = copies
+
+    def opened() -> None:
+        with driver.open():
+            pass
+
+    with closing(driver):
+        begun = time.perf_counter()
+        opened()
+        first = time.perf_counter() - begun
+        create = _shortest(opened)
+        with driver.open() as workspace:
+            _work(workspace)
+            time.sleep(_A_TICK_S)
+            look = _shortest(workspace.snapshot)
+            workspace.reset()
+            reset = _shortest(workspace.reset, lambda: _work(workspace))
+    _told(
+        "overlay",
+        anew,
+        {
+            "first of a run": first,
+            "opened and closed": create,
+            "a look after a job": look,
+            "reset after a job": reset,
+        },
+    )
+    print(f"    opened and closed: 1/{plain / create:.0f} of a plain copy of files")
+    return {
+        "create_to_copy_anew": create / anew,
+        "create_to_plain_copy": create / plain,
+        "layer_look_to_copy_anew": look / anew,
+    }
+
+
+def _told(driver: str, anew: float, taken: dict[str, float]) -> None:
+    print(f"  {driver}")
+    for name, seconds in taken.items():
+        print(f"    {name:22} {seconds * 1000:7.2f} ms   1/{anew / seconds:.0f} of a copy anew")
 
 
 def _work(workspace: Workspace) -> None:

@@ -93,7 +93,6 @@ def test_the_nearest_word_on_turns_counts(wish: Wish, flags: Mapping[str, Any], 
     [
         ("escalation.enabled", True),
         ("runner.memory.trace_store", "postgres"),
-        ("workspace.driver", "overlay"),
     ],
 )
 def test_a_setting_that_cannot_be_kept_is_refused(tmp_path: Path, key: str, value: object) -> None:

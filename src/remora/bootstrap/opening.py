@@ -65,7 +65,6 @@ def _refuse_missing(config: Config) -> None:
     missing = {
         "escalation.enabled": config.escalation.enabled,
         "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
-        "workspace.driver: overlay": config.workspace.driver == "overlay",
     }
     for key, wanted in missing.items():
         if wanted:

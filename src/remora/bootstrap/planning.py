@@ -22,7 +22,7 @@ from remora.runs.leftovers import remove_leftovers
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project
 from remora.trace import utc_now
-from remora.workspaces import Base, is_junk, take_base
+from remora.workspaces import Base, is_junk, require_driver, take_base
 from remora.workspaces.interpreters import ProjectPython
 
 DEFAULT_OPERATIONS = ("lint", "docstring")
@@ -68,6 +68,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
     """
     project = project or open_project(caller, wish.paths)
+    require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project.root, wish.operations or DEFAULT_OPERATIONS)
     run_id = new_run_id()
     config = project.config

@@ -28,6 +28,7 @@ from remora.runs.stream import opened_run
 from remora.runs.trust import check_ours
 from remora.trace import last_event, stream_status
 from remora.trace.reader import RUNNING
+from remora.workspaces import require_driver
 from remora.workspaces.interpreters import ProjectPython
 
 
@@ -73,6 +74,7 @@ def resumable(
         hint = "it was killed as it began: there is nothing to go on with"
         raise NotFound(f"the run {run_id} has an empty stream", hint=hint)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    require_driver(project.config.workspace.driver, project.cache)
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
         with opened_run(project, run_id):  # refuses, and knows who writes it
             pass

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from remora.runs.leftovers import remove_leftovers
 from remora.runs.project import Project
 from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, not_run, run_tool
 from remora.trace import utc_now
-from remora.workspaces import Base, SlotDriver, Workspace, diff, take_base
+from remora.workspaces import Workspace, diff, make_driver, require_driver, take_base
 
 _TARGET = "target"
 _SEED = 0
@@ -71,7 +71,8 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
         return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
     given = _inputs(tool.script, wish.inputs)
     python = interpreter_for(caller, project) if RUNNING & set(tool.grants) else None
-    with _base(project) as base, SlotDriver(base, project.cache / "slots").open() as workspace:
+    require_driver(project.config.workspace.driver, project.cache)
+    with _workspace(project) as workspace:
         if isinstance(given.get(_TARGET), _NodeName):
             given[_TARGET] = _target(given[_TARGET], workspace)
         run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
@@ -160,12 +161,16 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 
 
 @contextmanager
-def _base(project: Project) -> Iterator[Base]:
+def _workspace(project: Project) -> Iterator[Workspace]:
+    """A private copy of the project as it is now."""
     remove_leftovers(project, utc_now())
     files = project_files(project.root, include=project.config.workspace.include)
     folder = project.cache / "bases" / f"tool-{new_run_id()}"
     try:
-        yield take_base(project.root, files, folder)
+        base = take_base(project.root, files, folder)
+        driver = make_driver(project.config.workspace.driver, base, project.cache)
+        with closing(driver), driver.open() as workspace:
+            yield workspace
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,6 +1,7 @@
 """From a planned run and a model to a run that goes."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from remora.runs.engine import LocalEngine
 from remora.runs.execute import execute
 from remora.runs.run import Ground, Run, Watcher
 from remora.trace import GlobalLog
-from remora.workspaces import SlotDriver
+from remora.workspaces import make_driver
 
 EMBEDDED_LIMIT = 600
 """Tokens of a whole request to the embedded model: what it reads in about two seconds."""
@@ -79,8 +80,9 @@ async def carry_out(
             listeners=listeners_for(project.config, prepared.events_file),
             python=prepared.python,
         )
-        slots = SlotDriver(prepared.base, project.cache / "slots")
-        await execute(run, Ground(base=prepared.base, slots=slots))
+        driver = make_driver(project.config.workspace.driver, prepared.base, project.cache)
+        with closing(driver):
+            await execute(run, Ground(base=prepared.base, workspaces=driver))
 
 
 def listeners_for(config: Config, events_file: Path) -> tuple[GlobalLog, ...]:

@@ -11,7 +11,7 @@ from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import emit, plain
 from remora.errors import ConfigError
-from remora.runs.checkup import Check, deciding, machine
+from remora.runs.checkup import Check, copying, deciding, machine
 from remora.runs.definitions import check_definitions
 from remora.workspaces.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
 
@@ -45,13 +45,15 @@ def doctor(options: Options) -> int:
 
 
 def _configured(caller: Caller) -> list[Check]:
-    """The configuration and the model that it names."""
+    """The configuration, and the driver and the model that it names."""
     try:
-        status = model_status(caller, open_config(caller, caller.find_root()))
+        config = open_config(caller, caller.find_root())
+        status = model_status(caller, config)
     except ConfigError as error:
         wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
-    return [Check(name="config", ok=True, detail="every key is known"), *deciding(status)]
+    known = Check(name="config", ok=True, detail="every key is known")
+    return [known, copying(config.workspace.driver, caller.folders), *deciding(status)]
 
 
 def _agents(root: Path) -> Check:

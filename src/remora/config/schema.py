@@ -151,7 +151,9 @@ class WorkspaceConfig(Section):
     """The private copies that agents work on."""
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
-    """How a copy is made: slot (copied files). overlay is not in this version."""
+    """How a copy is made: slot (copied files; works everywhere) or overlay (a layer in memory over one
+    frozen copy; Linux with user namespaces). Where overlay does not work nothing is started, and
+    `remora doctor` tells why. auto is slot."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
     """The least isolation of subprocesses, 0 to 3: on a machine that gives less nothing is started.
     `remora doctor` tells what it gives. A project's file can only raise the user's."""

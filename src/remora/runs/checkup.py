@@ -19,6 +19,7 @@ from remora.models.embedded import require_engine
 from remora.models.provider import Status
 from remora.pym import Limits, load_source
 from remora.tools import lint_text
+from remora.workspaces.driver import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
 
@@ -44,6 +45,18 @@ def machine(root: Path, folders: UserFolders) -> list[Check]:
         _writable("state", folders.state),
         _root(root),
     ]
+
+
+def copying(driver: str, folders: UserFolders) -> Check:
+    """Whether copies can be layers; needed where `driver` says so."""
+    problem = overlay_problem(folders.cache)
+    return Check(
+        name="overlay",
+        ok=not problem,
+        detail=problem or "workspace.driver: overlay works here, as slot does everywhere",
+        needed=driver == OVERLAY,
+        hint="workspace.driver: slot works everywhere",
+    )
 
 
 def deciding(status: Status) -> list[Check]:

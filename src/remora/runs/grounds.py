@@ -18,7 +18,7 @@ from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
 from remora.runs.project import Project
 from remora.runs.run import Ground
-from remora.workspaces import Base, BaseFile, Beneath, SlotDriver, restore_base
+from remora.workspaces import Base, BaseFile, Beneath, make_driver, restore_base
 from remora.workspaces.beneath import FILE_LIMIT
 
 _Rebased = Mapping[str, Any]
@@ -54,8 +54,9 @@ class Grounds:
             known = canonical(dict(rebased))
             if known not in self._made:
                 base = self._restored(rebased, self._folder(len(self._made)))
-                slots = SlotDriver(base, self._project.cache / "slots")
-                self._made[known] = Ground(base=base, slots=slots, rebased=dict(rebased))
+                driver = self._project.config.workspace.driver
+                workspaces = make_driver(driver, base, self._project.cache)
+                self._made[known] = Ground(base=base, workspaces=workspaces, rebased=dict(rebased))
             return self._made[known]
 
     def moved(self, job: Job, ground: Ground) -> Moved | None:
@@ -87,6 +88,7 @@ class Grounds:
     def close(self) -> None:
         """Remove the copies."""
         for ground in self._made.values():
+            ground.workspaces.close()
             shutil.rmtree(ground.base.folder, ignore_errors=True)
         self._made.clear()
 

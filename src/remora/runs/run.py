@@ -13,7 +13,7 @@ from remora.models import Model
 from remora.runs.engine import Engine
 from remora.runs.plan import Plan
 from remora.runs.project import Project
-from remora.workspaces import Base, SlotDriver
+from remora.workspaces import Base, WorkspaceDriver
 from remora.workspaces.interpreters import ProjectPython
 
 
@@ -66,5 +66,5 @@ class Ground:
     """
 
     base: Base
-    slots: SlotDriver
+    workspaces: WorkspaceDriver
     rebased: Mapping[str, Any] = field(default_factory=dict)

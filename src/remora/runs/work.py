@@ -33,7 +33,7 @@ async def work_on(
     """
     await aside(stream.append, job_start(job))
     run.watcher.began(job)
-    with ground.slots.open() as workspace:
+    with ground.workspaces.open() as workspace:
         result = await _run_agent(run, job, ground, workspace, gone)
     await aside(stream.append, job_end(job, result.status, result.head))
     run.watcher.ended(job, result)

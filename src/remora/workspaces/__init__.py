@@ -15,11 +15,12 @@ from remora.workspaces.beneath import Beneath
 from remora.workspaces.blobs import pin_commit, unpin_commit
 from remora.workspaces.changes import Change, FileState, changes_between, diff
 from remora.workspaces.confinement import Confinement
+from remora.workspaces.driver import make_driver, require_driver
 from remora.workspaces.merge import Clash, Merged, Overlap, merge3
 from remora.workspaces.process import Finished, run
 from remora.workspaces.scan import is_junk
 from remora.workspaces.slot import SlotDriver
-from remora.workspaces.workspace import Workspace
+from remora.workspaces.workspace import Workspace, WorkspaceDriver
 
 __all__ = [
     "Base",
@@ -38,15 +39,18 @@ __all__ = [
     "Recovered",
     "SlotDriver",
     "Workspace",
+    "WorkspaceDriver",
     "Write",
     "changes_between",
     "commit",
     "diff",
     "is_junk",
+    "make_driver",
     "merge3",
     "pin_commit",
     "prepare",
     "recover",
+    "require_driver",
     "restore_base",
     "run",
     "take_base",

@@ -86,6 +86,15 @@ class Beneath:
             return False
         return True
 
+    def is_folder(self, rel: str) -> bool:
+        """Whether a folder is there, reached through no link."""
+        path = "/".join(_parts(rel))
+        try:
+            os.close(self._open(path, _FOLDER))
+        except OSError:
+            return False
+        return True
+
     def list(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
         """Regular files that match the glob (`**` spans folders), sorted; links are left out.
 

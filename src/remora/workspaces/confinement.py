@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from remora.errors import HostError
+from remora.workspaces.views import split_view
+
 _PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
 _STORES = ("/nix/store", "/gnu/store")
 _ETC = (
@@ -55,17 +58,22 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 class Paths(msgspec.Struct, frozen=True, kw_only=True):
     """A confinement as real paths that are there, none beneath another that allows as much, and the
-    links that lead to them."""
+    links that lead to them. `view` is the process whose view they are in, 0 where that is ours."""
 
     read: tuple[str, ...]
     write: tuple[str, ...]
     scratch: tuple[str, ...]
     links: dict[str, str]
+    view: int
 
 
 def resolve(confinement: Confinement, folder: Path) -> Paths:
-    """The paths, for a command that is started in `folder`."""
+    """The paths, for a command that is started in `folder`. Raises HostError."""
     links = dict(_system()[0])
+    named = (folder, *confinement.read, *confinement.write, *confinement.scratch)
+    views = {view for view, _, _ in map(split_view, map(str, named)) if view}
+    if len(views) > 1:
+        raise HostError("a command works in one workspace, not in several")
     scratch = _real(confinement.scratch, links)
     write = _outermost(_real(confinement.write, links), ())
     read = [*_system()[1], *_real((folder, *confinement.read), links)]
@@ -77,6 +85,7 @@ def resolve(confinement: Confinement, folder: Path) -> Paths:
         write=write,
         scratch=covered,
         links={path: target for path, target in links.items() if not _lies_in(path, shown)},
+        view=max(views, default=0),
     )
 
 
@@ -88,12 +97,16 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 def _real(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
     """Where the paths lead, those that exist; links on the way are added to `links`."""
-    real = (_follow(os.path.abspath(path), links) for path in paths)  # noqa: PTH100 - keeps links
-    return [path for path in real if os.path.lexists(path)]
+    found: list[str] = []
+    for path in paths:
+        _, way, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
+        real = _follow(inside, way, links)
+        found += [real] if os.path.lexists(way + real) else []
+    return found
 
 
-def _follow(path: str, links: dict[str, str]) -> str:
-    """The path without links, each of which is noted."""
+def _follow(path: str, way: str, links: dict[str, str]) -> str:
+    """The path without links, each of which is noted; `way` leads to the view that it is in."""
     done, left, seen = "/", deque(path.split("/")), 0
     while left and seen <= _MOST_LINKS:
         part = left.popleft()
@@ -104,7 +117,7 @@ def _follow(path: str, links: dict[str, str]) -> str:
             continue
         here = os.path.join(done, part)  # noqa: PTH118 - text
         try:
-            target = os.readlink(here)  # noqa: PTH115 - text
+            target = os.readlink(way + here)  # noqa: PTH115 - text
         except OSError:
             done = here
             continue

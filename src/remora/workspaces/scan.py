@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat as st
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,6 +44,15 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
         )
 
 
+class Look(msgspec.Struct, frozen=True):
+    """What may differ from the base: files, paths of the base at which none is, and what has no place
+    in a change: links, special files, a file with several names."""
+
+    files: Mapping[str, Seen]
+    gone: Iterable[str]
+    odd: Sequence[str]
+
+
 class Scan(msgspec.Struct, frozen=True):
     """Regular files, folders, what tools leave behind, and what is odd: neither file nor folder, or a
     file that has other names too: what is written under one of them is written under all.
@@ -57,15 +66,25 @@ class Scan(msgspec.Struct, frozen=True):
     closed: list[str]
 
 
-def scan(tree: Path, known: Mapping[str, Seen]) -> Scan:
-    """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError."""
+Entries = Iterable[os.DirEntry[str]]
+
+
+def scan(
+    tree: Path,
+    known: Mapping[str, Seen],
+    counting: Callable[[str, Entries], Entries] = lambda _, entries: entries,
+) -> Scan:
+    """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError.
+
+    `counting` chooses, of the entries of a folder (empty, or ending in `/`), those that count.
+    """
     at = time.time_ns()
     found = Scan({}, [], [], [], [])
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
         with os.scandir(f"{tree}/{prefix}") as entries:
-            for entry in entries:
+            for entry in counting(prefix, entries):
                 path = prefix + entry.name
                 status = entry.stat(follow_symlinks=False)
                 if st.S_ISDIR(status.st_mode):

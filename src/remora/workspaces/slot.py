@@ -4,7 +4,8 @@ import fcntl
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+import stat as st
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import msgspec
 from remora.config import make_private
 from remora.errors import DiskError, HostError
 from remora.workspaces.base import Base
-from remora.workspaces.scan import Seen
-from remora.workspaces.workspace import Workspace
+from remora.workspaces.beneath import Beneath
+from remora.workspaces.scan import OURS, Look, Scan, Seen, scan
+from remora.workspaces.workspace import Workspace, is_equal
 
 _Index = tuple[bytes, list[Seen]]
 """Paths with NUL between them, and what is known of each: names need not be text."""
@@ -42,15 +44,18 @@ class SlotDriver:
         try:
             place = self._folder / f"slot-{number}"
             known = _load(place.with_suffix(".index"))
-            workspace = Workspace(self._base, place, known)
-            _reset(workspace, place)
+            slot = Slot(self._base, place, known)
+            _reset(slot, place)
             try:
-                yield workspace
+                yield Workspace(self._base, slot)
             finally:
-                if workspace.index != known:
-                    _save(place.with_suffix(".index"), workspace.index)
+                if slot.index != known:
+                    _save(place.with_suffix(".index"), slot.index)
         finally:
             os.close(lock)
+
+    def close(self) -> None:
+        """Nothing: slots stay for the next run."""
 
     def _free(self) -> tuple[int, int]:
         """The first slot that nobody holds, and the descriptor that holds it now."""
@@ -66,17 +71,95 @@ class SlotDriver:
         raise AssertionError("counting has no end")
 
 
-def _reset(workspace: Workspace, place: Path) -> None:
+class Slot:
+    """Copied files in `tree`, of which those are looked at whose status moved."""
+
+    def __init__(self, base: Base, tree: Path, index: dict[str, Seen]) -> None:
+        self.tree = tree
+        self.index = index
+        self._base = base
+        self._files = Beneath(tree)
+        self._folders = _folders(base.files)
+
+    def look(self) -> Look:
+        """All files, and those that the base has and the slot has not. Raises HostError."""
+        seen = self._scan()
+        return Look(seen.files, self._base.files.keys() - seen.files.keys(), seen.odd)
+
+    def reset(self) -> None:
+        """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
+        seen = self._scan()
+        for path in self._folders.intersection(seen.closed):
+            self._open_up(path)
+        extra = [path for path in seen.folders if path not in self._folders]
+        extra += [path for path in seen.files if path not in self._base.files]
+        for path in extra + seen.junk + seen.odd:
+            self._remove(path)
+        for path, known in self._base.files.items():
+            file = seen.files.get(path)
+            if file is None or not is_equal(known, file):
+                self._restore(path)
+
+    def _scan(self) -> Scan:
+        try:
+            seen = scan(self.tree, self.index)
+        except OSError as error:
+            raise HostError(f"the workspace cannot be read: {error}") from error
+        self.index = seen.files
+        return seen
+
+    def _restore(self, path: str) -> None:
+        content, mode = self._base.read(path), self._base.files[path].mode
+        if content is None:
+            raise DiskError(f"the base lost {path}")
+        if self._files.exists(path):
+            self._files.write_bytes(path, content, mode=mode)
+        else:
+            self._files.create(path, content, mode)
+
+    def _remove(self, path: str) -> None:
+        """Remove whatever has this name, unless it went with its folder already."""
+        above = path.rpartition("/")[0]
+        if above and above not in self._folders:
+            return
+        with self._files.parent(path) as (folder, name):
+            try:
+                os.unlink(name, dir_fd=folder)
+            except (IsADirectoryError, PermissionError):
+                shutil.rmtree(name, dir_fd=folder)
+
+    def _open_up(self, path: str) -> None:
+        """Give a folder back the rights that a job took away: the next one works in it too."""
+        with self._files.parent(path) as (folder, name):
+            handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OURS)
+            finally:
+                os.close(handle)
+
+
+def _folders(files: Iterable[str]) -> set[str]:
+    """Every folder that leads to one of the files."""
+    found: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in files}:
+        above = folder
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return found
+
+
+def _reset(slot: Slot, place: Path) -> None:
     """Bring a slot to the base; one that resists (a folder nobody may read) is made anew."""
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
         place.chmod(0o700)
-        workspace.reset()
+        slot.reset()
         return
     try:
         _clear(place)
-        workspace.reset()
+        slot.reset()
     except (HostError, OSError) as error:
         raise DiskError(f"cannot make a private copy in {place}: {error}") from error
 

@@ -24,6 +24,7 @@ from remora.workspaces.jail.order import (
     PRIVATE_TMP,
     order_words,
 )
+from remora.workspaces.views import seen_path
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
@@ -35,10 +36,9 @@ import sys
 for name, folder in zip(("remora", "remora.workspaces"), sys.argv[1:3]):
     package = sys.modules[name] = type(sys)(name)
     package.__path__ = [folder]
-from remora.workspaces.jail.supervise import main
+from remora.workspaces.jail.{part} import main
 main(sys.argv[3:])
 """
-"""Our packages by name, without what their own first lines would import."""
 _JAIL = Path(jail.__file__).parent
 
 Streams = tuple[int | None, int | None, int | None]
@@ -136,6 +136,13 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
     return ours | dict(command.environment)
 
 
+def bare_words(part: str) -> list[str]:
+    """The beginning of a command line that runs a part of the jail with the words that follow: our
+    packages by name, without what their own first lines would import."""
+    packages = [str(_JAIL.parent.parent), str(_JAIL.parent)]
+    return [sys.executable, "-I", "-S", "-c", _BARE.format(part=part), *packages]
+
+
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
     paths = resolve(command.within, command.folder)
     cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
@@ -145,7 +152,8 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "report": [lifeline.report],
         "seconds": [command.seconds],
         "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
-        "folder": [os.path.realpath(command.folder)],
+        "folder": [str(seen_path(command.folder))],
+        "view": [paths.view],
         "spare": [spare],
         "bwrap": [bubblewrap() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),
@@ -164,10 +172,9 @@ def _spawn(
     environment: dict[str, str],
     streams: Streams,
 ) -> subprocess.Popen[bytes]:
-    packages = [str(_JAIL.parent.parent), str(_JAIL.parent)]
     try:
         child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _BARE, *packages, *words],
+            [*bare_words("supervise"), *words],
             cwd=command.folder,
             env=environment,
             stdin=streams[0],

@@ -1,17 +1,31 @@
 """One private copy of a base: read it, change it, say what changed, bring it back."""
 
 import os
-import shutil
-import stat as st
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
-from remora.errors import DiskError, HostError
+from remora.errors import HostError
 from remora.files import IgnoreRules
 from remora.workspaces.base import Base, BaseFile
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.changes import FileState
-from remora.workspaces.scan import OURS, Scan, Seen, scan
+from remora.workspaces.scan import Look, Seen
+
+
+class Copy(Protocol):
+    """The files of a base for one job alone, however that is done."""
+
+    @property
+    def tree(self) -> Path:
+        """Where we find them; `seen_path` tells where commands do."""
+
+    def look(self) -> Look:
+        """What may differ from the base. Raises HostError if that cannot be told."""
+
+    def reset(self) -> None:
+        """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
 
 
 class Workspace:
@@ -21,12 +35,11 @@ class Workspace:
     changes; a reset removes them all the same.
     """
 
-    def __init__(self, base: Base, tree: Path, index: dict[str, Seen] | None = None) -> None:
+    def __init__(self, base: Base, copy: Copy) -> None:
         self.base = base
-        self.tree = tree
-        self.index = index or {}
-        self._files = Beneath(tree)
-        self._folders = _folders(base.files)
+        self.tree = copy.tree
+        self._copy = copy
+        self._files = Beneath(copy.tree)
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
@@ -34,16 +47,16 @@ class Workspace:
 
         Raises HostError if a tool made a link or a special file, or a folder nobody may read.
         """
-        seen = self._look()
+        seen = self._copy.look()
         if seen.odd:
             raise HostError(f"{seen.odd[0]}: a link or special file has no place in a change")
         found: dict[str, FileState] = {}
         for path, file in seen.files.items():
             known = self.base.files.get(path)
-            changed = not self._is_ignored(path) if known is None else not _equal(known, file)
+            changed = not self._is_ignored(path) if known is None else not is_equal(known, file)
             if changed:
                 found[path] = FileState(file.sha256, file.mode)
-        for path in self.base.files.keys() - seen.files.keys():
+        for path in seen.gone:
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
@@ -73,51 +86,7 @@ class Workspace:
 
     def reset(self) -> None:
         """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
-        seen = self._look()
-        for path in self._folders.intersection(seen.closed):
-            self._open_up(path)
-        extra = [path for path in seen.folders if path not in self._folders]
-        extra += [path for path in seen.files if path not in self.base.files]
-        for path in extra + seen.junk + seen.odd:
-            self._remove(path)
-        for path, known in self.base.files.items():
-            file = seen.files.get(path)
-            if file is None or not _equal(known, file):
-                self._copy(path)
-
-    def _look(self) -> Scan:
-        try:
-            seen = scan(self.tree, self.index)
-        except OSError as error:
-            raise HostError(f"the workspace cannot be read: {error}") from error
-        self.index = seen.files
-        return seen
-
-    def _copy(self, path: str) -> None:
-        content = self.base.read(path)
-        if content is None:
-            raise DiskError(f"the base lost {path}")
-        self.set_files({path: (content, self.base.files[path].mode)})
-
-    def _remove(self, path: str) -> None:
-        """Remove whatever has this name, unless it went with its folder already."""
-        above = path.rpartition("/")[0]
-        if above and above not in self._folders:
-            return
-        with self._files.parent(path) as (folder, name):
-            try:
-                os.unlink(name, dir_fd=folder)
-            except (IsADirectoryError, PermissionError):
-                shutil.rmtree(name, dir_fd=folder)
-
-    def _open_up(self, path: str) -> None:
-        """Give a folder back the rights that a job took away: the next one works in it too."""
-        with self._files.parent(path) as (folder, name):
-            handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            try:
-                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OURS)
-            finally:
-                os.close(handle)
+        self._copy.reset()
 
     def _prune(self, path: str) -> None:
         """Remove folders that hold nothing any more: a file may be about to take the name."""
@@ -140,16 +109,16 @@ class Workspace:
         return path.endswith(".pyc") or self._ignored.cover(path)
 
 
-def _folders(files: Iterable[str]) -> set[str]:
-    """Every folder that leads to one of the files."""
-    found: set[str] = set()
-    for folder in {path.rpartition("/")[0] for path in files}:
-        above = folder
-        while above and above not in found:
-            found.add(above)
-            above = above.rpartition("/")[0]
-    return found
+class WorkspaceDriver(Protocol):
+    """Hands out workspaces that equal one base, as many at a time as there are workers."""
+
+    def open(self) -> AbstractContextManager[Workspace]:
+        """A workspace equal to the base. Raises DiskError if it cannot be made."""
+
+    def close(self) -> None:
+        """Let go of what is kept from one to the next; all workspaces are closed by then."""
 
 
-def _equal(known: BaseFile, file: Seen) -> bool:
+def is_equal(known: BaseFile, file: Seen) -> bool:
+    """Whether a file holds what it holds in the base, with the same rights."""
     return known.sha256 == file.sha256 and known.mode == file.mode

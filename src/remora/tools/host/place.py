@@ -9,6 +9,7 @@ from pathlib import Path
 from remora.errors import HostError
 from remora.workspaces.beneath import Beneath
 from remora.workspaces.interpreters import ProjectPython
+from remora.workspaces.views import seen_path
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
@@ -17,10 +18,14 @@ _OURS = {".git", ".agentfs"}
 
 class Place:
     """One tree, the time that a call has left, and the weakest isolation that a subprocess on
-    it ran under so far. Without `python` no code of the project is run."""
+    it ran under so far. Without `python` no code of the project is run.
+
+    `seen` is the tree's path as commands that work on it have it: they name its files by that.
+    """
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
         self.tree = tree
+        self.seen = seen_path(tree)
         self.python = python
         self.files = Beneath(tree)
         self.isolation = NO_SUBPROCESS

@@ -101,19 +101,10 @@ def _expanded(place: Place, path: str) -> Sequence[str]:
         return _folder(place, "")
     if place.files.exists(path):
         return [path]
-    if _is_folder(place, path):
+    if place.files.is_folder(path):
         return _folder(place, path.rstrip("/"))
     place.files.stat(path)  # says what is wrong with it
     return []
-
-
-def _is_folder(place: Place, path: str) -> bool:
-    """Whether it is a folder of the tree, reached through no link."""
-    full = place.tree / path
-    try:
-        return full.is_dir() and full.resolve() == place.tree.resolve() / os.path.normpath(path)
-    except OSError:  # somebody exchanges it for a link just now
-        return False
 
 
 def _folder(place: Place, folder: str) -> Sequence[str]:
@@ -140,7 +131,7 @@ def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
     if finished.truncated:
         raise HostError("ruff found too much to read; check fewer files at once")
     if finished.returncode != 0:
-        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.tree}/", "").split("\n")
+        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
         told = "; ".join(line.strip() for line in said if line.strip())
         raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
     return finished
@@ -156,8 +147,7 @@ def _findings(place: Place, finished: Finished, *, unsafe: bool) -> list[Finding
         raw = msgspec.json.decode(finished.stdout or b"[]")
     except msgspec.DecodeError:
         raise HostError("ruff said what is not JSON") from None
-    root = Path(os.path.realpath(place.tree))
-    return [_finding(item, root, unsafe=unsafe) for item in raw]
+    return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
 
 
 def _finding(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:

@@ -54,6 +54,11 @@ def unshare(flags: int) -> None:
     _checked(_LIBC.unshare(flags))
 
 
+def join_namespace(descriptor: int) -> None:
+    """Go into a namespace. Raises OSError."""
+    _checked(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
+
+
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
     """mount(2). Raises OSError."""
     words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]

@@ -26,6 +26,17 @@ def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
     _write("/proc/self/gid_map", f"{group} {group} 1")
 
 
+def share_view(process: int) -> None:
+    """See the files that another process of ours sees, with all capabilities in its user namespace.
+
+    Raises OSError.
+    """
+    kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
+    for kind in kinds:
+        calls.join_namespace(kind)
+        os.close(kind)
+
+
 def leave_rest() -> None:
     """Mounts, network, names, message queues: what is left, with a loopback. Raises OSError."""
     calls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)

@@ -22,7 +22,8 @@ class Order:
     """One command and what surrounds it.
 
     `read`, `write` and `scratch` are real paths; `links` are the symbolic links on the way to them.
-    `spare` is a folder of ours that goes with the command, empty where there is none.
+    `spare` is a folder of ours that goes with the command, empty where there is none. `view` is the
+    process whose view of the files the paths belong to, 0 where that is ours.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -36,6 +37,7 @@ class Order:
         self.folder = given["folder"][0]
         self.spare = given["spare"][0]
         self.bwrap = given["bwrap"][0]
+        self.view = int(given["view"][0])
         self.read, self.write = given.get("read", []), given.get("write", [])
         self.scratch = given.get("scratch", [])
         self.links = dict(zip(given.get("link", []), given.get("to", []), strict=True))

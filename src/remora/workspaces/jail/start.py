@@ -8,7 +8,14 @@ import resource
 import select
 
 from remora.workspaces.jail import bubble, calls, landlock, namespaces, view
-from remora.workspaces.jail.order import BUBBLEWRAP, LANDLOCK, NAMESPACES, PRIVATE, Order
+from remora.workspaces.jail.order import (
+    BUBBLEWRAP,
+    LANDLOCK,
+    LIMITS_ONLY,
+    NAMESPACES,
+    PRIVATE,
+    Order,
+)
 from remora.workspaces.jail.signals import signals
 
 TYPE_CHECKING = False
@@ -33,11 +40,11 @@ def start(order: Order) -> Started:
     """Fork and become it. Returns when the command runs, or cannot."""
     failed, failing = os.pipe()
     verdict, telling = os.pipe()
-    if order.level == NAMESPACES:
+    for name, step in _first_steps(order):
         try:
-            namespaces.leave_users(processes=True)
+            step()
         except OSError as error:
-            return Started(0, f"{error.errno} a user namespace", verdict)
+            return Started(0, f"{error.errno} {name}", verdict)
     child = os.fork()
     if child == 0:
         os.close(failed)
@@ -48,6 +55,14 @@ def start(order: Order) -> Started:
     with os.fdopen(failed, "rb") as pipe:
         problem = pipe.read().decode()
     return Started(child, problem, verdict)
+
+
+def _first_steps(order: Order) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What must be done before there is a child, with a name for people."""
+    if order.view:
+        yield "the view of the workspace", lambda: namespaces.share_view(order.view)
+    if order.level == NAMESPACES:
+        yield "a user namespace", lambda: namespaces.leave_users(processes=True)
 
 
 def _become(order: Order, failing: int, telling: int) -> None:
@@ -76,8 +91,9 @@ def _steps(order: Order, failing: int, telling: int) -> Iterator[tuple[str, Call
     if order.level == BUBBLEWRAP:
         yield "layers over folders", lambda: bubble.cover(order)
     yield "limits", lambda: _limit(order)
-    if order.level in {LANDLOCK, NAMESPACES}:
+    if order.level in {LANDLOCK, NAMESPACES} or (order.view and order.level == LIMITS_ONLY):
         yield "capabilities", calls.drop_capabilities
+    if order.level in {LANDLOCK, NAMESPACES}:
         yield "no new privileges", lambda: calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
         network = order.level == NAMESPACES  # has one of its own
         yield "Landlock", lambda: landlock.restrict(_rules(order), network=network)

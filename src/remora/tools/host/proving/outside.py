@@ -70,7 +70,7 @@ def carry_out(
     of the project may be run, or its interpreter cannot be."""
     python = permitted(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
-    root = place.tree.resolve()
+    root = place.seen
     with tempfile.TemporaryDirectory(prefix="remora-proving-") as made:
         private = Path(made).resolve()
         (private / "out").mkdir(mode=0o700)
@@ -85,12 +85,12 @@ def carry_out(
         }
         command = Command(
             argv=(str(python.python), "-B", str(private / "remora_inside.py")),
-            folder=root,
+            folder=place.tree,
             seconds=min(needed, place.left()),
             within=Confinement(
                 read=(*_readable(python), private / "remora_inside.py"),
                 write=(private / "out",),
-                scratch=(root,),
+                scratch=(place.tree,),
             ),
             environment={
                 "PATH": f"{python.python.parent}:{PATH}",

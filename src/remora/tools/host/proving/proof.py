@@ -83,7 +83,7 @@ def ran(
 
 def test_order(place: Place, path: str, ids: Sequence[str], seconds: float) -> Order:
     """An order to run tests."""
-    root = place.tree.resolve()
+    root = place.seen
     words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
     return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
 

@@ -28,14 +28,14 @@ def seen_twice(
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
-            raise HostError(str(problem).replace(f"{place.tree.resolve()}/", "")[:300])
+            raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
     return [[results.of(0, number) for results in runs] for number in range(len(calls))]
 
 
 def cases_of(place: Place, subject: Subject, calls: Sequence[str]) -> list[Case]:
     """Those of the calls that a test can be made of, in their order."""
     raising = _Raising(place)
-    root = str(place.tree.resolve())
+    root = str(place.seen)
     found = zip(calls, seen_twice(place, subject, calls), strict=True)
     cases = [case_of(call, seen, raising.at, root) for call, seen in found]
     return [case for case in cases if case is not None]
@@ -73,7 +73,7 @@ def _order(
 ) -> Order:
     return {
         "module": subject.module,
-        "path": str(place.tree.resolve() / subject.path),
+        "path": str(place.seen / subject.path),
         "calls": list(calls),
         "each": _EACH,
         "seconds": seconds,
@@ -86,7 +86,7 @@ class _Raising:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._root = place.tree.resolve()
+        self._root = place.seen
         self._lines: dict[str, frozenset[int]] = {}
 
     def at(self, path: str, line: int) -> bool:

@@ -1,0 +1,37 @@
+"""A small project frozen as a base, and what stands in a folder."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.files import project_files
+from remora.workspaces import Base, take_base
+from remora.workspaces.driver import OVERLAY, overlay_problem
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    root = tmp_path / "root"
+    (root / "pkg/deep").mkdir(parents=True)
+    (root / "pkg/a.py").write_bytes(b"a = 1\n")
+    (root / "pkg/deep/b.py").write_bytes(b"b = 1\n")
+    (root / "run.sh").write_bytes(b"#!/bin/sh\n")
+    (root / "run.sh").chmod(0o755)
+    (root / ".gitignore").write_bytes(b"*.tmp\n/out/\n")
+    return take_base(root, project_files(root), tmp_path / "base")
+
+
+def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Content and permission bits of every file."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode & 0o777)
+        for path in files
+    }
+
+
+def skip_without(driver: str, folder: Path) -> None:
+    """Skip a test where this machine does not have the driver."""
+    problem = overlay_problem(folder.parent) if driver == OVERLAY else ""
+    if problem:
+        pytest.skip(f"this machine has no layers: {problem}")

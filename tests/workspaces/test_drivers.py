@@ -1,0 +1,307 @@
+"""Both drivers of workspaces: a private copy of the base, what changed in it, and no trace after it."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remora.errors import HostError
+from remora.workspaces import (
+    Base,
+    Confinement,
+    WorkspaceDriver,
+    changes_between,
+    make_driver,
+    run,
+)
+from remora.workspaces.changes import FileState
+from remora.workspaces.interpreters import readable_for
+from remora.workspaces.isolation import problem_of
+from remora.workspaces.jail.order import NAMESPACES
+from remora.workspaces.supervised import Command
+from remora.workspaces.views import seen_path
+from tests.workspaces.conftest import skip_without, tree
+
+
+@pytest.fixture(params=["slot", "overlay"])
+def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    driver: str = request.param
+    skip_without(driver, tmp_path)
+    return driver
+
+
+@pytest.fixture
+def driver(name: str, base: Base, tmp_path: Path) -> Iterator[WorkspaceDriver]:
+    made = make_driver(name, base, tmp_path / "cache")
+    yield made
+    made.close()
+
+
+def command(folder: Path, script: str, level: int, within: Confinement | None = None) -> str:
+    """What a script says that works in a folder, and may change it."""
+    words = (sys.executable, "-I", "-S", "-B", "-c", script)
+    python = readable_for(Path(sys.executable), trusted=True)
+    confined = within or Confinement(read=python, write=(folder,))
+    given = Command(argv=words, folder=folder, seconds=30, within=confined)
+    ended = run(given, level=level)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.decode().strip()
+
+
+def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: Base) -> None:
+    with driver.open() as workspace:
+        assert tree(workspace.tree) == {
+            path: (base.read(path), file.mode) for path, file in base.files.items()
+        }
+        assert workspace.snapshot() == {}
+        assert all(p.stat().st_nlink == 1 for p in workspace.tree.rglob("*") if p.is_file())
+        assert workspace.tree.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_snapshot_names_what_differs_and_no_junk(driver: WorkspaceDriver, base: Base) -> None:
+    with driver.open() as workspace:
+        (workspace.tree / "pkg/a.py").write_bytes(b"a = 2\n")
+        (workspace.tree / "run.sh").unlink()
+        (workspace.tree / "pkg/new.py").write_bytes(b"new\n")
+        (workspace.tree / "pkg/new.py").chmod(0o600)
+        (workspace.tree / "pkg/deep/b.py").chmod(0o755)
+        for junk in ["pkg/__pycache__/a.pyc", ".ruff_cache/x", "x.tmp", "out/x", "a.pyc"]:
+            (workspace.tree / junk).parent.mkdir(exist_ok=True)
+            (workspace.tree / junk).write_bytes(b"junk")
+        snapshot = workspace.snapshot()
+        assert list(snapshot) == ["pkg/a.py", "pkg/deep/b.py", "pkg/new.py", "run.sh"]
+        assert snapshot["run.sh"] == FileState(None, 0o755)
+        assert snapshot["pkg/new.py"].mode == 0o600
+        assert snapshot["pkg/deep/b.py"] == FileState(base.files["pkg/deep/b.py"].sha256, 0o755)
+        assert len(changes_between({}, snapshot, base)) == 4
+        assert workspace.read("pkg/a.py") == b"a = 2\n"
+        assert workspace.base_bytes("pkg/a.py") == b"a = 1\n"
+        assert workspace.read("run.sh") is None
+        assert workspace.base_bytes("pkg/new.py") is None
+        workspace.reset()
+        assert workspace.snapshot() == {}
+        assert set(tree(workspace.tree)) == set(base.files)
+
+
+def test_a_change_of_the_same_size_at_the_same_time_is_seen(driver: WorkspaceDriver) -> None:
+    """The file system's clock ticks in milliseconds: status alone would hide such a change."""
+    with driver.open() as workspace:
+        for count in range(50):
+            (workspace.tree / "pkg/a.py").write_bytes(b"a = 3\n" if count % 2 else b"a = 2\n")
+            before = workspace.snapshot()["pkg/a.py"]
+            (workspace.tree / "pkg/a.py").write_bytes(b"a = 4\n")
+            assert workspace.snapshot()["pkg/a.py"] != before
+
+
+def test_a_change_with_a_forged_time_is_seen(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        file = workspace.tree / "pkg/a.py"
+        time.sleep(0.05)
+        workspace.snapshot()
+        status = file.stat()
+        with file.open("r+b") as handle:
+            handle.write(b"a = 9\n")
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert list(workspace.snapshot()) == ["pkg/a.py"]
+
+
+def test_two_workers_never_share_a_copy(driver: WorkspaceDriver) -> None:
+    with driver.open() as one, driver.open() as two:
+        assert one.tree != two.tree
+        (one.tree / "pkg/a.py").write_bytes(b"one")
+        assert two.snapshot() == {}
+    with driver.open() as again:
+        assert again.snapshot() == {}
+
+
+def test_set_files_restores_a_turn(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        workspace.set_files(
+            {"pkg/deep/b.py": (None, 0), "pkg/deep": (b"now a file", 0o600), "n/x": (b"x", 0o755)}
+        )
+        snapshot = workspace.snapshot()
+        assert list(snapshot) == ["n/x", "pkg/deep", "pkg/deep/b.py"]
+        assert [state.mode for state in snapshot.values()] == [0o755, 0o600, 0o644]
+        with pytest.raises(HostError):
+            workspace.set_files({"../out": (b"x", 0o644)})
+
+
+def test_a_folder_that_is_made_anew_holds_nothing_of_the_base(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        shutil.rmtree(workspace.tree / "pkg")
+        (workspace.tree / "pkg/deep").mkdir(parents=True)
+        (workspace.tree / "pkg/deep/c.py").write_bytes(b"c = 1\n")
+        snapshot = workspace.snapshot()
+        assert {path: state.sha256 is None for path, state in snapshot.items()} == {
+            "pkg/a.py": True,
+            "pkg/deep/b.py": True,
+            "pkg/deep/c.py": False,
+        }
+        shutil.rmtree(workspace.tree / "pkg")
+        assert [*workspace.snapshot()] == ["pkg/a.py", "pkg/deep/b.py"]
+        assert workspace.read("pkg/a.py") is None
+
+
+def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        shutil.move(workspace.tree / "pkg/deep", workspace.tree / "moved")
+        snapshot = workspace.snapshot()
+        assert [*snapshot] == ["moved/b.py", "pkg/deep/b.py"]
+        assert snapshot["pkg/deep/b.py"].sha256 is None
+        shutil.move(workspace.tree / "moved", workspace.tree / "pkg/deep")
+        assert workspace.snapshot() == {}, "back where it was, it is as it was"
+
+
+def test_a_folder_for_a_file_and_a_file_for_a_folder(driver: WorkspaceDriver, base: Base) -> None:
+    with driver.open() as workspace:
+        (workspace.tree / "pkg/a.py").unlink()
+        (workspace.tree / "pkg/a.py").mkdir()
+        (workspace.tree / "pkg/a.py/x").write_bytes(b"x")
+        shutil.rmtree(workspace.tree / "pkg/deep")
+        (workspace.tree / "pkg/deep").write_bytes(b"a file\n")
+        snapshot = workspace.snapshot()
+        assert {path: state.sha256 is None for path, state in snapshot.items()} == {
+            "pkg/a.py": True,
+            "pkg/a.py/x": False,
+            "pkg/deep": False,
+            "pkg/deep/b.py": True,
+        }
+        workspace.reset()
+        assert workspace.snapshot() == {}
+        assert set(tree(workspace.tree)) == set(base.files)
+
+
+def test_what_was_taken_back_is_no_change(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        file = workspace.tree / "pkg/a.py"
+        file.write_bytes(b"other\n")
+        file.chmod(0o600)
+        file.unlink()
+        file.write_bytes(b"a = 1\n")
+        file.chmod(0o644)
+        (workspace.tree / "new/folder").mkdir(parents=True)
+        (workspace.tree / "pkg").chmod(0o700)
+        assert workspace.snapshot() == {}
+
+
+def test_the_modes_are_those_of_the_project(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        assert (workspace.tree / "run.sh").stat().st_mode & 0o777 == 0o755
+        assert (workspace.tree / "pkg/a.py").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("kind", ["link", "folder link", "another name", "pipe"])
+def test_links_and_special_files_are_refused_and_healed(
+    driver: WorkspaceDriver, kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/kept").write_bytes(b"kept")
+    with driver.open() as workspace:
+        odd = workspace.tree / "odd"
+        if kind == "pipe":
+            os.mkfifo(odd)
+        elif kind == "another name":
+            odd.hardlink_to(workspace.tree / "pkg/a.py")
+        else:
+            odd.symlink_to(tmp_path / ("outside" if kind == "folder link" else "outside/kept"))
+        with pytest.raises(HostError, match=r"odd|pkg/a\.py"):
+            workspace.snapshot()
+        if kind != "another name":
+            assert workspace.read("odd/kept" if kind == "folder link" else "odd") is None
+        workspace.reset()
+        assert workspace.snapshot() == {}
+    assert (tmp_path / "outside/kept").read_bytes() == b"kept"
+
+
+def test_rights_that_a_job_took_away_are_given_back(driver: WorkspaceDriver) -> None:
+    with driver.open() as workspace:
+        for folder, mode in (("pkg/deep", 0o500), ("pkg", 0o555), (".", 0o500)):
+            (workspace.tree / folder).chmod(mode)
+    with driver.open() as workspace:
+        assert workspace.tree.stat().st_mode & 0o777 == 0o700
+        for path in ("pkg", "pkg/deep"):
+            assert (workspace.tree / path).stat().st_mode & 0o700 == 0o700
+
+
+def test_nothing_reaches_the_base_or_the_project(driver: WorkspaceDriver, base: Base) -> None:
+    before = tree(base.root)
+    contents = {path: base.read(path) for path in base.files}
+    inodes = {path.stat().st_ino for path in base.root.rglob("*") if path.is_file()}
+    for _ in range(2):
+        with driver.open() as workspace:
+            for path in base.files:
+                file = workspace.tree / path
+                assert (file.stat().st_ino, file.stat().st_dev) not in {
+                    (inode, base.root.stat().st_dev) for inode in inodes
+                }
+                with file.open("ab") as handle:
+                    handle.write(b"more")
+                file.chmod(0o600)
+            assert set(workspace.snapshot()) == set(base.files)
+    assert tree(base.root) == before
+    assert {path: base.read(path) for path in base.files} == contents
+
+
+def _skip_without(level: int) -> None:
+    if level and problem_of(level):
+        pytest.skip(f"this machine does not isolate commands at level {level}")
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_a_command_works_in_it_at_every_level(driver: WorkspaceDriver, level: int) -> None:
+    _skip_without(level)
+    script = """
+import os, shutil
+with open("pkg/a.py", "a") as file:
+    file.write("b = 2\\n")
+shutil.rmtree("pkg/deep")
+with open(os.getcwd() + "/new.py", "x"):
+    print(os.getcwd())
+"""
+    with driver.open() as workspace:
+        workspace.set_files({"pkg/a.py": (b"a = 2\n", 0o644)})
+        assert command(workspace.tree, script, level) == str(seen_path(workspace.tree))
+        assert [*workspace.snapshot()] == ["new.py", "pkg/a.py", "pkg/deep/b.py"]
+        assert workspace.read("pkg/a.py") == b"a = 2\nb = 2\n"
+
+
+@pytest.mark.parametrize("level", range(NAMESPACES, 4))
+def test_a_command_can_have_changes_for_itself_alone(driver: WorkspaceDriver, level: int) -> None:
+    _skip_without(level)
+    python = readable_for(Path(sys.executable), trusted=True)
+    script = "open('pkg/a.py', 'a').write('x'); print(open('pkg/a.py').read())"
+    with driver.open() as workspace:
+        workspace.set_files({"pkg/a.py": (b"a = 2\n", 0o644)})
+        alone = Confinement(read=python, scratch=(workspace.tree,))
+        assert command(workspace.tree, script, level, alone) == "a = 2\nx"
+        assert workspace.read("pkg/a.py") == b"a = 2\n"
+
+
+def test_a_command_has_no_rights_that_it_would_not_have_in_a_folder(
+    driver: WorkspaceDriver,
+) -> None:
+    """Without isolation too: where a layer is mounted, somebody may mount."""
+    script = "print([line for line in open('/proc/self/status') if line.startswith('CapBnd')])"
+    with driver.open() as workspace:
+        if seen_path(workspace.tree) != workspace.tree:
+            assert "CapBnd:\\t0000000000000000" in command(workspace.tree, script, 0)
+
+
+def test_nothing_is_left_when_it_is_closed(name: str, base: Base, tmp_path: Path) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text() if sys.platform == "linux" else ""
+    driver = make_driver(name, base, tmp_path / "cache")
+    with driver.open() as workspace:
+        place = workspace.tree
+        assert mounts == "" or Path("/proc/self/mountinfo").read_text() == mounts
+    driver.close()
+    driver.close()
+    with driver.open() as workspace:
+        assert workspace.snapshot() == {}, "and it can be opened once more"
+    driver.close()
+    if name == "overlay":
+        assert not place.exists()
+        assert not any((tmp_path / "cache").rglob("*/*")), "nothing on the disk"
