@@ -12,6 +12,7 @@ import pytest
 
 from remora.workspaces.supervised import bubblewrap
 from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
+from tests.workspaces.conftest import skip_without
 
 BEST_OF_ALL = 3 if bubblewrap() else 2
 TESTS = """
@@ -132,6 +133,27 @@ def test_what_is_required_and_not_given_stops_everything(
     assert "gives L1" in refused.document["error"]["message"]
     assert "user namespaces" in refused.document["error"]["hint"]
     assert not (folder / "project" / "ran").exists()
+
+
+@pytest.mark.parametrize(("machine", "works"), [((), True), (ORDINARY, True), (NO_USERS, False)])
+def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
+    folder: Path, machine: Sequence[str], works: bool
+) -> None:
+    if works:
+        skip_without("overlay", folder)
+    wanted = {"REMORA_WORKSPACE__DRIVER": "overlay"}
+    told = remora(machine, folder, "doctor", environ=wanted).document
+    (check,) = [check for check in told["checks"] if check["name"] == "overlay"]
+    assert (check["ok"], check["needed"]) == (works, True)
+    done = remora(machine, folder, "analyze", "--dry-run", environ=wanted)
+    assert done.code == (0 if works else 2), done.err
+    if not works:
+        message, hint = done.document["error"]["message"], done.document["error"]["hint"]
+        assert message.startswith(
+            "workspace.driver: overlay does not work here: cannot make a user"
+        )
+        assert "workspace.driver: slot works everywhere" in hint
+    assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"
 
 
 def test_what_is_required_and_given_stops_nothing(folder: Path) -> None:

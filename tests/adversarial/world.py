@@ -17,6 +17,7 @@ from remora.workspaces.confinement import Confinement
 from remora.workspaces.interpreters import readable_for
 from remora.workspaces.process import run_attached
 from remora.workspaces.supervised import Command
+from remora.workspaces.views import seen_path
 from tests.held import MARK, survivors
 
 ATTACKS = Path(__file__).with_name("attacks")
@@ -110,22 +111,25 @@ class World:
             seen[name] = Path("/proc/sys/kernel", name).read_text()
         return seen
 
-    def attack(self, name: str, level: int, *, terminal: int | None = None) -> tuple[int, str]:
-        """Run an attack with pytest as it is run for observation; its code and what it printed,
-        unless that went to a terminal."""
-        target = self.project / _INSIDE / f"test_{name}.py"
+    def attack(
+        self, name: str, level: int, *, terminal: int | None = None, copy: Path | None = None
+    ) -> tuple[int, str]:
+        """Run an attack with pytest as it is run for observation, in the project or in a copy of
+        it; its code and what it printed, unless that went to a terminal."""
+        project = copy or self.project
+        target = project / _INSIDE / f"test_{name}.py"
         shutil.copy(ATTACKS / f"{name}.py", target)
         self.before = self.state()
         output = self.folder.parent / f"{name}.out"
         words = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--import-mode=importlib"]
         command = Command(
-            argv=(sys.executable, *words, str(target.relative_to(self.project))),
-            folder=self.project,
+            argv=(sys.executable, *words, str(target.relative_to(project))),
+            folder=project,
             seconds=50.0,
             within=Confinement(
-                read=readable_for(Path(sys.executable), trusted=True), scratch=(self.project,)
+                read=readable_for(Path(sys.executable), trusted=True), scratch=(project,)
             ),
-            environment=self._told(),
+            environment={**self._told(), "WORLD_PROJECT": str(seen_path(project))},
         )
         with output.open("wb") as file:
             stdout = file.fileno() if terminal is None else terminal
@@ -139,7 +143,6 @@ class World:
             "PYTHONDONTWRITEBYTECODE": "1",
             "WORLD_HOME": str(self.home),
             "WORLD_BESIDE": str(self.beside),
-            "WORLD_PROJECT": str(self.project),
             "WORLD_SOCKET": str(self.folder / "runtime" / "hub.sock"),
             "WORLD_ABSTRACT": self.mark,
             "WORLD_PORT": str(self.listeners["tcp"].getsockname()[1]),

@@ -5,6 +5,7 @@ import os
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from remora.tools.lint import lint_findings
 from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
 from remora.trace.redact import Redactor
 from remora.trace.verify import verify_all
-from remora.workspaces import SlotDriver, take_base
+from remora.workspaces import make_driver, take_base
 from remora.workspaces.interpreters import ProjectPython
 from tests.clock import ticking
 
@@ -71,6 +72,7 @@ class Play:
     options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     python: ProjectPython | None = None
+    driver: str = "slot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,8 @@ class Theatre:
         clock = ticking()
         model = play.model or scripted(play.answers)
         path = folder.agent_stream(job.agent_id)
-        with SlotDriver(base, root.parent / "slots").open() as workspace:
+        driver = make_driver(play.driver, base, root.parent / "cache")
+        with closing(driver), driver.open() as workspace:
             writer = StreamWriter.open(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )

@@ -15,6 +15,7 @@ from remora.tools.host.proving.proof import Proof
 from remora.workspaces.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, choose
 from tests.held import need
+from tests.workspaces.conftest import skip_without
 
 SIZES = '''\
 def parse_size(text):
@@ -84,8 +85,12 @@ def test_what_is_never_the_same_is_left_alone(theatre: Theatre, agent: Agent) ->
 
 
 @pytest.mark.timeout(180)
-def test_the_one_who_chooses_may_leave_out_exceptions(theatre: Theatre, agent: Agent) -> None:
-    played = play(theatre, agent, "parse_size", answers=choose("B"))
+@pytest.mark.parametrize("driver", ["slot", "overlay"])
+def test_the_one_who_chooses_may_leave_out_exceptions(
+    theatre: Theatre, agent: Agent, driver: str
+) -> None:
+    skip_without(driver, theatre.folder)
+    played = play(theatre, agent, "parse_size", answers=choose("B"), driver=driver)
     (change,) = played.result.change_set
     assert b"raises" not in played.folder.objects.get(str(change.after))
     assert played.result.status == "submitted"
