@@ -30,14 +30,16 @@ class Layers:
     def add(self) -> Path:
         """A new layer: `tree` in it is worked on, `layer/upper` holds the changes. Raises DiskError."""
         with self._lock:
-            keeper = self._keeper or self._start()
+            keeper = self._keeper
+            if keeper is None or keeper.poll() is not None:
+                keeper = self._start()
             name = str(next(self._numbers))  # never again: who comes too late finds nothing
             _ask(keeper, f"add {name}")
         return in_view(keeper.pid, Path(os.path.realpath(self._place)) / name)
 
     def drop(self, layer: Path) -> None:
-        """Forget a layer and all that was written in it. Raises DiskError."""
-        with self._lock:
+        """Forget a layer and all that was written in it."""
+        with self._lock, suppress(DiskError):  # nothing is left of one that ended already
             if self._keeper is not None:
                 _ask(self._keeper, f"drop {layer.name}")
 
@@ -56,6 +58,8 @@ class Layers:
                 _end(keeper)
 
     def _start(self) -> subprocess.Popen[str]:
+        if self._keeper is not None:
+            _end(self._keeper)
         try:
             make_private(self._place)
             below, place = (os.path.realpath(path) for path in (self._below, self._place))
