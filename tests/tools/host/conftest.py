@@ -1,6 +1,7 @@
 """A tree to work on, and the host functions bound to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,23 @@ import pytest
 from remora.errors import HostError
 from remora.tools import HOST_FUNCTIONS, bind
 from remora.tools.host.place import Place
+from remora.workspaces import Base, make_driver
+from tests.workspaces.conftest import skip_without
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+@pytest.fixture(params=["folder", pytest.param("layer", marks=pytest.mark.slow)])
+def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """An empty folder, and an empty layer: whatever a workspace is, they work on it."""
     folder = tmp_path / "tree"
     folder.mkdir()
-    return folder
+    if request.param == "folder":
+        yield folder
+        return
+    skip_without("overlay", tmp_path)
+    base = Base(root=folder, folder=folder, files={}, commit=None, differing={})
+    driver = make_driver("overlay", base, tmp_path / "cache")
+    with closing(driver), driver.open() as workspace:
+        yield workspace.tree
 
 
 @pytest.fixture

@@ -152,13 +152,16 @@ def test_line_endings_and_mark_stay(
     assert (tree / "a.py").read_bytes() == mark + ending.join([*fixed, b"    return sys, a", b""])
 
 
-def test_all_safe_fixes_give_what_ruff_itself_gives(tree: Path, call: Callable[..., Any]) -> None:
+def test_all_safe_fixes_give_what_ruff_itself_gives(
+    tree: Path, call: Callable[..., Any], tmp_path: Path
+) -> None:
     source = (
         "import sys\nimport os.path\n\n\ndef f(x):\n    y = f'ä'\n    print(f'', \"%s\" % x)\n"
         "    pass\n    return set([1, y])\n\n\nclass A(object):\n    pass\n"
     )
     (tree / "a.py").write_text(source)
-    (tree / "b.py").write_text(source)
+    (tmp_path / "b.py").write_text(source)
+    (tmp_path / "ruff.toml").write_text(CONFIG)
     found = call("ruff_check", ["a.py"], None, True)
     apart = [
         f for f in found if f["fix"] and f["fix"]["applicability"] == "safe" and f["code"] != "I001"
@@ -166,11 +169,11 @@ def test_all_safe_fixes_give_what_ruff_itself_gives(tree: Path, call: Callable[.
 
     made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in apart])
     command = [find_ruff_bin(), "check", "--no-cache", "-q", "--exit-zero", "--fix", "b.py"]
-    subprocess.run(command, cwd=tree, check=True)
+    subprocess.run(command, cwd=tmp_path, check=True)
 
     assert made == {"applied": len(apart), "skipped": []}
     assert len(apart) >= 6
-    assert (tree / "a.py").read_text() == (tree / "b.py").read_text()
+    assert (tree / "a.py").read_text() == (tmp_path / "b.py").read_text()
 
 
 def test_a_fix_that_overlaps_an_earlier_one_is_left(tree: Path, call: Callable[..., Any]) -> None:
