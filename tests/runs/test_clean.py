@@ -71,6 +71,52 @@ def test_a_dry_run_removes_nothing(shop: Desk) -> None:
     assert shop.git("for-each-ref", "refs/remora/")
 
 
+class TestAProjectThatIsGone:
+    """Its copies are found from any other project."""
+
+    @pytest.fixture
+    def other(self, tmp_path: Path) -> Desk:
+        """Another project of the same user, to clean from."""
+        desk = Desk(tmp_path, "other")
+        desk.write({"a.py": UNUSED})
+        return desk
+
+    @pytest.fixture
+    def cache(self, other: Desk, tmp_path: Path) -> Path:
+        """The copies of a project that was there once."""
+        gone = Desk(tmp_path, "gone")
+        gone.write({"a.py": UNUSED, "ruff.toml": RULES})
+        gone.analyze()
+        cache = gone.project.cache
+        assert not clean(other).removed, "while it is there nobody takes its copies"
+        gone.root.rename(tmp_path / "elsewhere")
+        return cache
+
+    def test_its_copies_go(self, other: Desk, cache: Path) -> None:
+        done = clean(other)
+        assert [found.name for found in done.removed] == [str(cache)]
+        assert done.bytes > 0
+        assert not cache.exists()
+
+    def test_those_that_are_worked_in_stay(self, other: Desk, cache: Path) -> None:
+        with next((cache / "slots").glob("*.lock")).open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert clean(other).removed == ()
+        (cache / "bases" / "young").mkdir()
+        assert clean(other).removed == ()
+        assert [found.name for found in clean(other, days=1).removed] == [str(cache)]
+
+    @pytest.mark.parametrize("said", [b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000])
+    def test_those_that_do_not_say_whose_they_are_stay(
+        self, other: Desk, cache: Path, said: bytes
+    ) -> None:
+        (cache / "root").write_bytes(said)
+        assert clean(other).removed == ()
+        (cache / "root").unlink()
+        assert clean(other).removed == ()
+        assert cache.exists()
+
+
 def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
     lock = next((shop.project.cache / "slots").glob("*.lock"))
     with lock.open() as held:

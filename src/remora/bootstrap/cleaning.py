@@ -1,4 +1,4 @@
-"""All that can be freed: what the project's runs left, and the Hub's databases of roots that are gone."""
+"""All that can be freed: what the project's runs left, and copies and databases of roots that are gone."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,6 +7,7 @@ from functools import partial
 from remora.bootstrap.caller import Caller
 from remora.hub.store import gone_databases
 from remora.runs.clean import Act, Removable, removables, remove_tree, size_of
+from remora.runs.gone import gone_caches
 from remora.runs.project import Project
 
 
@@ -15,7 +16,13 @@ def cleanable(
 ) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
     """What can go, with how, and the runs that still need what is theirs, with why."""
     acts, kept = removables(project, now)
-    return [*acts, *_hubs(caller)], kept
+    return [*acts, *_copies(caller, now), *_hubs(caller)], kept
+
+
+def _copies(caller: Caller, now: datetime) -> Iterator[Act]:
+    for place in gone_caches(caller.folders.cache / "roots", now):
+        what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_tree, place)
 
 
 def _hubs(caller: Caller) -> Iterator[Act]:

@@ -18,6 +18,7 @@ from remora.bootstrap.proving import python_for
 from remora.errors import NotFound, UsageError
 from remora.files import IgnoreRules, project_files
 from remora.runs.changed import changed_nodes
+from remora.runs.gone import note_root
 from remora.runs.leftovers import remove_leftovers
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project
@@ -74,6 +75,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
     config = project.config
     python = python_for(caller, project, agents)
     remove_leftovers(project, utc_now())
+    note_root(project)
     # the base is all of the project: `exclude` only says what agents leave alone
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)

@@ -23,6 +23,7 @@ from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.files import project_files
 from remora.ids import node_key, spell_path
 from remora.pym import InputSpec, Script, load
+from remora.runs.gone import note_root
 from remora.runs.leftovers import remove_leftovers
 from remora.runs.project import Project
 from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, not_run, run_tool
@@ -164,6 +165,7 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 def _workspace(project: Project) -> Iterator[Workspace]:
     """A private copy of the project as it is now."""
     remove_leftovers(project, utc_now())
+    note_root(project)
     files = project_files(project.root, include=project.config.workspace.include)
     folder = project.cache / "bases" / f"tool-{new_run_id()}"
     try:

@@ -82,14 +82,14 @@ def _workspaces(project: Project) -> Iterator[Act]:
     with suppress(FileNotFoundError):
         for place in sorted((project.cache / "slots").iterdir()):
             if place.is_dir() and not place.is_symlink():
-                with _held(place.with_suffix(".lock")) as free:
+                with held(place.with_suffix(".lock")) as free:
                     if free:
                         what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
                         yield what, partial(_remove_workspace, place)
 
 
 def _remove_workspace(place: Path) -> None:
-    with _held(place.with_suffix(".lock")) as free:
+    with held(place.with_suffix(".lock")) as free:
         if not free:
             raise DiskError("a run works in it now")
         remove_tree(place)
@@ -139,7 +139,7 @@ def _contents(project: Project, found: Retained, now: datetime) -> Iterator[Act]
 
 
 @contextmanager
-def _held(lock: Path) -> Iterator[bool]:
+def held(lock: Path) -> Iterator[bool]:
     """Whether nobody else holds this lock; we do meanwhile."""
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

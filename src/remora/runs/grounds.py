@@ -16,6 +16,7 @@ from remora.errors import Conflict, HostError, NotFound, StreamDamaged
 from remora.ids import is_id, spell_path, unspell_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
+from remora.runs.gone import note_root
 from remora.runs.project import Project
 from remora.runs.run import Ground
 from remora.workspaces import Base, BaseFile, Beneath, make_driver, restore_base
@@ -104,6 +105,7 @@ class Grounds:
         differing = _files({**(files if isinstance(files, dict) else {}), **rebased})
         commit = _commit(self._start.base.get("commit"))
         project = self._project
+        note_root(project)
         get = project.trace.objects.get
         return restore_base(project.root, commit, differing, get, folder)
 
