@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 
 from remora.errors import ConfigError
 from remora.files import IgnoreRules, find_root, glob_regex, project_files
+from remora.workspaces import remove_tree
 
 
 def git(root: Path, *words: str) -> str:
@@ -53,6 +54,17 @@ class TestGit:
         found = project_files(repository / "src")
         assert found.paths == ("b.py", "gone.py", "new.py")
         assert found.commit is not None
+
+    def test_a_folder_that_is_deeper_than_the_stack(self, repository: Path) -> None:
+        deep = "d/" * 1200 + "x.py"
+        (repository / "x.py").write_text("x = 1\n")
+        blob = git(repository, "hash-object", "-w", "x.py").strip()
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{deep}")
+        git(repository, "checkout-index", deep)
+        try:
+            assert deep in project_files(repository).paths
+        finally:
+            remove_tree(repository / "d")
 
     def test_no_commit_yet(self, tmp_path: Path) -> None:
         put(tmp_path, "a.py")

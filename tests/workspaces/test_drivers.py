@@ -305,3 +305,14 @@ def test_nothing_is_left_when_it_is_closed(name: str, base: Base, tmp_path: Path
     if name == "overlay":
         assert not place.exists()
         assert not any((tmp_path / "cache").rglob("*/*")), "nothing on the disk"
+
+
+def test_a_folder_that_is_deeper_than_the_stack_is_no_hindrance(
+    driver: WorkspaceDriver, base: Base
+) -> None:
+    with driver.open() as workspace:
+        workspace.set_files({"d/" * 1500 + "x": (b"x", 0o644)})
+        assert len(workspace.snapshot()) == 1
+    with driver.open() as workspace:
+        assert workspace.snapshot() == {}
+        assert len(tree(workspace.tree)) == len(base.files)

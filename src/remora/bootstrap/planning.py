@@ -1,9 +1,7 @@
 """From what is asked for to a planned run: its base, its agents, its jobs."""
 
 import secrets
-import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os.path import realpath
@@ -23,7 +21,7 @@ from remora.runs.leftovers import remove_leftovers
 from remora.runs.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.project import Project
 from remora.trace import utc_now
-from remora.workspaces import Base, is_junk, require_driver, take_base
+from remora.workspaces import Base, discard, is_junk, require_driver, take_base
 from remora.workspaces.interpreters import ProjectPython
 
 DEFAULT_OPERATIONS = ("lint", "docstring")
@@ -60,7 +58,7 @@ class Prepared:
 
     def close(self) -> None:
         """Remove the frozen copy."""
-        _remove(self.base.folder)
+        discard(self.base.folder)
 
 
 def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepared:
@@ -92,7 +90,7 @@ def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepa
             )
         plan = make_plan(run_id, base.folder, source, agents, selection)
     except BaseException:
-        _remove(base.folder)
+        discard(base.folder)
         raise
     return Prepared(
         project=project,
@@ -150,8 +148,3 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.cover(path)]
-
-
-def _remove(folder: Path) -> None:
-    with suppress(OSError):
-        shutil.rmtree(folder)

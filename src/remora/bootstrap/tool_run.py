@@ -1,7 +1,6 @@
 """One run of a tool or of any script, on a fresh private copy of the project."""
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from remora.runs.leftovers import remove_leftovers
 from remora.runs.project import Project
 from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, not_run, run_tool
 from remora.trace import utc_now
-from remora.workspaces import Workspace, diff, make_driver, require_driver, take_base
+from remora.workspaces import Workspace, diff, discard, make_driver, require_driver, take_base
 
 _TARGET = "target"
 _SEED = 0
@@ -174,7 +173,7 @@ def _workspace(project: Project) -> Iterator[Workspace]:
         with closing(driver), driver.open() as workspace:
             yield workspace
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
 
 
 def _diffs(workspace: Workspace) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import os
 import stat as st
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -113,10 +113,10 @@ class _MadeByTools:
         self._folders: dict[str, bool] = {"": False}
 
     def cover(self, path: str) -> bool:
-        folder = path.rpartition("/")[0]
-        if folder not in self._folders:
-            self._folders[folder] = is_made_by_tools(self._root, folder) or self.cover(folder)
-        return self._folders[folder]
+        for folder in _unknown(path, self._folders):
+            above = self._folders[folder.rpartition("/")[0]]
+            self._folders[folder] = above or is_made_by_tools(self._root, folder)
+        return self._folders[path.rpartition("/")[0]]
 
 
 class _Kinds:
@@ -134,14 +134,25 @@ class _Kinds:
             mode = os.lstat(f"{self._root}/{path}").st_mode
         except OSError:
             return ""
-        if not self._real(path.rpartition("/")[0]):
+        if not self._is_below_folders(path):
             return "behind a symbolic link"
         if st.S_ISREG(mode):
             return None
         return "symbolic link" if st.S_ISLNK(mode) else "no regular file"
 
-    def _real(self, folder: str) -> bool:
-        if folder not in self._folders:
-            real = st.S_ISDIR(os.lstat(f"{self._root}/{folder}").st_mode)
-            self._folders[folder] = real and self._real(folder.rpartition("/")[0])
-        return self._folders[folder]
+    def _is_below_folders(self, path: str) -> bool:
+        for folder in _unknown(path, self._folders):
+            above = self._folders[folder.rpartition("/")[0]]
+            mode = os.lstat(f"{self._root}/{folder}").st_mode
+            self._folders[folder] = above and st.S_ISDIR(mode)
+        return self._folders[path.rpartition("/")[0]]
+
+
+def _unknown(path: str, known: Container[str]) -> list[str]:
+    """The folders above a path of which nothing is known yet, the highest first."""
+    found: list[str] = []
+    folder = path.rpartition("/")[0]
+    while folder not in known:
+        found.append(folder)
+        folder = folder.rpartition("/")[0]
+    return found[::-1]

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from remora.memory.events import RunStart
 from remora.runs.gone import note_root
 from remora.runs.project import Project
 from remora.runs.run import Ground
-from remora.workspaces import Base, BaseFile, Beneath, make_driver, restore_base
+from remora.workspaces import Base, BaseFile, Beneath, discard, make_driver, restore_base
 from remora.workspaces.beneath import FILE_LIMIT
 
 _Rebased = Mapping[str, Any]
@@ -90,14 +89,14 @@ class Grounds:
         """Remove the copies."""
         for ground in self._made.values():
             ground.workspaces.close()
-            shutil.rmtree(ground.base.folder, ignore_errors=True)
+            discard(ground.base.folder)
         self._made.clear()
 
     def _folder(self, number: int) -> Path:
         """A free place; a killed command may have left what it had there."""
         name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         return folder
 
     def _restored(self, rebased: _Rebased, folder: Path) -> Base:

@@ -1,6 +1,5 @@
 """Frozen copies that killed commands left in the user's cache."""
 
-import shutil
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +8,7 @@ from remora.errors import RemoraError
 from remora.runs.project import Project
 from remora.trace import stream_status
 from remora.trace.reader import RUNNING
+from remora.workspaces import discard
 
 _APART = "~"
 GRACE_S = 3600
@@ -19,7 +19,7 @@ def remove_leftovers(project: Project, now: datetime) -> list[str]:
     """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
     idle = idle_bases(project, now)
     for folder in idle:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
     return [folder.name for folder in idle]
 
 

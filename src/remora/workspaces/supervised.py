@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from remora.workspaces.jail.order import (
     PRIVATE_TMP,
     order_words,
 )
+from remora.workspaces.removal import private_folder
 from remora.workspaces.views import seen_path
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -118,14 +118,10 @@ def _spare(level: int) -> Iterator[str]:
     if level >= NAMESPACES:
         yield ""
         return
-    spare = tempfile.mkdtemp(prefix="remora-home-")
-    try:
+    with private_folder("remora-home-") as spare:
         for name in ("home", "temporary"):
-            os.mkdir(f"{spare}/{name}", 0o700)  # noqa: PTH102 - text, as it is handed on
-        yield spare
-    finally:
-        with contextlib.suppress(RecursionError):  # nested so that nothing is removed by it
-            shutil.rmtree(spare, ignore_errors=True)
+            (spare / name).mkdir(mode=0o700)
+        yield str(spare)
 
 
 def _environment(command: Command, spare: str) -> dict[str, str]:

@@ -253,6 +253,24 @@ def test_records_of_a_hostile_process_are_no_more_than_words(root: Path) -> None
     assert ran.read.observation.calls == ()
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        "os.mkfifo(out + '/x.jsonl')",
+        "os.symlink('/dev/zero', out + '/x.jsonl')",
+        "os.mkdir(out + '/x.jsonl')",
+        "os.chdir(out)\n    for _ in range(1500):\n        os.mkdir('d')\n        os.chdir('d')",
+    ],
+    ids=["a pipe", "a device", "a folder", "a deep folder"],
+)
+def test_what_a_hostile_process_leaves_has_an_end(root: Path, left: str) -> None:
+    code = f"import os\n\n\ndef test_a():\n    out = os.environ['REMORA_OBSERVE_OUT']\n    {left}\n"
+    (root / "tests" / "test_app.py").write_text(code)
+    ran = observe(root, "pytest", "-q")
+    assert ran.code == 0
+    assert ran.read.observation.calls == ()
+
+
 def test_pytest_in_a_fork_or_its_child_harms_nothing(root: Path) -> None:
     (root / "tests" / "test_app.py").write_text(
         "import os\n\n\ndef low():\n    return 1\n\n\n"

@@ -17,6 +17,7 @@ from remora.code.facts import NodeFacts
 from remora.hub.observed import Observation, ObservedCall, ObservedTest, anchor_of
 from remora.hub.view import StoredNode, View
 from remora.ids import node_key, spell_path
+from remora.workspaces import Beneath
 
 _FILE_LIMIT = 1 << 28
 _INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
@@ -78,7 +79,7 @@ def read_records(folder: Path, view: View) -> Read:
     ran: set[str] = set()
     stale: set[str] = set()
     complete = True
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in recordings(folder):
         process = _Process(view, path)
         complete = complete and process.complete
         stale |= process.stale
@@ -95,11 +96,16 @@ def read_records(folder: Path, view: View) -> Read:
     return Read(observation, complete, tuple(sorted(stale)))
 
 
+def recordings(folder: Path) -> list[Path]:
+    """What processes left: no link, which leads anywhere, and no pipe, which has no end."""
+    return [folder / name for name in Beneath(folder).list("*.jsonl")]
+
+
 def recorded_paths(folder: Path) -> frozenset[str]:
     """The files, raw and relative to the root, of which something was written: as the processes
     name them, so any text at all."""
     found: set[str] = set()
-    for path in folder.glob("*.jsonl"):
+    for path in recordings(folder):
         if path.stat().st_size <= _FILE_LIMIT:
             with path.open("rb") as lines:
                 records = (_decoded(line) for line in lines if line.startswith(b'["file"'))

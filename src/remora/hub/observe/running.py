@@ -4,18 +4,18 @@ Who may be started, and whether at all, is decided before anything of the projec
 """
 
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from remora.errors import ConfigError, HostError, UsageError
-from remora.hub.observe.reading import Read, read_records, recorded_paths
+from remora.hub.observe.reading import Read, read_records, recorded_paths, recordings
 from remora.hub.view import View
 from remora.workspaces.confinement import Confinement
 from remora.workspaces.interpreters import readable_for
 from remora.workspaces.isolation import SAFE_LEVEL
 from remora.workspaces.process import Ended, run_attached
+from remora.workspaces.removal import private_folder
 from remora.workspaces.supervised import PATH, Command
 
 PLUGIN = Path(__file__).with_name("plugin.py")
@@ -115,8 +115,7 @@ def run_tests(
     interpreter cannot be started or has no pytest.
     """
     command = pytest_command(python, asked.words)
-    with tempfile.TemporaryDirectory(prefix="remora-observe-") as made:
-        private = Path(made)
+    with private_folder("remora-observe-") as private:
         out, plugins = private / "out", private / "plugins"
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
@@ -142,7 +141,7 @@ def run_tests(
             },
         )
         ended = run_attached(ran, stdout=asked.stdout)
-        _check_ran(python, ended, anything=any(out.iterdir()))
+        _check_ran(python, ended, anything=bool(recordings(out)))
         read = read_records(out, look(recorded_paths(out)))
     return Ran(
         code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read

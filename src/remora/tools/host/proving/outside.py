@@ -6,7 +6,6 @@ words, and nothing that the process changed in the tree stays.
 
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from remora.workspaces.confinement import Confinement
 from remora.workspaces.interpreters import ProjectPython, readable_for
 from remora.workspaces.isolation import SAFE_LEVEL, best_level
 from remora.workspaces.process import run
+from remora.workspaces.removal import private_folder
 from remora.workspaces.supervised import PATH, Command
 
 INSIDE = Path(__file__).with_name("inside.py")
@@ -71,8 +71,7 @@ def carry_out(
     python = permitted(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
-    with tempfile.TemporaryDirectory(prefix="remora-proving-") as made:
-        private = Path(made).resolve()
+    with private_folder("remora-proving-") as private:
         (private / "out").mkdir(mode=0o700)
         shutil.copyfile(INSIDE, private / "remora_inside.py")
         asked = {
