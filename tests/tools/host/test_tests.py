@@ -133,6 +133,41 @@ def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], wh
 
 
 @pytest.mark.parametrize(
+    "forged",
+    [
+        '"[" * 200_000',
+        '\'{"tests": {"a": 1}, "lines": 3, "how": []}\'',
+        '\'{"problem": {}, "tests": [], "failed": 7, "code": "0"}\'',
+        "'{\"lines\": [' + '9,' * 500_000 + '9]}'",
+    ],
+    ids=["deep", "of other types", "of other types too", "long"],
+)
+def test_forged_results_are_as_good_as_none(
+    tree: Path, run: Callable[..., Any], forged: str
+) -> None:
+    """Whatever stands in the files by which we are told."""
+    code = f"""\
+import glob, os
+
+def forge():
+    (out,) = glob.glob("/tmp/remora-proving-*/out")
+    for name in ("0", "0-0", "0-late", "1", "done", "other", *map(str, range(300))):
+        with open(f"{{out}}/{{name}}.json", "w") as file:
+            file.write({forged})
+
+def f():
+    forge()
+    os._exit(0)
+"""
+    (tree / "mod.py").write_text(code)
+    (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    f()\n")
+    assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
+    told = run("run_tests", ["test_mod.py::test_f"])
+    assert not told["passed"]
+    assert told["problem"]
+
+
+@pytest.mark.parametrize(
     ("body", "why"),
     [
         ("import pytest\npytest.raises = None\ndef f():\n    return 1\n", ""),

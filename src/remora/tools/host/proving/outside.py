@@ -6,7 +6,7 @@ words, and nothing that the process changed in the tree stays.
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ INSIDE = Path(__file__).with_name("inside.py")
 SHIFT = 400 * 24 * 3600 + 3723
 """More than a year, and no whole hours: other days, other months, other minutes."""
 _RESULT_LIMIT = 1 << 20
+_ALL_RESULTS = 1 << 24
+"""Of one process. An honest one leaves some hundred bytes for each call."""
 _GRACE = 10.0
 
 
@@ -46,17 +48,42 @@ TWICE = (
 Order = dict[str, Any]
 
 
+class _Test(msgspec.Struct, omit_defaults=True):
+    outcome: str = ""
+    message: str = ""
+    ms: int = 0
+
+
+class _Told(msgspec.Struct, omit_defaults=True):
+    """All that may stand in a result, of an order or of a call; what else stands there is left out."""
+
+    problem: str = ""
+    code: int | None = None
+    tests: dict[str, _Test] = {}
+    failed: list[str] = []
+    lines: list[int] = []
+    effects: list[str] = []
+    imported: bool = False
+    how: str = ""
+    text: str = ""
+    listed: bool = False
+    effect: str = ""
+    type: str = ""
+    module: str = ""
+    path: str = ""
+    line: int | None = None
+
+
 class Results:
     """What the process left behind, by number of the order and of the call."""
 
-    def __init__(self, files: Mapping[str, Any]) -> None:
+    def __init__(self, files: Mapping[str, dict[str, Any]]) -> None:
         self._files = files
 
     def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
         """None where nothing came: it was ended, or ended itself."""
         name = str(order) if call is None else f"{order}-{call}"
-        found = self._files.get(name)
-        return found if isinstance(found, dict) else None
+        return self._files.get(name)
 
     def is_late(self, order: int) -> bool:
         """Whether it was ended because its time was up."""
@@ -100,7 +127,7 @@ def carry_out(
         )
         finished = run(command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode())
         place.ran_under(finished.isolation)
-        results = _read(private / "out")
+        results = _read(private / "out", orders)
     if "pytest" in results:
         raise HostError(f"{python.python} has no pytest: install it in the project's environment")
     if not results:
@@ -133,15 +160,25 @@ def _readable(python: ProjectPython) -> list[Path]:
     ]
 
 
-def _read(out: Path) -> dict[str, Any]:
-    """Regular files alone, of a bounded size."""
+def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
+    """The results that were asked for, as far as they are what they should be: regular files, of a
+    bounded size each and together."""
     files = Beneath(out)
-    found: dict[str, Any] = {}
-    for path in files.list("*.json"):
+    found: dict[str, dict[str, Any]] = {}
+    left = _ALL_RESULTS
+    for name in _names(orders):
         try:
-            found[path.removesuffix(".json")] = msgspec.json.decode(
-                files.read_bytes(path, limit=_RESULT_LIMIT)
-            )
-        except (HostError, msgspec.DecodeError):
+            content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
+            left -= len(content)
+            told = msgspec.json.decode(content, type=_Told)
+        except (HostError, msgspec.DecodeError, RecursionError):
             continue
+        found[name] = msgspec.to_builtins(told)
     return found
+
+
+def _names(orders: Sequence[Order]) -> Iterator[str]:
+    yield from ("pytest", "done")
+    for number, order in enumerate(orders):
+        yield from (str(number), f"{number}-late")
+        yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
