@@ -358,12 +358,14 @@ class TestConfiguration:
             with pytest.raises(HostError, match="beyond the root"):
                 lint_findings(tree, [path])
 
-    def test_so_is_one_that_does_it_at_one_remove(self, tree: Path) -> None:
-        (tree / "ruff.toml").write_text('extend = "base.toml"\n')
-        (tree / "base.toml").write_text('extend = "../outer.toml"\n')
+    @pytest.mark.parametrize("base", ["base.toml", "my-pyproject.toml", "sub/.ruff.toml"])
+    def test_so_is_one_that_does_it_at_one_remove(self, tree: Path, base: str) -> None:
+        (tree / "sub").mkdir()
+        (tree / "ruff.toml").write_text(f'extend = "{base}"\n')
+        (tree / base).write_text('extend = "/outer.toml"\n')
         (tree / "a.py").write_text("")
 
-        with pytest.raises(HostError, match=r"base\.toml: .*beyond the root"):
+        with pytest.raises(HostError, match=rf"{base}: .*beyond the root"):
             lint_findings(tree, ["a.py"])
 
     def test_a_circle_and_a_link_are_refused(self, tree: Path) -> None:

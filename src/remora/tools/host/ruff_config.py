@@ -69,7 +69,7 @@ def _configures(place: Place, folder: str) -> bool:
 
 
 def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    if not path.endswith("pyproject.toml"):
+    if path.rpartition("/")[2] != "pyproject.toml":  # as ruff tells them apart, by the whole name
         return document
     tool = document.get("tool")
     ruff = tool.get("ruff") if isinstance(tool, dict) else None
