@@ -9,6 +9,7 @@ import click
 
 from remora.bootstrap import retry_jobs, retry_models
 from remora.cli.asker import caller_of
+from remora.cli.editor import open_in_editor
 from remora.cli.going import brought_to_its_end
 from remora.cli.options import Options, command
 from remora.cli.output import count, plain, print_error, room, wrapped
@@ -148,7 +149,8 @@ class _Review:
         if self.done["accepted"] > before:
             for change in job.change_set:
                 if change.after is not None:
-                    click.edit(filename=str(self.project.root / unspell_path(change.path)))
+                    path = self.project.root / unspell_path(change.path)
+                    open_in_editor(path, caller_of(self.options).environ)
         return True
 
     def skip(self, job: JobView) -> bool:
