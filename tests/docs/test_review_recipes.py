@@ -69,6 +69,14 @@ def test_the_hook_takes_what_is_verified_of_the_files_it_is_given(
     assert again.returncode == 0, "with nothing to do it passes, and takes no older run's changes"
 
 
+def test_the_hook_takes_no_file_for_an_option(remora: Remora, root: Path) -> None:
+    """As in a branch of somebody else's, of which all files are looked at."""
+    write(root, {"--operation=no.py": UNUSED})
+    done = carried_out(remora, root, "hook", "--operation=no.py", "new.py")
+    assert done.returncode == 0, done.stderr
+    assert "import os" not in (root / "new.py").read_text()
+
+
 @pytest.mark.parametrize("detached", [False, True])
 def test_the_ci_job_puts_the_changes_on_a_branch_beside_the_reports(
     remora: Remora, root: Path, tmp_path: Path, detached: bool
