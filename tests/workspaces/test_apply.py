@@ -78,6 +78,16 @@ def nothing() -> None:
     """A record of a review that costs nothing."""
 
 
+@pytest.mark.parametrize(
+    "path", [".git/hooks/post-commit", "sub/.GIT/config", ".agentfs/runs/r.jsonl", ".hg/hgrc"]
+)
+def test_version_control_and_recordings_are_no_change_set_s(root: Path, path: str) -> None:
+    """As in a stranger's run, or where tests wrote it without isolation."""
+    prepared = prepare(root, [patch(path, None, b"#!/bin/sh\n", 0o755)])
+    assert prepared.writes == ()
+    assert "version control" in prepared.conflicts[0].detail
+
+
 class TestPrepare:
     def test_an_untouched_file_takes_the_change(self, root: Path) -> None:
         prepared = prepare(root, PATCHES)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
+from remora.files.walk import OWN_RECORDS
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 from remora.workspaces.merge import Merged, merge3
 
@@ -81,6 +82,8 @@ def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) 
 
 
 def _prepared(look: Look, patch: FilePatch) -> Write | None:
+    if not OWN_RECORDS.isdisjoint(part.casefold() for part in patch.path.split("/")):
+        raise HostError("version control and recordings are not for a change set to write")
     ours, mode = look(patch.path)
     if ours == patch.theirs:
         return None
