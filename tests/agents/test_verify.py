@@ -62,6 +62,20 @@ class TestFewerFindings:
         detail = said("fewer_findings", submission(BEFORE, found=found))
         assert detail == "1 findings on the node before, 1 after"
 
+    @pytest.mark.parametrize(
+        "comment", ["# noqa", "#NOQA: F841", "# ruff: noqa", "# flake8: noqa", "# isort: skip"]
+    )
+    def test_a_silenced_finding_is_not_one_less(self, comment: str) -> None:
+        after = BEFORE.replace(b"x = 1", b"x = 1  " + comment.encode())
+        detail = said("fewer_findings", submission(after, found=([finding(5)], [])))
+        assert detail == "mod.py: a comment silences findings, and mends none"
+
+    def test_comments_that_silence_may_stay_or_go(self) -> None:
+        before = BEFORE.replace(b"x = 1", b"x = 1  # noqa: E501")
+        for after in (before.replace(b"  # noqa: E501", b""), before.replace(b"x =", b"_ =")):
+            made = submission(after, before=before, found=([finding(5)], []))
+            assert said("fewer_findings", made) == ""
+
     def test_lines_above_may_move_the_node(self) -> None:
         after = b"# a\n# b\n" + BEFORE
         found = ([finding(5), finding(6)], [finding(8)])

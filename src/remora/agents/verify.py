@@ -1,5 +1,6 @@
 """The checks that a submission must pass before a person is asked to look at it."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +24,10 @@ Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
 Prove = Callable[[list[str]], Proof]
 """What tests (pytest's ids) of the node are worth."""
+
+
+_SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGNORECASE)
+"""Comments by which linters keep findings to themselves."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +115,8 @@ def _fewer_findings(submission: Submission) -> str:
     own = [_own(path, key, source, known) for source in contents]
     if own[1] is None:
         return f"{path} has no {submission.job.node_name} any more"
+    if _silences(contents[1]) > _silences(contents[0]):
+        return f"{path}: a comment silences findings, and mends none"
     before = _count(submission.findings_before(path), own[0] or frozenset())
     after = _count(submission.findings_after(path), own[1])
     return "" if after < before else f"{before} findings on the node before, {after} after"
@@ -120,6 +127,10 @@ def _keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
     a lambda, belongs to that node."""
     module = parse_module(path, before) if before is not None else None
     return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
+
+
+def _silences(source: bytes | None) -> int:
+    return len(_SILENCING.findall(source or b""))
 
 
 def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:
