@@ -25,6 +25,7 @@ from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed import Observation
 from remora.hub.protocol import Invalidate
 from remora.hub.view import MemoryView
+from remora.workspaces.interpreters import is_activated
 from remora.workspaces.isolation import best_level, require_level
 
 _ANSWER_S = 10.0
@@ -66,6 +67,7 @@ class Prepared:
         check_home(self.places.root, home, allowed=workspace.allow_unsandboxed)
         active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
         self.python = find_interpreter(self.places.root, self._config.python, active)
+        self._activated = is_activated(self.python, self.places.root, active)
 
     def run(self) -> Observed:
         """Run the tests, and keep what was seen. Raises HostError, DiskError."""
@@ -74,7 +76,7 @@ class Prepared:
             folder=self._folder,
             seconds=self._wish.seconds,
             stdout=self._wish.stdout,
-            trusted=self._config.workspace.allow_unsandboxed,
+            trusted=self._config.workspace.allow_unsandboxed or self._activated,
         )
         ran = run_tests(self.places.root, self.python, asked, self._look)
         return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))

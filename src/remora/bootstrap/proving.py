@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.agents import Agent
 from remora.bootstrap.caller import Caller
 from remora.runs.project import Project
-from remora.workspaces.interpreters import ProjectPython
+from remora.workspaces.interpreters import ProjectPython, is_activated
 from remora.workspaces.isolation import best_level
 
 RUNNING = frozenset({"coverage_of", "observe_calls", "run_tests", "test_plan"})
@@ -30,7 +30,8 @@ def interpreter_for(caller: Caller, project: Project) -> ProjectPython:
     check_home(project.root, home, allowed=allowed)
     active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
     python = find_interpreter(project.root, project.config.python, active)
-    return ProjectPython(python=python, root=project.root, trusted=allowed)
+    activated = is_activated(python, project.root, active)
+    return ProjectPython(python=python, root=project.root, trusted=allowed, activated=activated)
 
 
 def _runs_code(agent: Agent) -> bool:

@@ -12,11 +12,18 @@ _MOST_LINKS = 40
 
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     """By which interpreter the code of the project at `root` is run. `trusted`: the user has said
-    that this project may do what they may."""
+    that this project may do what they may; `activated`: it is of the environment that they are in,
+    and not of the project's."""
 
     python: Path
     root: Path
     trusted: bool = False
+    activated: bool = False
+
+
+def is_activated(python: Path, root: Path, active: str | None) -> bool:
+    """Whether it is the interpreter of the user's environment, and not one of the project's."""
+    return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
 def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:
@@ -24,7 +31,7 @@ def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:
 
     What the files of an environment say is believed only as far as it is an installation of
     Python. `trusted`: the folders that `.pth` files add, too; an environment that came with a
-    project could name any.
+    project could name any, and a project's configuration any environment.
     """
     found = [python]
     for place in _steps(python):

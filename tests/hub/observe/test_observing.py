@@ -19,6 +19,7 @@ from remora.hub.observe.running import (
 )
 from remora.hub.observed import Observation, ObservedCall
 from remora.hub.view import MemoryView
+from remora.workspaces.interpreters import is_activated
 from remora.workspaces.isolation import best_level
 
 APP = '''"""An app."""
@@ -319,6 +320,15 @@ def test_a_project_that_holds_the_home_folder_needs_consent(tmp_path: Path) -> N
             check_home(root, home, allowed=False)
         check_home(root, home, allowed=True)
     check_home(home / "project", home, allowed=False)
+
+
+def test_an_environment_is_the_users_where_they_are_in_it_and_it_is_not_the_projects() -> None:
+    root, python = Path("/p"), Path("/env/bin/python")
+    assert is_activated(python, root, "/env")
+    assert not is_activated(python, root, None)
+    assert not is_activated(python, root, "")
+    assert not is_activated(python, root, "/other")
+    assert not is_activated(root / ".venv/bin/python", root, "/p/.venv")
 
 
 def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path: Path) -> None:

@@ -209,6 +209,34 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
         run("observe_calls", "mod.py", "f", ["f()"])
 
 
+@pytest.mark.parametrize("activated", [False, True])
+def test_what_an_environment_names_is_read_where_its_user_is_in_it(
+    tree: Path, activated: bool
+) -> None:
+    """A project's configuration could name any environment, and with it what that one names."""
+    need(2)
+    named = tree.parent / "named"
+    named.mkdir()
+    (named / "value.py").write_text("VALUE = 1\n")
+    packages = tree.parent / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "editable.pth").write_text(f"{named}\n")
+    (tree.parent / "venv" / "pyvenv.cfg").write_text(
+        f"home = {Path(sys.executable).resolve().parent}\n"
+    )
+    (tree.parent / "venv" / "bin").mkdir()
+    executable = tree.parent / "venv" / "bin" / "python"
+    executable.symlink_to(Path(sys.executable).resolve())
+    python = ProjectPython(python=executable, root=tree.parent / "project", activated=activated)
+    functions = bind(HOST_FUNCTIONS, Place(tree, python))
+    (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
+    if activated:
+        assert functions["observe_calls"]("mod.py", "f", ["f()"])[0]["value"] == "1"
+    else:
+        with pytest.raises(HostError, match="No module named 'value'"):
+            functions["observe_calls"]("mod.py", "f", ["f()"])
+
+
 def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
     functions = bind(HOST_FUNCTIONS, Place(tree))

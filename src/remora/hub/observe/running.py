@@ -122,13 +122,12 @@ def run_tests(
         shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
         extra = ["-p", "remora_observe"]
         at = 3  # behind `-c …` or `-m pytest`
-        trusted = asked.trusted or not python.is_relative_to(root)
         ran = Command(
             argv=(*command[:at], *extra, *command[at:]),
             folder=asked.folder if asked.folder.is_relative_to(root) else root,
             seconds=asked.seconds,
             within=Confinement(
-                read=(*readable_for(python, trusted=trusted), plugins),
+                read=(*readable_for(python, trusted=asked.trusted), plugins),
                 write=(out,),
                 scratch=(root,),
             ),

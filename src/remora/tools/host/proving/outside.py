@@ -149,8 +149,7 @@ def permitted(python: ProjectPython | None) -> ProjectPython:
 def _readable(python: ProjectPython) -> list[Path]:
     """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
     installation names them, nothing may be imported from there."""
-    foreign = not python.python.is_relative_to(python.root)
-    found = readable_for(python.python, trusted=python.trusted or foreign)
+    found = readable_for(python.python, trusted=python.trusted or python.activated)
     prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
     return [
         path
