@@ -57,3 +57,31 @@ def test_nothing_that_a_repository_names_is_run(tmp_path: Path, url: str, known:
             git_command(*words), cwd=root, env=environment, capture_output=True, check=False
         )
     assert not mark.exists()
+
+
+def test_no_signature_is_looked_at_by_a_program_that_a_repository_names(tmp_path: Path) -> None:
+    root, mark = tmp_path / "root", tmp_path / "mark"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+
+    def git(*words: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            git_command(*words),
+            cwd=root,
+            env=git_environment(),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    program = tmp_path / "gpg"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    with (root / ".git/config").open("a") as config:
+        config.write(f"[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {program}\n")
+    who = "a <a@localhost> 1 +0000"
+    signed = f"tree {git('mktree')}\nauthor {who}\ncommitter {who}\ngpgsig x\n y\n\ntold\n"
+    commit = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=signed)
+    assert git("log", "--format=%B", commit) == "told"
+    assert not mark.exists()

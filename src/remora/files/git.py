@@ -6,7 +6,8 @@ from pathlib import Path
 
 from remora.errors import OutsideError
 
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
+_GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))
 _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
 _QUICK_SECONDS = 10
@@ -29,7 +30,7 @@ def git_environment() -> dict[str, str]:
 
 
 def git_command(*words: str) -> list[str]:
-    """A git command that runs no hook and no file monitor of the repository."""
+    """A git command that runs no hook, file monitor or reader of signatures of the repository."""
     return [*_GIT, *words]
 
 
