@@ -73,5 +73,24 @@ def test_binary_files_are_only_said_to_differ() -> None:
     assert diff("x", b"a\0", None) == "Binary files a/x and /dev/null differ\n"
 
 
-def test_odd_names_can_be_printed() -> None:
-    assert "caf\\udce9" in diff("caf\udce9", b"a\n", b"b\n")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "n\nl.py",
+        "a\n+++ b/other.py\n@@ -1 +1 @@",
+        'a"b\\c.py',
+        "\x1b[31mred.py",
+        "caf\udce9.py",
+        "ü.py",
+    ],
+)
+def test_git_knows_odd_names_and_no_line_can_be_forged_by_one(name: str, tmp_path: Path) -> None:
+    if "\n+++ b/other" in name:
+        (tmp_path / "a\n+++ b").mkdir()
+    file = tmp_path / name
+    file.write_bytes(b"old\n")
+    text = diff(name, b"old\n", b"new\n")
+    assert len(text.splitlines()) == 5
+    assert "\x1b" not in text
+    subprocess.run(["git", "apply", "-"], input=text.encode(), cwd=tmp_path, check=True)
+    assert file.read_bytes() == b"new\n"

@@ -1,6 +1,7 @@
 """What changed between two looks at a workspace, as records and as a unified diff."""
 
 import difflib
+import os
 from collections.abc import Mapping
 
 import msgspec
@@ -28,6 +29,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     mode: int
 
 
+_QUOTED = {'"', "\\"}
 _Snapshot = Mapping[str, FileState]
 
 
@@ -58,9 +60,8 @@ def diff(path: str, before: bytes | None, after: bytes | None) -> str:
     """
     if before == after:
         return ""
-    shown = path.encode("utf-8", "backslashreplace").decode()
-    old = "/dev/null" if before is None else f"a/{shown}"
-    new = "/dev/null" if after is None else f"b/{shown}"
+    old = "/dev/null" if before is None else _named(f"a/{path}")
+    new = "/dev/null" if after is None else _named(f"b/{path}")
     try:
         lines = _lines(before or b""), _lines(after or b"")
     except UnicodeDecodeError:
@@ -69,6 +70,17 @@ def diff(path: str, before: bytes | None, after: bytes | None) -> str:
         return f"Binary files {old} and {new} differ\n"
     body = [_ended(line) for line in difflib.unified_diff(*lines, old, new)]
     return "".join(body) or f"--- {old}\n+++ {new}\n"
+
+
+def _named(path: str) -> str:
+    """A name as git writes it: one that could be read otherwise stands in quotes, in ASCII."""
+    if path.isprintable() and not _QUOTED & set(path):
+        return path
+    quoted = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in _QUOTED else f"\\{byte:03o}"
+        for byte in os.fsencode(path)
+    )
+    return f'"{"".join(quoted)}"'
 
 
 def _lines(content: bytes) -> list[str]:
