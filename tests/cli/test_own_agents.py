@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,20 @@ def commit(root: Path) -> Path:
     return root
 
 
+def scripts_again(remora: Remora, project: Path) -> set[tuple[str, str]]:
+    """Kinds and names of the scripts of all agents: run from the record, where nothing else is
+    left of the project, each comes to what it came to."""
+    for place in project.iterdir():
+        if place.name != ".agentfs":
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+    done = remora("--root", str(project), "trace", "replay", "--json", cwd=project)
+    assert done.code == 0
+    assert done.document["ok"]
+    scripts = [script for agent in done.document["agents"] for script in agent["scripts"]]
+    assert [script for script in scripts if script["same"] is not True] == []
+    return {(script["kind"], script["script"]) for script in scripts}
+
+
 class TestThePagesAgent:
     def test_it_works_from_needs_to_verify_with_the_real_model(
         self, remora: Remora, project: Path
@@ -75,6 +90,10 @@ class TestThePagesAgent:
         assert "print(" not in after
         assert re.sub(r"log\.(info|debug|warning)\(", "print(", after) == PRINTS
         assert remora("trace", "verify", "--all", "--json", cwd=project).document["ok"]
+        assert scripts_again(remora, project) == {
+            *(("context", "logger.pym"), ("candidates", "candidates.pym")),
+            *(("tool", "log_at.pym"), ("summarizer", "summary.pym"), ("verify", "only_calls.pym")),
+        }
 
     def test_its_own_check_fails_what_is_more_than_a_call(
         self, remora: Remora, project: Path

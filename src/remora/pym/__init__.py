@@ -3,7 +3,7 @@
 from remora.pym.declare import Input, external
 from remora.pym.limits import Limits
 from remora.pym.outcome import HostCall, ScriptRun, one_line
-from remora.pym.script import Script, examine, load, load_source, replay
+from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
 from remora.pym.specs import ExternalSpec, InputSpec, Parameter
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "examine",
     "external",
     "load",
+    "load_bytes",
     "load_source",
     "one_line",
     "replay",
