@@ -25,7 +25,7 @@ from remora.trace.blobs import whole_payload
 _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
 _OLDER = "recorded by a Remora that did not keep what runs it again"
-_SECRET = "secrets were replaced in what is recorded: "
+_REDACTED = "secrets were replaced in what is recorded: "
 
 
 class Rerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class _Working:
         except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
             same, detail = None, f"its record is none: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
-            same, detail = None, _SECRET + detail
+            same, detail = None, _REDACTED + detail
         return Rerun(
             seq=event.seq, turn=event.turn, kind=kind, script=path, same=same, detail=detail
         )
