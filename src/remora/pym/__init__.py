@@ -1,5 +1,6 @@
 """`.pym` scripts: loaded, type-checked, run in a sandbox where every limit is set."""
 
+from remora.pym.checks import ScriptChecks
 from remora.pym.declare import Input, external
 from remora.pym.limits import Limits
 from remora.pym.outcome import HostCall, ScriptRun, one_line
@@ -14,6 +15,7 @@ __all__ = [
     "Limits",
     "Parameter",
     "Script",
+    "ScriptChecks",
     "ScriptRun",
     "examine",
     "external",
