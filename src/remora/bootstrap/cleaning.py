@@ -6,9 +6,10 @@ from functools import partial
 
 from remora.bootstrap.caller import Caller
 from remora.hub.store import gone_databases
-from remora.runs.clean import Act, Removable, removables, remove_tree, size_of
+from remora.runs.clean import Act, Removable, removables, size_of
 from remora.runs.gone import gone_caches
 from remora.runs.project import Project
+from remora.workspaces import remove_tree
 
 
 def cleanable(

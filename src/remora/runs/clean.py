@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -19,7 +18,7 @@ from remora.runs.project import Project
 from remora.runs.retained import Retained, retained
 from remora.runs.retention import GRACE, Policy, unnamed
 from remora.trace.retention import compacting, remove_contents
-from remora.workspaces import unpin_commit
+from remora.workspaces import remove_tree, unpin_commit
 
 Kind = Literal["workspace", "base", "ref", "contents", "hub"]
 _REFS = "refs/remora/"
@@ -154,20 +153,13 @@ def held(lock: Path) -> Iterator[bool]:
 
 
 def size_of(place: Path) -> int:
-    """Bytes on the disk of all files below."""
-    total = 0
-    for folder, _, names in os.walk(place):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(Path(folder, name)).st_blocks * 512
+    """Bytes on the disk of all files below, as far as they can be reached."""
+    total, waiting = 0, [str(place)]
+    while waiting:  # os.walk recurses, and there may be thousands of folders within each other
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
     return total
-
-
-def remove_tree(place: Path) -> None:
-    """A folder of ours with all below it, whatever modes its folders have. Raises OSError."""
-    for folder, names, _ in os.walk(place):
-        for name in names:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                path.chmod(0o700)  # before the walk goes in
-    shutil.rmtree(place)

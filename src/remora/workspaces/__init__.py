@@ -18,6 +18,7 @@ from remora.workspaces.confinement import Confinement
 from remora.workspaces.driver import make_driver, require_driver
 from remora.workspaces.merge import Clash, Merged, Overlap, merge3
 from remora.workspaces.process import Finished, run
+from remora.workspaces.removal import remove_tree
 from remora.workspaces.scan import is_junk
 from remora.workspaces.slot import SlotDriver
 from remora.workspaces.workspace import Workspace, WorkspaceDriver
@@ -50,6 +51,7 @@ __all__ = [
     "pin_commit",
     "prepare",
     "recover",
+    "remove_tree",
     "require_driver",
     "restore_base",
     "run",

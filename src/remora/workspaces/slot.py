@@ -3,7 +3,6 @@
 import fcntl
 import itertools
 import os
-import shutil
 import stat as st
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from remora.config import make_private
 from remora.errors import DiskError, HostError
 from remora.workspaces.base import Base
 from remora.workspaces.beneath import Beneath
+from remora.workspaces.removal import remove_folder, remove_tree
 from remora.workspaces.scan import OURS, Look, Scan, Seen, scan
 from remora.workspaces.workspace import Workspace, is_equal
 
@@ -126,7 +126,7 @@ class Slot:
             try:
                 os.unlink(name, dir_fd=folder)
             except (IsADirectoryError, PermissionError):
-                shutil.rmtree(name, dir_fd=folder)
+                remove_folder(name, folder)
 
     def _open_up(self, path: str) -> None:
         """Give a folder back the rights that a job took away: the next one works in it too."""
@@ -167,13 +167,8 @@ def _reset(slot: Slot, place: Path) -> None:
 def _clear(place: Path) -> None:
     if place.is_symlink() or place.is_file():
         place.unlink()
-    for folder, names, _ in os.walk(place):
-        for name in names:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                path.chmod(0o700)  # before the walk goes in
     with suppress(FileNotFoundError):
-        shutil.rmtree(place)
+        remove_tree(place)
     place.mkdir(mode=0o700)
 
 

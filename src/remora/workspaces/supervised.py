@@ -24,6 +24,7 @@ from remora.workspaces.jail.order import (
     PRIVATE_TMP,
     order_words,
 )
+from remora.workspaces.removal import remove_tree
 from remora.workspaces.views import seen_path
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -124,8 +125,8 @@ def _spare(level: int) -> Iterator[str]:
             os.mkdir(f"{spare}/{name}", 0o700)  # noqa: PTH102 - text, as it is handed on
         yield spare
     finally:
-        with contextlib.suppress(RecursionError):  # nested so that nothing is removed by it
-            shutil.rmtree(spare, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_tree(Path(spare))
 
 
 def _environment(command: Command, spare: str) -> dict[str, str]:
