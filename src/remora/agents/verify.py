@@ -16,7 +16,7 @@ from remora.code.suite import is_test_file
 from remora.code.testing import added_tests
 from remora.errors import HostError
 from remora.ids import NodeKey
-from remora.pym import Script
+from remora.pym import Script, one_line
 from remora.tools import new_findings
 from remora.tools.host.proving.proof import Proof
 
@@ -83,7 +83,7 @@ def verify(
 
 def _checked(name: str, submission: Submission, scripts: Mapping[str, Script]) -> Check:
     if name in CHECKS:
-        detail = CHECKS[name](submission)
+        detail = one_line(CHECKS[name](submission))
         return Check(name=name, ok=not detail, detail=detail)
     script = scripts[name]
     facts = wanted(

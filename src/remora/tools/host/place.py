@@ -14,6 +14,7 @@ from remora.workspaces.views import seen_path
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
+_PRINTABLE, _DELETE = 0x20, 0x7F
 
 
 class Place:
@@ -63,6 +64,8 @@ class Place:
     def create(self, path: str, content: bytes) -> None:
         """Write a file that is not there yet. Raises HostError."""
         self._writable(path, content)
+        if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
+            raise HostError(f"{path!r}: no name of a new file holds control characters")
         self.files.create(path, content)
 
     def _writable(self, path: str, content: bytes) -> None:
