@@ -15,8 +15,8 @@ from remora.agents import Agent, load_agent
 from remora.agents.agent import BUILTIN_FOLDER
 from remora.agents.rerun import Rerun, rerun_scripts
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
-from tests.agents.conftest import Play, Played, Theatre, choose
-from tests.agents.every_script import ACT, FIRST, everything
+from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
+from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
 
 
 def again(played: Played, events: list[Event] | None = None) -> list[Rerun]:
@@ -140,6 +140,18 @@ def test_a_script_that_is_gone_from_objects_is_unknown(theatre: Theatre) -> None
 
     assert tool.same is None
     assert "is missing" in tool.detail
+
+
+@pytest.mark.parametrize("text", [FIRST, TOLD, OWN])
+def test_verify_misses_a_script_that_is_gone(theatre: Theatre, text: str) -> None:
+    played = everything(theatre)
+    digest = sha256(script_text(text)).hexdigest()
+    assert verify_problems(played.folder) == []
+
+    (played.folder.objects.folder / digest[:2] / digest).unlink()
+
+    (problem,) = verify_problems(played.folder)
+    assert f"blob: object {digest} is missing" in problem
 
 
 @pytest.mark.parametrize("record", [None, [], {"inputs": 7}, {"clock": "never"}, {"seed": "x"}])

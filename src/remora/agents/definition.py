@@ -197,7 +197,7 @@ class Use(NamedTuple):
 
 def read_definition(path: Path) -> AgentDefinition:
     """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
-    if not path.exists():
+    if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
             hint="an agent is a folder with an agent.yaml; `remora agents new NAME` writes one",

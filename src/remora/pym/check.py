@@ -21,7 +21,14 @@ def problems(label: str, runs: str, checks: str) -> list[ScriptError]:
     Nothing of the script is run. Kinds: syntax, typing, and crashed or limit where the checker
     itself gave up.
     """
-    return _type_errors(label, checks) or _syntax_errors(label, runs)
+    found = _type_errors(label, checks) or _syntax_errors(label, runs)
+    return [error if error.line else _of_the_whole(error, label) for error in found]
+
+
+def _of_the_whole(error: ScriptError, label: str) -> ScriptError:
+    """What is wrong with no one line is told at the first."""
+    message = error.message.removeprefix(f"{label}: ")
+    return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 
 
 def _type_errors(label: str, source: str) -> list[ScriptError]:

@@ -46,5 +46,5 @@ class ScriptChecks:
             f"not checked: the scripts before it took {self._spent:.0f} seconds, and all may take "
             f"{self._seconds:g}; the slowest is {slowest} ({seconds:.1f} s)"
         )
-        error = located(path.name, "limit", message, None)
-        return ScriptError(error.message, kind=error.kind, line=None, hint=_HINT)
+        error = located(path.name, "limit", message, 1)
+        return ScriptError(error.message, kind=error.kind, line=1, hint=_HINT)

@@ -93,12 +93,15 @@ def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
     """The script, null if it can't be run, and all that is wrong with it. Raises NotFound."""
+    hint = "give the path of a `.pym` file"
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise NotFound(f"{path} is no file", hint=hint)
     try:
         with path.open("rb") as file:
             raw = file.read(SOURCE_LIMIT + 1)
     except OSError as error:
         message = f"cannot read the script {path}: {error.strerror}"
-        raise NotFound(message, hint="give the path of a `.pym` file") from None
+        raise NotFound(message, hint=hint) from None
     return _examine(raw, name or path.stem, path, path.name)
 
 
@@ -137,7 +140,7 @@ def _examine(
 
 def _text(raw: bytes, label: str) -> str:
     if len(raw) > SOURCE_LIMIT:
-        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", None)
+        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
