@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.files import project_files
 from remora.runs.clean import size_of
-from remora.workspaces import SlotDriver, remove_tree, take_base
+from remora.workspaces import Base, make_driver, remove_tree
+from tests.workspaces.conftest import skip_without, tree
 
 DEEP = 1200
 """Deeper than Python recurses."""
@@ -91,20 +91,20 @@ def test_one_that_is_not_there_is_told(tmp_path: Path) -> None:
         remove_tree(tmp_path / "gone")
 
 
+@pytest.mark.parametrize("kind", ["slot", "overlay"])
 @pytest.mark.parametrize("above", ["", "__pycache__"])
 @pytest.mark.parametrize("name", ["d", LONG])
 def test_a_private_copy_that_was_nested_deeply_is_whole_for_the_next_job(
-    tmp_path: Path, above: str, name: str
+    tmp_path: Path, base: Base, kind: str, above: str, name: str
 ) -> None:
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "a.py").write_text("x = 1\n")
-    base = take_base(root, project_files(root), tmp_path / "base")
-    slots = SlotDriver(base, tmp_path / "slots")
-    with slots.open() as workspace:
+    skip_without(kind, tmp_path)
+    driver = make_driver(kind, base, tmp_path / "cache")
+    with driver.open() as workspace:
+        before = tree(workspace.tree)
         (workspace.tree / above).mkdir(exist_ok=True)
         nest(workspace.tree / above, name)
 
-    with slots.open() as workspace:
-        assert [path.name for path in workspace.tree.iterdir()] == ["a.py"]
+    with driver.open() as workspace:
+        assert tree(workspace.tree) == before
         assert workspace.snapshot() == {}
+    driver.close()
