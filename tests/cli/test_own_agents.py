@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,20 @@ def commit(root: Path) -> Path:
     return root
 
 
+def scripts_again(remora: Remora, project: Path) -> set[tuple[str, str]]:
+    """Kinds and names of the scripts of all agents: run from the record, where nothing else is
+    left of the project, each comes to what it came to."""
+    for place in project.iterdir():
+        if place.name != ".agentfs":
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+    done = remora("--root", str(project), "trace", "replay", "--json", cwd=project)
+    assert done.code == 0
+    assert done.document["ok"]
+    scripts = [script for agent in done.document["agents"] for script in agent["scripts"]]
+    assert [script for script in scripts if script["same"] is not True] == []
+    return {(script["kind"], script["script"]) for script in scripts}
+
+
 class TestThePagesAgent:
     def test_it_works_from_needs_to_verify_with_the_real_model(
         self, remora: Remora, project: Path
@@ -75,6 +90,10 @@ class TestThePagesAgent:
         assert "print(" not in after
         assert re.sub(r"log\.(info|debug|warning)\(", "print(", after) == PRINTS
         assert remora("trace", "verify", "--all", "--json", cwd=project).document["ok"]
+        assert scripts_again(remora, project) == {
+            *(("context", "logger.pym"), ("candidates", "candidates.pym")),
+            *(("tool", "log_at.pym"), ("summarizer", "summary.pym"), ("verify", "only_calls.pym")),
+        }
 
     def test_its_own_check_fails_what_is_more_than_a_call(
         self, remora: Remora, project: Path
@@ -136,6 +155,26 @@ class TestNew:
         script = folder / "candidates.pym"
         script.write_text(script.read_text().replace("if lines:", "if not lines:"))
         assert tested().returncode == 1
+
+    def test_it_says_what_to_do_next_from_wherever_it_is_run(
+        self, poor: Remora, project: Path, tmp_path: Path
+    ) -> None:
+        said = poor("agents", "new", "tidy", cwd=project).out
+        assert "remora agents validate tidy\n" in said
+        assert "python3 .remora/agents/tidy/test_agent.py" in said
+        (tmp_path / "elsewhere").mkdir()
+        said = poor("agents", "new", "b", "--root", str(project), cwd=tmp_path / "elsewhere").out
+        assert f"remora analyze -o b --root {project}\n" in said
+        assert f"python3 {project}/.remora/agents/b/test_agent.py" in said
+
+    def test_agents_and_their_tests_are_no_work_for_agents(
+        self, poor: Remora, project: Path
+    ) -> None:
+        poor("agents", "new", "tidy", cwd=project)
+        write(project, {"src/price.py": COMMENTED})
+        for words in ((), (".remora",)):
+            plan = poor("analyze", *words, "-o", "tidy", "--dry-run", "--json", cwd=project)
+            assert not [job for job in plan.document["jobs"] if ".remora" in job["node_id"]]
 
     def test_operation_and_kinds_of_nodes_can_be_said(self, poor: Remora, project: Path) -> None:
         words = ("--operation", "tidy-up", "--node-type", "class", "--node-type", "module")
@@ -217,6 +256,8 @@ class TestValidate:
              "8:18: s.pym:2: the input `files`: Remora fills it with a list"),
             ("verify: [gone.pym]", {}, "8:10: there is no file gone.pym"),
             ("verify: [parse]", {}, "8:10: verify.0: expected one of parses"),
+            ("verify: []", {}, "8:9: verify: expected at least one check; without the key it is"),
+            ("verify:", {}, "8:8: verify: expected a list"),
             ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
         ],
     )  # fmt: skip
@@ -228,6 +269,35 @@ class TestValidate:
         assert done.code == 2
         assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
         assert poor("analyze", "-o", "own", cwd=project).code == 2
+
+    def test_a_name_that_none_has_is_told_with_the_nearest_and_all(
+        self, poor: Remora, project: Path
+    ) -> None:
+        own(project, {"act.pym": "1\n", "agent.yaml": YAML})
+        hint = "did you mean own? there is docstring, lint, own, test"
+        done = poor("agents", "validate", "owm", cwd=project)
+        assert done.code == 2
+        assert "no agent 'owm'" in done.err
+        assert hint in done.err
+        for words, code in ((("analyze", "-o", "owm"), 2), (("agents", "show", "owm"), 1)):
+            done = poor(*words, "--json", cwd=project)
+            assert (done.code, done.error["hint"]) == (code, hint)
+
+    def test_a_built_in_agent_and_a_folder_have_a_name_too(
+        self, poor: Remora, project: Path
+    ) -> None:
+        folder = own(project, {"act.pym": "1\n", "agent.yaml": YAML})
+        (project / "own").mkdir()  # a package of that name is not meant
+        words = ("lint", "own", str(folder), str(folder / "agent.yaml"))
+        done = poor("agents", "validate", *words, "--json", cwd=project)
+        assert done.code == 0
+        assert [one["name"] for one in done.document["agents"]] == ["lint", "own", "own", "own"]
+
+    def test_a_folder_without_a_definition_is_told_so(self, poor: Remora, project: Path) -> None:
+        own(project, {"act.pym": "1\n"}, "half")
+        done = poor("agents", "validate", "half", "--json", cwd=project)
+        assert done.code == 2
+        assert done.document["agents"][0]["error"].endswith("half/agent.yaml: no such file")
 
     def test_a_summarizer_takes_the_raw_output(self, poor: Remora, project: Path) -> None:
         yaml = YAML + "    summarizer: s.pym\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import ScriptError
-from remora.pym import Limits, load_source
+from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools import HOST_FUNCTIONS, Tool, ToolResult, check_script, not_run, run_tool
 from remora.tools.host.files import LIST_LIMIT
 from remora.tools.host.references import REFERENCE_LIMIT
@@ -34,7 +34,7 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
 
     made = run_tool(tool, {"name": "total"}, tmp_path, clock=CLOCK, seed=0)
 
-    assert check_script(tmp_path / "where_used.pym").warnings == []
+    assert check_script(tmp_path / "where_used.pym", ScriptChecks()).warnings == []
     assert made.error_kind is None
     assert made.result.result == ["a.py:1: definition", "b.py:1: import", "b.py:2: call"]
     assert made.result.summary == "total is used 3 times in 2 files"

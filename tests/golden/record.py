@@ -22,6 +22,7 @@ from remora.models.scripted import ScriptedModel
 from remora.runs.review import accept, reject
 from remora.trace import packet_at, read_events
 from tests.agents.conftest import Play, Played, Theatre
+from tests.agents.every_script import everything
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, ticking
 
 ODD = """
@@ -162,6 +163,7 @@ def main(out: Path) -> None:
             "json": odd(theatre, renderer="json/1", limit=1600),
             "functiongemma": functiongemma(theatre),
             "history": theatre.play(written),
+            "scripts": everything(theatre, long=False),
         }
         for name, played in plays.items():
             (stream,) = played.folder.agent_streams()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from remora.agents.rerun import rerun_scripts
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentEnd, AgentError, ModelRequest, RunStart, ToolCalled, payload
 from remora.memory.packet import packet_json
@@ -150,6 +151,18 @@ def test_what_a_run_began_with_is_there(version: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", STREAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_nothing_of_the_machine_is_in_them(path: Path) -> None:
     assert re.findall(r"""["' (]/\w+/[^"]*""", path.read_text()) == []
+
+
+@OF_AGENTS
+def test_every_script_comes_to_the_same_again_or_was_recorded_before_it_could(
+    path: Path, tmp_path: Path
+) -> None:
+    folder = laid_out([path], tmp_path)
+    found = list(rerun_scripts(read_events(path), folder.blobs, folder.objects))
+    assert [one for one in found if one.same is False] == []
+    if path.stem == "scripts":
+        assert len(found) == 8
+        assert all(one.same for one in found)
 
 
 @OF_AGENTS

@@ -76,3 +76,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 def test_what_json_lacks_is_refused_by_its_type(value: Any) -> None:
     with pytest.raises(NotPlainError, match="of type"):
         plain(value, limit=LIMIT)
+
+
+def test_lone_surrogates_which_the_sandbox_does_not_take_are_spelled_out() -> None:
+    assert plain({"a\udcff": ["\ud800x", "é"]}, limit=100) == {"a\\udcff": ["\\ud800x", "é"]}

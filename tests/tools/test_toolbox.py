@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from remora.pym import Limits, load_source
+from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, check_script, run_tool
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
@@ -121,8 +121,8 @@ def test_checking_a_file_warns_of_what_it_will_not_get(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text(READ + "@external\ndef unheard() -> int: ...\nread_text(path)\n")
 
-    free = check_script(path)
-    bound = check_script(path, grants=[], offered=["unheard"])
+    free = check_script(path, ScriptChecks())
+    bound = check_script(path, ScriptChecks(), grants=[], offered=["unheard"])
 
     assert (free.ok, free.errors) == (True, [])
     assert free.warnings == ["t.pym:7: nobody offers `unheard`"]
@@ -136,7 +136,7 @@ def test_checking_a_file_that_is_wrong_lists_its_errors(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text('x: int = "a"\n')
 
-    found = check_script(path)
+    found = check_script(path, ScriptChecks())
 
     assert not found.ok
     assert found.errors[0].startswith("t.pym:1: ")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from remora.runs.clean import size_of
+from remora.workspaces import Base, make_driver
 from remora.workspaces.removal import private_folder, remove_tree
+from tests.workspaces.conftest import skip_without, tree
 
 DEEP = 3000
 
@@ -44,6 +47,7 @@ def test_so_deep_that_neither_a_path_nor_a_stack_holds_it(tmp_path: Path) -> Non
     place = tmp_path / "place"
     place.mkdir()
     nested(place, DEEP)
+    assert size_of(place) > 0
     remove_tree(place)
     assert not place.exists()
 
@@ -96,3 +100,21 @@ def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
 def test_a_private_folder_that_was_removed_is_no_error() -> None:
     with private_folder("remora-test-") as place:
         place.rmdir()
+
+
+@pytest.mark.parametrize("kind", ["slot", "overlay"])
+@pytest.mark.parametrize("above", ["", "__pycache__"])
+def test_a_private_copy_that_was_nested_deeply_is_whole_for_the_next_job(
+    tmp_path: Path, base: Base, kind: str, above: str
+) -> None:
+    skip_without(kind, tmp_path)
+    driver = make_driver(kind, base, tmp_path / "cache")
+    with driver.open() as workspace:
+        before = tree(workspace.tree)
+        (workspace.tree / above).mkdir(exist_ok=True)
+        nested(workspace.tree / above, DEEP)
+
+    with driver.open() as workspace:
+        assert tree(workspace.tree) == before
+        assert workspace.snapshot() == {}
+    driver.close()

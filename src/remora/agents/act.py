@@ -13,6 +13,7 @@ from remora.agents.script_inputs import HARNESS_INPUTS
 from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.events import Change, ContextUpdate, ToolResulted
+from remora.memory.storable import storable_sha256
 from remora.tools import Tool, ToolRun, run_tool
 from remora.tools.contract import is_contract
 from remora.workspaces.interpreters import ProjectPython
@@ -79,18 +80,27 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
     return Acted(result=_for_delta(run), record=record)
 
 
-def tool_result(call: ToolCall, acted: Acted, changes: tuple[Change, ...]) -> ToolResulted:
+def tool_result(
+    call: ToolCall,
+    acted: Acted,
+    changes: tuple[Change, ...],
+    summarized: dict[str, str] | None,
+) -> ToolResulted:
     """What the call came to, as it is recorded."""
-    return ToolResulted(tool=call.tool, args=call.args, changes=changes, **acted.record)
+    return ToolResulted(
+        tool=call.tool, args=call.args, changes=changes, summarized=summarized, **acted.record
+    )
 
 
 def context_update(source: str, acted: Acted) -> ContextUpdate:
     """What a context's or a candidates' script found, as it is recorded."""
+    record = acted.record
+    as_it_is = ("host_calls", "error", "script_sha256", "clock", "seed", "inputs")
     return ContextUpdate(
         source=source,
-        value=acted.record["parsed_output"],
-        host_calls=acted.record["host_calls"],
-        error=acted.record["error"],
+        value=record["parsed_output"],
+        output_sha256=storable_sha256(record["raw_output"]),
+        **{name: record[name] for name in as_it_is},
     )
 
 
@@ -121,7 +131,8 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
         "excerpt": result.excerpt,
         "extensions": result.extensions,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    # a summarizer is given the raw output, also where that is null
+    return {k: value for k, value in said.items() if value is not None or k == "raw_output"}
 
 
 def _speaks(run: ToolRun) -> bool:

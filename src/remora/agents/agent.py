@@ -1,6 +1,6 @@
 """An agent ready to run: its definition with every script loaded and checked."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from remora.agents.script_inputs import HARNESS_INPUTS
 from remora.agents.scripts import load_scripts
 from remora.agents.summarize import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
+from remora.code import nearest
 from remora.errors import ConfigError, NotFound
 from remora.memory.canonical import escape_surrogates
 from remora.memory.summarizers import Summarizer
-from remora.pym import Script
+from remora.pym import Script, ScriptChecks
 from remora.tools import Tool
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
@@ -65,10 +66,13 @@ def visible(schema: ToolSchema) -> ToolSchema:
     return ToolSchema(name=schema.name, description=description, parameters=parameters)
 
 
-def load_agent(folder: Path, *, builtin: bool = False) -> Agent:
-    """The agent in `folder`. Raises ConfigError that points at the place."""
+def load_agent(folder: Path, *, builtin: bool = False, checks: ScriptChecks | None = None) -> Agent:
+    """The agent in `folder`. `checks` bounds the time for its scripts with those of others.
+
+    Raises ConfigError that points at the place.
+    """
     definition = read_definition(folder / "agent.yaml")
-    scripts = load_scripts(folder, definition)
+    scripts = load_scripts(folder, definition, checks or ScriptChecks())
     granted = definition.candidates
     return Agent(
         definition=definition,
@@ -113,13 +117,16 @@ def _folders(base: Path) -> list[Path]:
         raise ConfigError(f"{base}: {error.strerror}", hint="check its permissions") from error
 
 
-def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, Agent]:
+def load_agents(
+    root: Path, names: Collection[str] | None = None, *, checks: ScriptChecks | None = None
+) -> dict[str, Agent]:
     """Agents by operation: all of them, or those whose name or operation is in `names`.
 
     With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
     that is, or that takes the name or operation of another one; NotFound for an unknown name.
     """
     found, wrong = read_definitions(root)
+    checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
     claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
@@ -138,7 +145,7 @@ def load_agents(root: Path, names: Collection[str] | None = None) -> dict[str, A
             claimed |= own_names
         if wanted:
             taken |= own_names
-            agents[definition.operation] = load_agent(folder, builtin=builtin)
+            agents[definition.operation] = load_agent(folder, builtin=builtin, checks=checks)
     for name in names or ():
         if name not in taken:
             raise wrong[0] if wrong else _unknown(name, found)
@@ -165,8 +172,15 @@ def read_definitions(root: Path) -> tuple[Found, list[ConfigError]]:
 
 
 def _unknown(name: str, found: Found) -> NotFound:
-    known = sorted(definition.operation for _, _, definition in found)
-    return NotFound(f"no agent {name!r}", hint=f"there is {', '.join(known)}")
+    return no_agent(name, (definition.operation for _, _, definition in found))
+
+
+def no_agent(name: str, known: Iterable[str]) -> NotFound:
+    """The error for a name that no agent has: what was meant, perhaps, and what there is."""
+    names = sorted(set(known))
+    near = " or ".join(nearest(name, names, 2))
+    meant = f"did you mean {near}? " if near else ""
+    return NotFound(f"no agent {name!r}", hint=f"{meant}there is {', '.join(names)}")
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
@@ -174,7 +188,7 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
     for agent in agents.values():
         if name in (agent.definition.name, agent.definition.operation):
             return agent
-    raise NotFound(f"no agent {name!r}", hint=f"there is {', '.join(sorted(agents))}")
+    raise no_agent(name, agents)
 
 
 def definition_record(agent: Agent) -> dict[str, Any]:

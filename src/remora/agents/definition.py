@@ -58,6 +58,12 @@ def _check(value: str) -> str:
     return value
 
 
+def _checks(value: Any) -> Any:
+    if value == []:  # nothing would be checked, and the change be called verified
+        raise ValueError("at least one check; without the key it is parses and own_lines_only")
+    return value
+
+
 def _goal(value: str) -> str:
     fields = ", ".join(f"{{{name}}}" for name in sorted(GOAL_FIELDS))
     try:
@@ -170,7 +176,9 @@ class AgentDefinition(_Part):
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[
-        list[Annotated[str, AfterValidator(_check)]], Field(max_length=_MOST_PARTS)
+        list[Annotated[str, AfterValidator(_check)]],
+        Field(min_length=1, max_length=_MOST_PARTS),
+        BeforeValidator(_checks),
     ] = [
         "parses",
         "own_lines_only",
@@ -189,6 +197,11 @@ class Use(NamedTuple):
 
 def read_definition(path: Path) -> AgentDefinition:
     """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    if not path.is_file():
+        raise ConfigError(
+            f"{path}: no such file",
+            hint="an agent is a folder with an agent.yaml; `remora agents new NAME` writes one",
+        )
     _check_place(path)
     marked = read_yaml_file(path)
     try:

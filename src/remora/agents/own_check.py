@@ -1,6 +1,7 @@
 """Checks of a submission that a project writes itself, as `.pym` scripts."""
 
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from remora.agents.summarize import EPOCH
@@ -8,27 +9,36 @@ from remora.memory.canonical import escape_surrogates
 from remora.pym import Limits, Script, one_line
 
 Files = Mapping[str, tuple[bytes | None, bytes | None]]
+Contents = Callable[[str], bytes]
+"""Bytes of a file by their SHA-256."""
 Findings = Callable[[str], list[dict[str, Any]]]
 
 
-def asked(
+def wanted(
     script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
-) -> str:
-    """What the script says is wrong; empty where it says true.
-
-    It is given those of `files`, `target`, `findings_before` and `findings_after` that it
-    declares, and no host function. Whatever else it comes to is no pass: an error, a limit, any
-    other value.
-    """
+) -> dict[str, Any]:
+    """Those of `files`, `target`, `findings_before` and `findings_after` that the script declares,
+    as they are recorded: contents of files by their SHA-256."""
     facts: Mapping[str, Callable[[], Any]] = {
-        "files": lambda: [_texts(path, *contents) for path, contents in sorted(files.items())],
+        "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
         "target": lambda: dict(target),
         "findings_before": lambda: list(_findings(files, before)),
         "findings_after": lambda: list(_findings(files, after)),
     }
-    wanted = {spec.name for spec in script.inputs}
+    declared = {spec.name for spec in script.inputs}
+    return {name: make() for name, make in facts.items() if name in declared}
+
+
+def asked(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
+    """What the script says is wrong with `facts` (as `wanted` gives them); empty where it says true.
+
+    It has no host function. Whatever else it comes to is no pass: an error, a limit, any other
+    value. Raises what `content` raises for a content that it does not have.
+    """
+    given = dict(facts)
     try:
-        given = {name: make() for name, make in facts.items() if name in wanted}
+        if "files" in given:
+            given["files"] = [_texts(file, content) for file in given["files"]]
     except UnicodeDecodeError:
         return f"{script.label}: a file is not UTF-8 text"
     run = script.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
@@ -42,12 +52,21 @@ def asked(
     return f"{script.label}: gave {got}, neither true nor a text that says what is wrong"
 
 
-def _texts(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:
-    return {"path": path, "before": _text(before), "after": _text(after)}
+def _hashes(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:
+    return {"path": path, "before": _hash(before), "after": _hash(after)}
 
 
-def _text(content: bytes | None) -> str | None:
-    return None if content is None else content.decode("utf-8-sig")
+def _hash(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
+
+
+def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
+    sides = {side: file[side] for side in ("before", "after")}
+    texts = {
+        side: None if digest is None else content(digest).decode("utf-8-sig")
+        for side, digest in sides.items()
+    }
+    return {"path": file["path"], **texts}
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,7 @@ from remora.agents.redacted import RedactedModel, brought_back
 from remora.agents.sides import Sides
 from remora.agents.stage import Stage
 from remora.agents.standing import Standing
+from remora.agents.summarize import summarized
 from remora.agents.target import followed, located
 from remora.agents.verify import Check, Submission, once, verify
 from remora.chat import ToolCall
@@ -105,6 +106,7 @@ class AgentRunner:
     async def _start(self) -> None:
         """Take in what is recorded, or begin the record."""
         await aside(self._stand)
+        await aside(self._keep_scripts)
         if self._at.start is None:
             self._emit(first_event(self.job, self.stage, self.context), 0)
             await aside(self.stage.emitter.end_turn)
@@ -117,6 +119,11 @@ class AgentRunner:
             self.stage.on_event(event)
         if self._at.start is not None:
             self._schemas = self._at.start.tools
+
+    def _keep_scripts(self) -> None:
+        """What the stream names by hash is there when somebody runs it again."""
+        for script in self.stage.agent.scripts.values():
+            self.stage.objects.put(script.raw)
 
     def _restore_files(self) -> None:
         """The workspace, and where the node stands in it, as the last recorded result left them."""
@@ -246,14 +253,15 @@ class AgentRunner:
         """Append what the call came to and what it changed."""
         changes = await aside(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **acted.result})
-        self._emit(tool_result(call, acted, changes), turn, self._permitted(delta))
+        told = summarized(self.stage.agent.summarizers.get(call.tool), acted.result)
+        self._emit(tool_result(call, acted, changes, told), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Append what the checks say of the changes; there is nothing to check without any."""
         checks = await aside(self._checks) if self._changes else []
         submitted = SubmitResult(
             summary=str(call.args.get("summary") or ""),
-            checks=[msgspec.to_builtins(check) for check in checks],
+            checks=[check.recorded() for check in checks],
             verified=all(check.ok for check in checks),
         )
         self._emit(submitted, turn)

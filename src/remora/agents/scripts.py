@@ -7,12 +7,14 @@ from remora.agents.definition import AgentDefinition, Use, uses
 from remora.agents.script_inputs import input_faults, untyped
 from remora.config.marked import place_of, read_yaml_file
 from remora.errors import ConfigError
-from remora.pym import Script, examine
+from remora.pym import Script, ScriptChecks
 
 _HINT = "correct it; `remora agents validate` checks every script"
 
 
-def load_scripts(folder: Path, definition: AgentDefinition) -> dict[str, Script]:
+def load_scripts(
+    folder: Path, definition: AgentDefinition, checks: ScriptChecks
+) -> dict[str, Script]:
     """Scripts by the path that the definition calls them by.
 
     Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
@@ -22,7 +24,7 @@ def load_scripts(folder: Path, definition: AgentDefinition) -> dict[str, Script]
     hints: list[str] = []
     for use in uses(definition):
         if use.script not in scripts:
-            script, errors = examine(folder / use.script)
+            script, errors = checks.examine(folder / use.script)
             faults += [(use, error.message) for error in errors]
             hints += [error.hint for error in errors if error.hint]
             if script is None:

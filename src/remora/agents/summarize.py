@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from remora.memory.canonical import canonical
-from remora.memory.storable import storable
+from remora.memory.results import stated_summary
+from remora.memory.seeds import raw_of
+from remora.memory.storable import storable, storable_sha256
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,
@@ -36,22 +38,38 @@ class ScriptSummarizer(Summarizer):
 
     def summarize(self, raw_result: Any) -> str:
         """The script's `summary`."""
-        said = self._said(raw_result).get("summary")
+        said = self.said(raw_result).get("summary")
         return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
         """The script's `knowledge`."""
-        said = self._said(raw_result).get("knowledge")
+        said = self.said(raw_result).get("knowledge")
         return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
 
-    def _said(self, raw_result: Any) -> dict[str, Any]:
-        """Both questions about a result are answered by one run of the script."""
-        return self._run(canonical(storable(raw_result)))
+    def said(self, raw_result: Any) -> dict[str, Any]:
+        """All that the script says of a result, in one run of it; nothing if it fails."""
+        return self.said_of(storable(raw_result))
+
+    def said_of(self, recorded: Any) -> dict[str, Any]:
+        """The same of a result as a stream holds it."""
+        return self._run(canonical(recorded))
 
     def _asked(self, raw: bytes) -> dict[str, Any]:
         inputs = {"raw": json.loads(raw)}
         run = self.script.run(inputs, {}, limits=Limits(), clock=EPOCH, seed=0)
         return run.value if run.error is None and isinstance(run.value, dict) else {}
+
+
+def summarized(summarizer: Summarizer | None, result: Mapping[str, Any]) -> dict[str, str] | None:
+    """What runs a summarizer's script again, where one spoke for a tool's result."""
+    silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
+    if not silent or not isinstance(summarizer, ScriptSummarizer):
+        return None
+    said = summarizer.said(raw_of(result))  # it is remembered
+    return {
+        "script_sha256": summarizer.script.sha256,
+        "output_sha256": storable_sha256(said),
+    }
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from remora.agents.job import Job
-from remora.agents.own_check import asked
+from remora.agents.own_check import asked, wanted
 from remora.agents.redacted import written
 from remora.code import Module, Node, find_node, own_lines, parse_module, parses
 from remora.code.docstrings import without_docstring_of
@@ -16,7 +17,7 @@ from remora.code.suite import is_test_file
 from remora.code.testing import added_tests
 from remora.errors import HostError
 from remora.ids import NodeKey
-from remora.pym import Script
+from remora.pym import Script, one_line
 from remora.tools import new_findings
 from remora.tools.host.proving.proof import Proof
 
@@ -31,11 +32,20 @@ _SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGN
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One check and what it found; `detail` is empty where it passed."""
+    """One check and what it found; `detail` is empty where it passed. `script` is what runs a check
+    of one's own again."""
 
     name: str
     ok: bool
     detail: str = ""
+    script: Mapping[str, Any] | None = None
+
+    def recorded(self) -> dict[str, Any]:
+        """As an event holds it."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        if self.script is None:
+            del record["script"]
+        return record
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,23 +83,26 @@ def verify(
     refusal = written(submission.files.values())
     if refusal is not None:
         return [Check(name="no_placeholders", ok=False, detail=refusal)]
-    return [
-        Check(name=name, ok=not detail, detail=detail)
-        for name in names
-        for detail in [_detail(name, submission, scripts)]
-    ]
+    return [_checked(name, submission, scripts) for name in names]
 
 
-def _detail(name: str, submission: Submission, scripts: Mapping[str, Script]) -> str:
+def _checked(name: str, submission: Submission, scripts: Mapping[str, Script]) -> Check:
     if name in CHECKS:
-        return CHECKS[name](submission)
-    return asked(
-        scripts[name],
+        detail = one_line(CHECKS[name](submission))
+        return Check(name=name, ok=not detail, detail=detail)
+    script = scripts[name]
+    facts = wanted(
+        script,
         submission.files,
         submission.target,
         submission.findings_before,
         submission.findings_after,
     )
+    sides = [side for pair in submission.files.values() for side in pair if side is not None]
+    contents = {sha256(side).hexdigest(): side for side in sides}
+    detail = asked(script, facts, contents.__getitem__)
+    record = {"script_sha256": script.sha256, "inputs": facts}
+    return Check(name=name, ok=not detail, detail=detail, script=record)
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:

@@ -9,7 +9,10 @@ from remora.agents.agent import Found, read_definitions
 from remora.agents.definition import ToolDefinition, uses
 from remora.code import nearest
 from remora.errors import UsageError
+from remora.pym import ScriptChecks
 from remora.tools import ScriptCheck, check_script
+
+_LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +60,10 @@ def tool_named(root: Path, name: str) -> KnownTool:
         raise wrong[0]
     names = [*(tool.name for tool in tools), *(tool.definition.name for tool in tools)]
     near = " or ".join(nearest(name, names, 2))
-    hint = f"did you mean {near}?" if near else "`remora tools list` lists all"
+    meant_perhaps = f"did you mean {near}? " if near else ""
+    listed = ", ".join(sorted(tool.name for tool in tools)[:_LISTED])
+    more = f" and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
+    hint = f"{meant_perhaps}there is {listed}{more}; `remora tools list` tells about them"
     raise UsageError(f"no tool {name!r}", hint=hint)
 
 
@@ -70,8 +76,8 @@ def check_scripts(root: Path, paths: Sequence[Path]) -> list[ScriptCheck]:
         if not path.is_file():
             raise UsageError(f"{path} is no file", hint="name `.pym` files")
     found, _ = read_definitions(root)
-    granted = _grants(found)
-    return [check_script(path, grants=granted.get(realpath(path))) for path in paths]
+    granted, checks = _grants(found), ScriptChecks()
+    return [check_script(path, checks, grants=granted.get(realpath(path))) for path in paths]
 
 
 def _tools(found: Found) -> list[KnownTool]:

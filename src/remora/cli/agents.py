@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +176,17 @@ def _shown(agent: Agent) -> Iterator[str]:
 
 
 def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
+    root, here = folder.parents[2], Path.cwd().resolve()
+    inside = here.is_relative_to(root)  # else a command has to be told where the project is
+    where = "" if inside else f" --root {shlex.quote(str(root))}"
+    test = shlex.quote(
+        relpath(folder / "test_agent.py", here) if inside else f"{folder}/test_agent.py"
+    )
     yield from (plain(f"wrote {file}") for file in document["files"])
     yield ""
-    yield plain(f"check it   remora agents validate {shlex.quote(str(folder))}")
-    yield plain(f"run it     remora analyze -o {document['operation']}")
-    yield plain(f"test it    python {shlex.quote(str(folder / 'test_agent.py'))}")
+    yield plain(f"check it   remora agents validate {document['name']}{where}")
+    yield plain(f"run it     remora analyze -o {document['operation']}{where}")
+    yield plain(f"test it    python3 {test}")
 
 
 def _verdicts(checked: list[Checked]) -> Iterator[str]:

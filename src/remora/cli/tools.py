@@ -13,9 +13,8 @@ from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
 from remora.cli.asker import caller_of
 from remora.cli.options import PATH, Options, command, group
 from remora.cli.output import coloured, emit, fitted, note, plain, plain_lines, table
-from remora.errors import ScriptError
 from remora.memory.storable import storable
-from remora.pym import load
+from remora.pym import ScriptChecks
 from remora.tools import HOST_FUNCTIONS, ScriptCheck
 
 _EXIT = {"success": 0, "partial": 0, "error": 1}
@@ -24,7 +23,8 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions that scripts may be granted."""
-    found = [_tool_document(tool) for tool in known_tools(caller_of(options).find_root())]
+    checks = ScriptChecks()
+    found = [_tool_document(tool, checks) for tool in known_tools(caller_of(options).find_root())]
     functions = [_function_document(name) for name in HOST_FUNCTIONS]
     emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
     for tool in found:
@@ -117,12 +117,8 @@ tools = group(
 )
 
 
-def _tool_document(tool: KnownTool) -> dict[str, Any]:
-    script, error = None, ""
-    try:
-        script = load(tool.path)
-    except ScriptError as wrong:
-        error = wrong.message
+def _tool_document(tool: KnownTool, checks: ScriptChecks) -> dict[str, Any]:
+    script, errors = checks.examine(tool.path)
     said = script.description.split("\n\n")[0] if script else ""
     return {
         "name": tool.name,
@@ -133,7 +129,7 @@ def _tool_document(tool: KnownTool) -> dict[str, Any]:
         "parameters": script.parameters if script else None,
         "grants": tool.definition.grants,
         "path": str(tool.path),
-        "error": error,
+        "error": errors[0].message if errors else "",
     }
 
 

@@ -14,6 +14,10 @@ _COMMANDS = {
         "remora.cli.trace_verify:verify",
         "Verify streams: hashes, packets, prompts, heads.",
     ),
+    "replay": (
+        "remora.cli.trace_replay:replay",
+        "Run recorded scripts again, from the record alone.",
+    ),
     "anchor": (
         "remora.cli.trace_verify:anchor",
         "Print the heads of streams, to be kept elsewhere.",

@@ -10,10 +10,11 @@ from remora.files.project import (
     is_private,
     project_files,
 )
-from remora.files.walk import OUTPUT, is_made_by_tools, is_output
+from remora.files.walk import OUTPUT, OWN_RECORDS, is_made_by_tools, is_output
 
 __all__ = [
     "OUTPUT",
+    "OWN_RECORDS",
     "GitIgnores",
     "GitIndex",
     "GitPlaces",

@@ -75,7 +75,9 @@ class TurnStart(Payload, frozen=True, kw_only=True):
 class ContextUpdate(Payload, frozen=True, kw_only=True):
     """Something other than a tool's result entered the packet.
 
-    `source` is `hub`, `candidates`, `context` or `middleware`; `value` what it gave.
+    `source` is `hub`, `candidates`, `context` or `middleware`; `value` what it gave. Where a script
+    gave it, the rest is what runs it again, as in `tool_result`; `output_sha256` is of the
+    canonical JSON of all that the script gave, of which `value` is a part.
     """
 
     type: ClassVar[str] = "context_update"
@@ -83,6 +85,11 @@ class ContextUpdate(Payload, frozen=True, kw_only=True):
     value: Any = None
     host_calls: list[Any] = []
     error: str | None = None
+    script_sha256: str | None = None
+    clock: str | None = None
+    seed: int | None = None
+    inputs: dict[str, Any] = {}
+    output_sha256: str | None = None
 
 
 class ModelRequest(Payload, frozen=True, kw_only=True):
@@ -132,7 +139,8 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
 
     `inputs` are what the harness gave the script beside `args`; the packet, if it took one, is not
     among them: the stream itself gives it. With these, `host_calls`, `clock` and `seed` the
-    script runs again to the same result without the machine.
+    script runs again to the same result without the machine. `summarized` is set where a script
+    spoke for the result: `{script_sha256, output_sha256}`, its input is `raw_output`.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -151,10 +159,15 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
     clock: str | None = None
     seed: int | None = None
     inputs: dict[str, Any] = {}
+    summarized: dict[str, str] | None = None
 
 
 class SubmitResult(Payload, frozen=True, kw_only=True):
-    """The agent's submission: its own words and what the checks of `verify` said."""
+    """The agent's submission: its own words and what the checks of `verify` said.
+
+    A check is `{name, ok, detail}`; of one that is a script, `script` is what runs it again:
+    `{script_sha256, inputs}`, contents of files by hash.
+    """
 
     type: ClassVar[str] = "submit_result"
     summary: str = ""

@@ -13,6 +13,7 @@ from remora.memory.canonical import (
     CYCLE,
     LEAVES,
     MAX_DEPTH,
+    canonical_sha256,
     escape_surrogates,
     spelled,
 )
@@ -41,6 +42,11 @@ def storable(value: Any) -> Any:
     lists, what is derived from text or numbers becomes plain. Total: takes whatever there is.
     """
     return _stored(value, ())
+
+
+def storable_sha256(value: Any) -> str:
+    """SHA-256 of the canonical JSON of `storable`: stands for a value that is not recorded whole."""
+    return canonical_sha256(storable(value))
 
 
 def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:

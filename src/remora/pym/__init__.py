@@ -1,9 +1,10 @@
 """`.pym` scripts: loaded, type-checked, run in a sandbox where every limit is set."""
 
+from remora.pym.checks import ScriptChecks
 from remora.pym.declare import Input, external
 from remora.pym.limits import Limits
 from remora.pym.outcome import HostCall, ScriptRun, one_line
-from remora.pym.script import Script, examine, load, load_source, replay
+from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
 from remora.pym.specs import ExternalSpec, InputSpec, Parameter
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "Limits",
     "Parameter",
     "Script",
+    "ScriptChecks",
     "ScriptRun",
     "examine",
     "external",
     "load",
+    "load_bytes",
     "load_source",
     "one_line",
     "replay",

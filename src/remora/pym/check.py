@@ -7,7 +7,7 @@ from pydantic_monty import FunctionSnapshot, MontyError, MontyTypingError
 from remora.errors import ScriptError
 from remora.pym.declarations import ANY
 from remora.pym.limits import Limits, session
-from remora.pym.outcome import script_error, typing_errors
+from remora.pym.outcome import located, script_error, typing_errors
 
 # The checker runs before a feed does; the first line then calls outside, and we go away.
 _GATE = "remora_gate"
@@ -21,7 +21,14 @@ def problems(label: str, runs: str, checks: str) -> list[ScriptError]:
     Nothing of the script is run. Kinds: syntax, typing, and crashed or limit where the checker
     itself gave up.
     """
-    return _type_errors(label, checks) or _syntax_errors(label, runs)
+    found = _type_errors(label, checks) or _syntax_errors(label, runs)
+    return [error if error.line else _of_the_whole(error, label) for error in found]
+
+
+def _of_the_whole(error: ScriptError, label: str) -> ScriptError:
+    """What is wrong with no one line is told at the first."""
+    message = error.message.removeprefix(f"{label}: ")
+    return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 
 
 def _type_errors(label: str, source: str) -> list[ScriptError]:
@@ -32,7 +39,10 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
     except MontyError as error:
         gave_up = script_error(error, label)
         # anything else is about declarations, which Monty need not take: they are not run
-        return [gave_up] if gave_up.kind in ("limit", "crashed") else []
+        if gave_up.kind not in ("limit", "crashed"):
+            return []
+        told = gave_up.message.removeprefix(f"{label}: ")
+        return [located(label, gave_up.kind, f"too much for the checker: {told}", gave_up.line)]
     return []
 
 

@@ -33,11 +33,12 @@ class Budget:
 
 
 def plain(value: Any, *, limit: int) -> Any:
-    """`value` as JSON values of at most about `limit` bytes.
+    r"""`value` as JSON values of at most about `limit` bytes.
 
     Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
-    their `repr`. Anything else raises NotPlainError. Sharing is undone, and it is counted: a
-    value built to explode (lists that hold one list many times) raises TooLargeError.
+    their `repr`, lone surrogates, which the sandbox does not take, `\udXXX`. Anything else raises
+    NotPlainError. Sharing is undone, and it is counted: a value built to explode (lists that hold
+    one list many times) raises TooLargeError.
     """
     return _plain(value, Budget(limit), 0)
 
@@ -51,8 +52,9 @@ def _plain(value: Any, budget: Budget, depth: int) -> Any:
     if depth > _DEPTH:
         raise NotPlainError(f"nested deeper than {_DEPTH} levels")
     if isinstance(value, str):
-        budget.spend(size_of(value))
-        return value
+        text = escaped(value)
+        budget.spend(size_of(text))
+        return text
     if isinstance(value, dict):
         return _mapping(value, budget, depth)
     if isinstance(value, list | tuple | set | frozenset):
@@ -60,6 +62,11 @@ def _plain(value: Any, budget: Budget, depth: int) -> Any:
     found = _scalar(value)
     budget.spend(size_of(found) if isinstance(found, str) else 5)
     return found
+
+
+def escaped(text: str) -> str:
+    """`text` with each lone surrogate spelled out, as a file's name that is not UTF-8 has them."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def size_of(text: str) -> int:
@@ -70,7 +77,7 @@ def size_of(text: str) -> int:
 def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, item in value.items():
-        name = key if isinstance(key, str) else _key(key)
+        name = escaped(key) if isinstance(key, str) else _key(key)
         budget.spend(size_of(name) + 2)
         made[name] = _plain(item, budget, depth + 1)
     return made

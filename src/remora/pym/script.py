@@ -30,7 +30,8 @@ SOURCE_LIMIT = 256 * 1024
 @dataclass(frozen=True, kw_only=True)
 class Script:
     """A script that Monty takes. `path` is null for one that came as text; `label` names it in
-    messages; `sha256` is of its bytes; `description` is its docstring; `source` what is run."""
+    messages; `raw` are its bytes and `sha256` their hash; `description` is its docstring;
+    `source` what is run."""
 
     name: str
     path: Path | None
@@ -40,6 +41,7 @@ class Script:
     inputs: tuple[InputSpec, ...]
     externals: tuple[ExternalSpec, ...]
     source: str = field(repr=False)
+    raw: bytes = field(repr=False)
 
     @cached_property
     def arguments(self) -> Arguments:
@@ -80,18 +82,26 @@ def load(path: Path, *, name: str | None = None) -> Script:
 
 def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
     """Check a script that comes as text. Raises ScriptError."""
+    return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
+
+
+def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
+    """Check a script that comes as the bytes of its file. Raises ScriptError."""
     label = path.name if path else f"{name}.pym"
-    return _good(_examine(source.encode("utf-8", "surrogatepass"), name, path, label))
+    return _good(_examine(raw, name, path, label))
 
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
     """The script, null if it can't be run, and all that is wrong with it. Raises NotFound."""
+    hint = "give the path of a `.pym` file"
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise NotFound(f"{path} is no file", hint=hint)
     try:
         with path.open("rb") as file:
             raw = file.read(SOURCE_LIMIT + 1)
     except OSError as error:
         message = f"cannot read the script {path}: {error.strerror}"
-        raise NotFound(message, hint="give the path of a `.pym` file") from None
+        raise NotFound(message, hint=hint) from None
     return _examine(raw, name or path.stem, path, path.name)
 
 
@@ -123,13 +133,14 @@ def _examine(
         inputs=declared.inputs,
         externals=declared.externals,
         source=declared.runs,
+        raw=raw,
     )
     return script, []
 
 
 def _text(raw: bytes, label: str) -> str:
     if len(raw) > SOURCE_LIMIT:
-        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", None)
+        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -153,10 +153,9 @@ def held(lock: Path) -> Iterator[bool]:
 
 
 def size_of(place: Path) -> int:
-    """Bytes on the disk of all files below."""
-    total = 0
-    waiting = [str(place)]
-    while waiting:
+    """Bytes on the disk of all files below, as far as they can be reached."""
+    total, waiting = 0, [str(place)]
+    while waiting:  # os.walk recurses, and there may be thousands of folders within each other
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remora.agents import load_agent, load_agents
-from remora.agents.agent import agent_folders
+from remora.agents.agent import agent_folders, no_agent
 from remora.agents.definition import OWN_FOLDER
 from remora.agents.scripts import script_warnings
 from remora.errors import RemoraError
+from remora.pym import ScriptChecks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,18 +29,19 @@ class Checked:
 
 def check_definitions(root: Path, paths: Sequence[Path] = ()) -> list[Checked]:
     """The named definitions (folders, files, names), else every one that `root` has."""
+    checks = ScriptChecks()
     if paths:
-        return [_check(_folder(root, path), builtin=False) for path in paths]
-    checked = [_check(folder, builtin=builtin) for folder, builtin in agent_folders(root)]
+        return [_named(root, path, checks) for path in paths]
+    checked = [_check(folder, checks, builtin=builtin) for folder, builtin in agent_folders(root)]
     if not any(one.error for one in checked):
-        checked = _beside_each_other(root, checked)
+        checked = _beside_each_other(root, checked, checks)
     return checked
 
 
-def _beside_each_other(root: Path, checked: list[Checked]) -> list[Checked]:
+def _beside_each_other(root: Path, checked: list[Checked], checks: ScriptChecks) -> list[Checked]:
     """Two agents of one name or operation: told once, at the definition that the error names."""
     try:
-        load_agents(root)
+        load_agents(root, checks=checks)
     except RemoraError as error:
         guilty = next((one for one in checked if str(one.path) in error.message), checked[-1])
         wrong = Checked(path=guilty.path, name=guilty.name, error=error.message, hint=error.hint)
@@ -47,10 +49,10 @@ def _beside_each_other(root: Path, checked: list[Checked]) -> list[Checked]:
     return checked
 
 
-def _check(folder: Path, *, builtin: bool) -> Checked:
+def _check(folder: Path, checks: ScriptChecks, *, builtin: bool) -> Checked:
     path = folder / "agent.yaml"
     try:
-        agent = load_agent(folder, builtin=builtin)
+        agent = load_agent(folder, builtin=builtin, checks=checks)
     except RemoraError as error:
         return Checked(path=path, error=error.message, hint=error.hint)
     return Checked(
@@ -60,9 +62,16 @@ def _check(folder: Path, *, builtin: bool) -> Checked:
     )
 
 
-def _folder(root: Path, path: Path) -> Path:
-    """A folder that is there, else the agent's of that name."""
-    own = root / OWN_FOLDER / path
-    if len(path.parts) == 1 and own.is_dir() and not (path / "agent.yaml").exists():
-        return own
-    return path.parent if path.name == "agent.yaml" else path
+def _named(root: Path, path: Path, checks: ScriptChecks) -> Checked:
+    """A folder or file that is there, else the agent of that name."""
+    if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
+        return _check(path.parent if path.is_file() else path, checks, builtin=False)
+    folders = {folder.name: (folder, builtin) for folder, builtin in agent_folders(root)}
+    own = root / OWN_FOLDER / path.name  # one without an agent.yaml is told so
+    if str(path) in folders:
+        folder, builtin = folders[str(path)]
+        return _check(folder, checks, builtin=builtin)
+    if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
+        return _check(path if path.is_dir() else own, checks, builtin=False)
+    error = no_agent(str(path), folders)
+    return Checked(path=path, error=error.message, hint=error.hint)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.agents import Agent, Job
+from remora.agents.definition import OWN_FOLDER
 from remora.code import (
     Module,
     Node,
@@ -25,6 +26,8 @@ from remora.runs.tested import Tested
 from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 
+AGENTS = f"{OWN_FOLDER.parts[0]}/"
+"""Where a project's agents lie, and their tests: what agents do is no work for agents."""
 MAX_JOBS = 200
 """More jobs than this are only run when somebody says so."""
 
@@ -117,6 +120,8 @@ def make_plan(
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:
+    if path.startswith(AGENTS):
+        return False
     return not wanted or any(
         path == part or part in ("", ".") or path.startswith(part.rstrip("/") + "/")
         for part in wanted

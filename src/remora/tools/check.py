@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.pym import Script, examine
+from remora.pym import Script, ScriptChecks
 from remora.tools.registry import HOST_FUNCTIONS
 
 
@@ -19,14 +19,18 @@ class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_script(
-    path: Path, *, grants: Iterable[str] | None = None, offered: Iterable[str] = ()
+    path: Path,
+    checks: ScriptChecks,
+    *,
+    grants: Iterable[str] | None = None,
+    offered: Iterable[str] = (),
 ) -> ScriptCheck:
     """Check one script. Raises NotFound where there is no such file.
 
     `offered` are externals that the caller implements beside the host functions; without
     `grants` all that is offered counts as granted.
     """
-    script, errors = examine(path)
+    script, errors = checks.examine(path)
     known = {*HOST_FUNCTIONS, *offered}
     warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
     return ScriptCheck(

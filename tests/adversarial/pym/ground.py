@@ -77,6 +77,9 @@ def _tree(folder: Path) -> None:
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
     (folder / "huge.txt").write_bytes(b"x" * (2 * 1024 * 1024))
     (folder / "large.txt").write_bytes(b"x" * (1024 * 1024))
+    (folder / "odd").mkdir()
+    (folder / "odd/plain.txt").write_text("x")
+    (folder / os.fsdecode(b"odd/\xff.txt")).write_text("x")
     (folder / "credentials.txt").write_text(f"token={GITHUB}\n")
 
 

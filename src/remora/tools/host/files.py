@@ -18,13 +18,20 @@ def read_text(place: Place, path: str) -> str:
 
 
 def list_files(place: Place, pattern: str) -> list[str]:
-    """Paths of the regular files that match a glob such as `src/**/*.py`, sorted."""
+    """Paths of the regular files that match a glob such as `src/**/*.py`, sorted.
+
+    A file whose name is not UTF-8 is left out: no script could say it.
+    """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
-    found = place.files.list(pattern, look=place.left)
+    found = [path for path in place.files.list(pattern, look=place.left) if _is_text(path)]
     if len(found) > LIST_LIMIT:
         raise HostError(f"{pattern}: {len(found)} files match; narrow it to {LIST_LIMIT}")
     return found
+
+
+def _is_text(path: str) -> bool:
+    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def write_new_file(place: Place, path: str, text: str) -> dict[str, Any]:

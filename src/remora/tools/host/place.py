@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remora.errors import HostError
+from remora.files import OWN_RECORDS
 from remora.workspaces.beneath import Beneath
 from remora.workspaces.interpreters import ProjectPython
 from remora.workspaces.views import seen_path
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
-_OURS = {".git", ".agentfs"}
+_PRINTABLE, _DELETE = 0x20, 0x7F
 
 
 class Place:
@@ -63,10 +64,16 @@ class Place:
     def create(self, path: str, content: bytes) -> None:
         """Write a file that is not there yet. Raises HostError."""
         self._writable(path, content)
+        if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
+            raise HostError(f"{path!r}: no name of a new file holds control characters")
         self.files.create(path, content)
 
     def _writable(self, path: str, content: bytes) -> None:
-        if not _OURS.isdisjoint(path.split("/")):
+        # as file systems that fold case, or Windows, would read the names
+        parts = [part.casefold().rstrip(". ") for part in path.split("/")]
+        if not OWN_RECORDS.isdisjoint(parts):
             raise HostError(f"{path}: version control and recordings are not for tools to change")
+        if ".remora" in parts or parts == ["remora.yaml"]:
+            raise HostError(f"{path}: what agents are and may do is not for tools to change")
         if len(content) > TEXT_LIMIT:
             raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

@@ -7,7 +7,15 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.canonical import canonical_sha256
-from remora.memory.events import AgentEnd, Event, Payload, RunStart, ToolResulted
+from remora.memory.events import (
+    AgentEnd,
+    ContextUpdate,
+    Event,
+    Payload,
+    RunStart,
+    SubmitResult,
+    ToolResulted,
+)
 from remora.trace.blobs import ends, may_refer, references
 from remora.trace.objects import ObjectStore
 from remora.trace.verify.report import Problems
@@ -83,6 +91,7 @@ def _blobs(event: Event) -> list[Any]:
 
 
 def _objects(payload: Payload | None) -> Iterable[Any]:
+    yield from _scripts(payload)
     if isinstance(payload, ToolResulted | AgentEnd):
         changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
         for change in changes:
@@ -92,3 +101,16 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
         for file in files.values() if isinstance(files, dict) else ():
             if file is not None:
                 yield file.get("sha256") if isinstance(file, dict) else None
+
+
+def _scripts(payload: Payload | None) -> Iterable[Any]:
+    """Scripts that ran, and what they were given by hash. Of a tool's script nobody knows whether
+    the Remora that recorded it kept it."""
+    if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
+        yield payload.script_sha256
+    elif isinstance(payload, ToolResulted) and payload.summarized is not None:
+        yield payload.summarized.get("script_sha256")
+    elif isinstance(payload, SubmitResult):
+        for check in payload.checks:
+            if isinstance(script := check.get("script"), dict):
+                yield script.get("script_sha256")

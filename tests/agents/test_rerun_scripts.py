@@ -1,0 +1,204 @@
+"""Every script whose result reaches the packet, or the verdict, runs again from the stream alone."""
+
+import json
+import shutil
+import textwrap
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.agents import Agent, load_agent
+from remora.agents.agent import BUILTIN_FOLDER
+from remora.agents.rerun import Rerun, rerun_scripts
+from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
+from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
+from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
+
+
+def again(played: Played, events: list[Event] | None = None) -> list[Rerun]:
+    """The scripts run once more, where neither project nor scripts nor private copy are left."""
+    folder = played.folder
+    for place in folder.root.parent.iterdir():
+        if place != folder.root:
+            shutil.rmtree(place)
+    (folder.root / "mod.py").unlink(missing_ok=True)
+    return list(rerun_scripts(events or played.events, folder.blobs, folder.objects))
+
+
+def holding(event: Event, data: Mapping[str, Any]) -> Event:
+    """The event with other data."""
+    return msgspec.structs.replace(event, data=msgspec.Raw(json.dumps(data).encode()))
+
+
+def test_each_kind_of_script_comes_to_the_same_again(theatre: Theatre) -> None:
+    played = everything(theatre)
+
+    found = again(played)
+
+    assert [(one.turn, one.kind, one.script) for one in found] == [
+        (0, "context", "first.pym"),
+        (0, "context", "second.pym"),
+        (1, "candidates", "candidates.pym"),
+        (1, "tool", "act.pym"),
+        (1, "summarizer", "told.pym"),
+        (2, "candidates", "candidates.pym"),
+        (2, "verify", "own.pym"),
+        (2, "verify", "texts.pym"),
+    ]
+    assert [(one.same, one.detail) for one in found] == [(True, "")] * len(found)
+    (submitted,) = played.payloads(SubmitResult)
+    assert [check["ok"] for check in submitted.checks] == [True, True, False]
+
+
+def test_the_record_holds_the_clock_the_seed_the_inputs_and_the_answers(theatre: Theatre) -> None:
+    played = everything(theatre)
+
+    first, second, *_ = played.payloads(ContextUpdate)
+    assert first.script_sha256 == sha256(script_text(FIRST)).hexdigest()
+    assert first.clock is not None
+    assert first.seed == 0
+    assert [call["name"] for call in first.host_calls] == ["list_files"]
+    assert first.inputs == {}  # it takes none
+    assert second.inputs == {}  # the packet is what the stream folds to
+    asked = played.payloads(ContextUpdate)[2]
+    assert sorted(asked.inputs) == ["options", "target"]
+    assert played.folder.objects.get(first.script_sha256) == script_text(FIRST)
+
+
+def script_text(text: str) -> bytes:
+    return textwrap.dedent(text).encode()
+
+
+CHANGES: dict[str, Any] = {
+    "context value": lambda data: {"value": "other"},
+    "context output": lambda data: {"output_sha256": "0" * 64},
+    "context error": lambda data: {"error": "other"},
+    "context seed": lambda data: {"seed": 77},
+    "context clock": lambda data: {"clock": "2001-01-01T00:00:00+00:00"},
+    "context calls": lambda data: {"host_calls": []},
+    "tool raw_output": lambda data: {"raw_output": 1},
+    "tool outcome": lambda data: {"outcome": "partial"},
+    "tool error_kind": lambda data: {"error_kind": "limit"},
+    "tool args": lambda data: {"args": {"word": "else"}},
+    "summarizer output": lambda data: {
+        "summarized": data["summarized"] | {"output_sha256": "0" * 64}
+    },
+    "verify detail": lambda data: {"checks": [c | {"detail": "fine"} for c in data["checks"]]},
+}
+"""What is recorded otherwise than it was: which kind of script's, and how."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_recorded_otherwise_is_told(theatre: Theatre, change: str) -> None:
+    kind = change.split(maxsplit=1)[0]
+    played = everything(theatre)
+    types = {"context": "context_update", "verify": "submit_result"}
+    wanted = types.get(kind, "tool_result")
+    events = list(played.events)
+    number = next(n for n, event in enumerate(events) if event.type == wanted)
+    data = json.loads(bytes(events[number].data))
+    events[number] = holding(events[number], data | CHANGES[change](data))
+
+    found = again(played, events)
+
+    assert kind in {one.kind for one in found if one.same is False}
+
+
+def test_a_stream_of_before_is_no_fault(theatre: Theatre) -> None:
+    played = everything(theatre)
+    newer = ("script_sha256", "clock", "seed", "inputs", "output_sha256", "summarized")
+
+    def older(event: Event) -> Event:
+        data = json.loads(bytes(event.data))
+        if event.type == "context_update":
+            data = {key: value for key, value in data.items() if key not in newer}
+        if event.type == "submit_result":
+            data["checks"] = [
+                {key: value for key, value in check.items() if key != "script"}
+                for check in data["checks"]
+            ]
+        return holding(event, data)
+
+    found = again(played, [older(event) for event in played.events])
+
+    unknown = [one for one in found if one.same is None]
+    assert {one.kind for one in unknown} == {"context", "candidates", "verify"}
+    assert all("recorded by a Remora" in one.detail for one in unknown)
+    assert all(one.same for one in found if one.kind in ("tool", "summarizer"))
+
+
+def test_a_script_that_is_gone_from_objects_is_unknown(theatre: Theatre) -> None:
+    played = everything(theatre)
+    digest = sha256(script_text(ACT)).hexdigest()
+    (played.folder.objects.folder / digest[:2] / digest).unlink()
+
+    (tool,) = [one for one in again(played) if one.kind == "tool"]
+
+    assert tool.same is None
+    assert "is missing" in tool.detail
+
+
+@pytest.mark.parametrize("text", [FIRST, TOLD, OWN])
+def test_verify_misses_a_script_that_is_gone(theatre: Theatre, text: str) -> None:
+    played = everything(theatre)
+    digest = sha256(script_text(text)).hexdigest()
+    assert verify_problems(played.folder) == []
+
+    (played.folder.objects.folder / digest[:2] / digest).unlink()
+
+    (problem,) = verify_problems(played.folder)
+    assert f"blob: object {digest} is missing" in problem
+
+
+@pytest.mark.parametrize("record", [None, [], {"inputs": 7}, {"clock": "never"}, {"seed": "x"}])
+def test_a_foreign_stream_may_say_anything(theatre: Theatre, record: Any) -> None:
+    played = everything(theatre)
+    events = [holding(event, spoilt(event, record)) for event in played.events]
+
+    assert not any(one.same is False for one in again(played, events) if one.kind == "verify")
+
+
+def spoilt(event: Event, record: Any) -> Mapping[str, Any]:
+    data: dict[str, Any] = json.loads(bytes(event.data))
+    if event.type == "submit_result":
+        for check in data["checks"]:
+            check["script"] = record
+    if event.type == "context_update" and isinstance(record, dict) and "clock" in record:
+        data |= record
+    return data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lint", "docstring"])
+def test_the_built_in_agents(theatre: Theatre, name: str) -> None:
+    agent: Agent = load_agent(BUILTIN_FOLDER / name, builtin=True)
+    node = "__module__" if name == "lint" else "g"
+    played = theatre.play(
+        Play(agent=agent, answers=choose("A"), node=node, strategy="rank", renderer="lines/1")
+    )
+
+    found = again(played)
+
+    assert {"tool", "candidates"} <= {one.kind for one in found}
+    assert [(one.same, one.detail) for one in found] == [(True, "")] * len(found)
+    recorded = [payload(event) for event in played.events if event.type == "tool_result"]
+    scripted = [one for one in recorded if isinstance(one, ToolResulted) and one.script_sha256]
+    assert len(scripted) == sum(one.kind == "tool" for one in found)
+
+
+def test_a_whole_folder_of_paths_is_not_needed(theatre: Theatre, tmp_path: Path) -> None:
+    """Only the stream, blobs and objects: they may lie anywhere."""
+    played = everything(theatre)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(played.folder.path, elsewhere / ".agentfs")
+    shutil.rmtree(played.folder.root.parent)
+    folder = type(played.folder)(elsewhere)
+
+    found = list(rerun_scripts(played.events, folder.blobs, folder.objects))
+
+    assert all(one.same for one in found)
+    assert len(found) == 8
