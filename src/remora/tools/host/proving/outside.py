@@ -22,9 +22,17 @@ from remora.workspaces.process import run
 from remora.workspaces.removal import private_folder
 from remora.workspaces.supervised import PATH, Command
 
-INSIDE = Path(__file__).with_name("inside.py")
+INSIDE = Path(__file__).with_name("inside")
+_PROGRAM = """
+import sys
+sys.path[0] = sys.argv.pop()
+from remora_inside.orders import main
+main()
+"""
+"""Modules of ours have a package of their own, so that no project's module is taken for one of them."""
 SHIFT = 400 * 24 * 3600 + 3723
 """More than a year, and no whole hours: other days, other months, other minutes."""
+_CACHES = shutil.ignore_patterns("__pycache__")
 _RESULT_LIMIT = 1 << 20
 _ALL_RESULTS = 1 << 24
 """Of one process. An honest one leaves some hundred bytes for each call."""
@@ -100,21 +108,24 @@ def carry_out(
     root = place.seen
     with private_folder("remora-proving-") as private:
         (private / "out").mkdir(mode=0o700)
-        shutil.copyfile(INSIDE, private / "remora_inside.py")
+        program = shutil.copytree(
+            INSIDE, private / "program" / "remora_inside", ignore=_CACHES
+        ).parent
         asked = {
             "root": str(root),
             "away": str(python.root),
             "out": str(private / "out"),
+            "scratch": str(private / "out" / "scratch"),
             "paths": [str(root / path) if path else str(root) for path in paths],
             "shift": under.shift,
             "orders": list(orders),
         }
         command = Command(
-            argv=(str(python.python), "-B", str(private / "remora_inside.py")),
+            argv=(str(python.python), "-B", "-c", _PROGRAM, str(program)),
             folder=place.tree,
             seconds=min(needed, place.left()),
             within=Confinement(
-                read=(*_readable(python), private / "remora_inside.py"),
+                read=(*_readable(python), program),
                 write=(private / "out",),
                 scratch=(place.tree,),
             ),
@@ -122,6 +133,7 @@ def carry_out(
                 "PATH": f"{python.python.parent}:{PATH}",
                 "PYTHONHASHSEED": str(under.hash_seed),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                "HYPOTHESIS_STORAGE_DIRECTORY": str(private / "out" / "scratch"),
                 "TZ": under.zone,
             },
         )

@@ -1,0 +1,61 @@
+"""One piece of work in a process of its own, and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import time
+from typing import Any, Callable, Dict
+
+Order = Dict[str, Any]
+_MEMORY = 4 << 30
+_FILE = 64 << 20
+_STEP = 0.002
+
+monotonic, sleep = time.monotonic, time.sleep  # ours, whatever is done to the clocks
+
+
+def in_child(work: Callable[[], None], seconds: float) -> bool:
+    """Whether it ended in time, by whatever means; all that it started in its group ends with it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            work()
+        finally:
+            os._exit(0)
+    until = monotonic() + seconds
+    ended = False
+    while not ended and monotonic() < until:
+        ended = os.waitpid(child, os.WNOHANG)[0] == child
+        if not ended:
+            sleep(_STEP)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    if not ended:
+        with contextlib.suppress(OSError):  # it may not have become the first of a group yet
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return ended
+
+
+def write(out: str, name: str, found: Order) -> None:
+    """One file, which is there as a whole or not at all."""
+    path = os.path.join(out, name)
+    with open(path + ".new", "w", encoding="ascii") as file:
+        json.dump(found, file)
+    os.rename(path + ".new", path + ".json")
+
+
+def line_of(error: BaseException) -> str:
+    """An error's text as one line."""
+    try:
+        return " ".join(str(error).split())[:200]
+    except Exception:
+        return ""

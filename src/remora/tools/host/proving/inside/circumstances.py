@@ -1,0 +1,65 @@
+"""What tests and calls must not depend on: the network, and the time."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import time
+from typing import Any
+
+
+def cut_off() -> None:
+    """No connections, also where nothing else forbids them."""
+
+    def refuse(*_: object) -> None:
+        raise OSError("there is no network here")
+
+    for name in ("connect", "connect_ex"):
+        setattr(socket.socket, name, refuse)
+
+
+def shift_clocks(seconds: int) -> None:
+    """Every clock of Python's goes ahead: what depends on the time is another one."""
+    real_time, real_ns = time.time, time.time_ns
+    local, utc, text = time.localtime, time.gmtime, time.strftime
+    shifted = {
+        "time": lambda: real_time() + seconds,
+        "time_ns": lambda: real_ns() + seconds * 10**9,
+        "localtime": lambda at=None: local(time.time() if at is None else at),
+        "gmtime": lambda at=None: utc(time.time() if at is None else at),
+        "strftime": lambda form, at=None: text(form, time.localtime() if at is None else at),
+    }
+    for name, clock in shifted.items():
+        setattr(time, name, clock)
+    shift_dates(seconds)
+
+
+def shift_dates(seconds: int) -> None:
+    """What `datetime` takes for now, too."""
+    real_date, real_moment = datetime.date, datetime.datetime
+    ahead = datetime.timedelta(seconds=seconds)
+
+    class Kind(type):
+        def __instancecheck__(cls, one: object) -> bool:
+            return isinstance(one, cls.__mro__[1])
+
+    class Date(real_date, metaclass=Kind):  # type: ignore[misc, valid-type]
+        @classmethod
+        def today(cls) -> Any:
+            return (real_moment.now() + ahead).date()
+
+    class Moment(real_moment, metaclass=Kind):  # type: ignore[misc, valid-type]
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return real_moment.now(tz) + ahead
+
+        @classmethod
+        def utcnow(cls) -> Any:
+            return real_moment.now(datetime.timezone.utc).replace(tzinfo=None) + ahead
+
+        today = now
+
+    for kind, name in ((Date, "date"), (Moment, "datetime")):
+        kind.__name__ = kind.__qualname__ = name
+        kind.__module__ = "datetime"
+        setattr(datetime, name, kind)
