@@ -31,7 +31,7 @@ from remora.agents.stage import Stage
 from remora.agents.standing import Standing
 from remora.agents.summarize import summarized
 from remora.agents.target import followed, located
-from remora.agents.verify import Check, Submission, once, verify
+from remora.agents.verify import Check, Proved, Submission, verify
 from remora.chat import ToolCall
 from remora.errors import ModelError, RemoraError
 from remora.ids import spell_path
@@ -258,23 +258,25 @@ class AgentRunner:
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Append what the checks say of the changes; there is nothing to check without any."""
-        checks = await aside(self._checks) if self._changes else []
+        proved = Proved(self._prove)
+        checks = await aside(self._checks, proved) if self._changes else []
         submitted = SubmitResult(
             summary=str(call.args.get("summary") or ""),
             checks=[check.recorded() for check in checks],
             verified=all(check.ok for check in checks),
+            observed=self._redact.clean(proved.observed()),
         )
         self._emit(submitted, turn)
         return submitted
 
-    def _checks(self) -> list[Check]:
+    def _checks(self, proved: Proved) -> list[Check]:
         submission = Submission(
             job=self.job,
             files=self._changes.contents(),
             findings_before=self.stage.findings_before,
             findings_after=self.stage.findings_after,
             target=self._scene().target,
-            prove=once(self._prove),
+            prove=proved,
         )
         agent = self.stage.agent
         return self._redact.clean(verify(agent.definition.verify, submission, agent.scripts))

@@ -61,16 +61,23 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     prove: Prove | None = None
 
 
-def once(prove: Prove) -> Prove:
+class Proved:
     """Two checks look at the same proof: it is made at the first question."""
-    known: dict[tuple[str, ...], Proof] = {}
 
-    def told(ids: list[str]) -> Proof:
-        if tuple(ids) not in known:
-            known[tuple(ids)] = prove(ids)
-        return known[tuple(ids)]
+    def __init__(self, prove: Prove) -> None:
+        self._prove = prove
+        self._known: dict[tuple[str, ...], Proof] = {}
 
-    return told
+    def __call__(self, ids: list[str]) -> Proof:
+        """The proof of these tests. Raises what `prove` raises."""
+        if tuple(ids) not in self._known:
+            self._known[tuple(ids)] = self._prove(ids)
+        return self._known[tuple(ids)]
+
+    def observed(self) -> dict[str, Any]:
+        """What the tests were seen to run, if any did and passed."""
+        seen = [proof.seen for proof in self._known.values() if proof.seen.tests]
+        return msgspec.to_builtins(seen[0]) if seen else {}
 
 
 def verify(

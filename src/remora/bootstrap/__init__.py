@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from remora.bootstrap.caller import Caller, open_config
     from remora.bootstrap.forking import ForkWish, fork_agent, retry_jobs, retry_models
+    from remora.bootstrap.observing import keep_witnessed
     from remora.bootstrap.opening import (
         connect_model,
         model_flags,
@@ -36,6 +37,7 @@ __all__ = [
     "connect_models",
     "connect_own_models",
     "fork_agent",
+    "keep_witnessed",
     "max_turns_for",
     "model_flags",
     "model_status",
@@ -63,6 +65,7 @@ _HOMES = {
     "connect_models": "resuming",
     "connect_own_models": "wiring",
     "fork_agent": "forking",
+    "keep_witnessed": "observing",
     "max_turns_for": "wiring",
     "model_flags": "opening",
     "model_status": "opening",

@@ -9,7 +9,7 @@ from remora.bootstrap.hub_store import open_store
 from remora.bootstrap.hub_wish import HubWish, places_of
 from remora.errors import HubLocked, RemoraError
 from remora.hub.access.asking import ask
-from remora.hub.access.places import HubPlaces
+from remora.hub.access.places import HubPlaces, hub_places
 from remora.hub.cold import read_cold
 from remora.hub.members import Members
 from remora.hub.observe.running import (
@@ -25,6 +25,7 @@ from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed import Observation
 from remora.hub.protocol import Invalidate
 from remora.hub.view import MemoryView
+from remora.runs.project import Project
 from remora.workspaces.interpreters import is_activated
 from remora.workspaces.isolation import best_level, require_level
 
@@ -85,6 +86,20 @@ class Prepared:
         """The files that belong to the project, as they are now: no index is needed for it."""
         members = Members(self.places.root, self._config.exclude)
         return MemoryView(read_cold(self.places.root, members.belonging(paths)))
+
+
+def keep_witnessed(caller: Caller, project: Project, observation: Observation | None) -> str:
+    """Let the Hub have what accepted tests were seen to run; why it cannot, or nothing.
+
+    A project whose configuration asks no Hub keeps nothing.
+    """
+    if observation is None or not observation.tests or project.config.hub.enabled is False:
+        return ""
+    try:
+        _keep(hub_places(caller.folders, project.root), observation)
+    except RemoraError as error:
+        return f"what the tests ran is not kept for the Hub: {error.message}"
+    return ""
 
 
 def _keep(places: HubPlaces, observation: Observation) -> bool:

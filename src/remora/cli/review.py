@@ -7,6 +7,8 @@ from typing import Any
 import click
 import msgspec
 
+from remora.bootstrap import keep_witnessed
+from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, note, plain, room, wrapped
 from remora.cli.session import again, project_of
@@ -81,7 +83,8 @@ def accept(
     else:
         wanted = Wanted(nodes=nodes, every=chosen["every"], narrow=narrow)
         done = accept_onto(project, name, git_branch, wanted, trusted=chosen["trust_run"])
-    for text in (*done.notes, *done.damaged):
+    kept = keep_witnessed(caller_of(options), project, done.observed)
+    for text in (*done.notes, *done.damaged, *([kept] if kept else [])):
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = again(options, project.root, "analyze")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from remora.bootstrap import retry_jobs, retry_models
+from remora.bootstrap import keep_witnessed, retry_jobs, retry_models
 from remora.cli.asker import caller_of
 from remora.cli.editor import open_in_editor
 from remora.cli.going import brought_to_its_end
@@ -106,7 +106,8 @@ class _Review:
 
     def accept(self, job: JobView) -> bool:
         done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
-        for told in done.notes:
+        kept = keep_witnessed(caller_of(self.options), self.project, done.observed)
+        for told in (*done.notes, *([kept] if kept else [])):
             self._show(wrapped(plain(f"  {told}"), room(), "  "))
         for met in done.conflicts:
             text = plain(f"  conflict, nothing was written: {met['path']}: {met['detail']}")

@@ -167,12 +167,16 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
     A check is `{name, ok, detail}`; of one that is a script, `script` is what runs it again:
     `{script_sha256, inputs}`, contents of files by hash.
+
+    `observed`: what tests were seen to run meanwhile, `{files: {path: sha256}, tests: {id: [key]},
+    calls: [[caller, callee, line]]}`; empty where none ran.
     """
 
     type: ClassVar[str] = "submit_result"
     summary: str = ""
     checks: list[dict[str, Any]] = []
     verified: bool = False
+    observed: dict[str, Any] = {}
 
 
 class AgentError(Payload, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from remora.errors import StreamDamaged
+from remora.hub.observed import Observation
 from remora.memory.events import Head
 from remora.runs.choice import chosen
 from remora.runs.contents import patches_of
@@ -18,13 +19,15 @@ from remora.runs.side_by_side import side_by_side
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
+from remora.runs.witnessed import witnessed
 from remora.workspaces import FilePatch, prepare
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
     """What a review came to. `conflicts`: `{node_id, path, detail}`; `notes` in words, and in words
-    `damaged`: what could not be used, for its stream or a content is not what was recorded."""
+    `damaged`: what could not be used, for its stream or a content is not what was recorded.
+    `observed`: what tests that stand in the project now were seen to run."""
 
     run_id: str
     accepted: list[str]
@@ -33,6 +36,7 @@ class Verdicts:
     notes: list[str]
     damaged: list[str]
     head: Head
+    observed: Observation | None = None
 
 
 def accept(
@@ -51,7 +55,7 @@ def accept(
     """
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
-    accepted: list[str] = []
+    accepted: list[JobView] = []
     conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, nodes, every=every, narrow=narrow)
@@ -60,15 +64,16 @@ def accept(
             if found:
                 conflicts += found
             else:
-                accepted.append(job.node_id)
+                accepted.append(job)
         return Verdicts(
             run_id=run_id,
-            accepted=accepted,
+            accepted=[job.node_id for job in accepted],
             rejected=[],
             conflicts=conflicts,
             notes=picked.notes,
             damaged=picked.damaged,
             head=stream.head,
+            observed=witnessed(project, accepted),
         )
 
 

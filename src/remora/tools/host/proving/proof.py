@@ -10,6 +10,7 @@ from remora.code.testing import Subject, subject_of
 from remora.errors import HostError
 from remora.tools.host.place import Place
 from remora.tools.host.proving.outside import TWICE, Order, carry_out
+from remora.tools.host.proving.seen import Seen, seen_in
 
 _OF_TESTS = 60.0
 _OF_MUTANT = 10.0
@@ -20,13 +21,14 @@ _IMPORT_MODE = "--import-mode=importlib"
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """`problem`: why the tests do not pass, empty where they do. `killed`: mutants with which they
-    fail, of all that were tried. `lines` of the function are run by them, of `all_lines`."""
+    fail, of all that were tried. `lines` of the function are run by them; `seen` is all that they run."""
 
     problem: str = ""
     tests: dict[str, dict[str, Any]] = {}
     killed: tuple[str, ...] = ()
     survived: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
+    seen: Seen = Seen()
 
     @property
     def tried(self) -> int:
@@ -70,6 +72,7 @@ def prove(
         killed=tuple(killed),
         survived=tuple(survived),
         lines=_lines(subject, runs[0]),
+        seen=seen_in(place, runs[0].get("seen") or {}),
     )
 
 

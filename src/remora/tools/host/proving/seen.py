@@ -1,0 +1,115 @@
+"""What tests were seen to run, in terms of nodes, from what the process that ran them said."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.code import Module, Node, parse_module
+from remora.errors import HostError
+from remora.tools.host.place import Place
+
+MOST = 400
+"""Nodes of one test, and calls: of a test that runs more nothing is told, rather than a part."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """One test. A code is its file, its first line and its name; a call the number of the calling
+    code, a line, the number of the called one."""
+
+    codes: list[tuple[str, int, str]]
+    calls: list[tuple[int, int, int]]
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """`files`: SHA-256 by path of each that was entered. `tests`: by id, the keys of the functions
+    that it ran, its own first. `calls`: caller, callee, and the line of the call."""
+
+    files: dict[str, str] = {}
+    tests: dict[str, list[str]] = {}
+    calls: list[tuple[str, str, int]] = []
+
+
+def seen_in(place: Place, told: Mapping[str, Any]) -> Seen:
+    """`told` by pytest's ids; what is not understood, or is not the tree's, is left out."""
+    files = _Files(place)
+    tests: dict[str, list[str]] = {}
+    calls: dict[tuple[str, str, int], None] = {}
+    for name, each in told.items():
+        found = _read(each)
+        nodes = [files.node(*code) for code in found.codes] if found else []
+        own = next((node for node in nodes if node and _is_own(name, node)), None)
+        if found is None or own is None:
+            continue
+        ran = [node.key for node in nodes if node and node.node_type == "function"]
+        tests[name] = list(dict.fromkeys([own.key, *ran]))
+        calls.update(dict.fromkeys(_calls(found, nodes)))
+    if len(calls) > MOST or any(len(ran) > MOST for ran in tests.values()):
+        return Seen()
+    ended = {key.rpartition(":")[0] for keys in tests.values() for key in keys}
+    hashes = {path: sha for path, sha in files.hashes().items() if f"node:{path}" in ended}
+    return Seen(files=hashes, tests=tests, calls=sorted(calls))
+
+
+def _read(each: object) -> _Told | None:
+    try:
+        return msgspec.convert(each, _Told)
+    except msgspec.ValidationError:
+        return None
+
+
+def _is_own(name: str, node: Node) -> bool:
+    path, _, inner = name.partition("::")
+    return node.path == path and node.qualname == inner.partition("[")[0].replace("::", ".")
+
+
+def _calls(told: _Told, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
+    for caller, line, callee in told.calls:
+        if not (0 <= caller < len(nodes) and 0 <= callee < len(nodes)):
+            continue
+        one, other = nodes[caller], nodes[callee]
+        inner = told.codes[callee][2].startswith("<")
+        if one is None or other is None or inner or other.node_type != "function":
+            continue
+        if one.line_start <= line <= one.line_end:
+            yield one.key, other.key, line
+
+
+class _Files:
+    """Files of the tree as they are."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._modules: dict[str, Module | None] = {}
+
+    def node(self, path: str, line: int, name: str) -> Node | None:
+        """The definition that begins there; of a lambda or comprehension the one around it."""
+        module = self._module(path)
+        if module is None:
+            return None
+        if name == "<module>":
+            return module.nodes[0]
+        if name.startswith("<"):
+            holding = [n for n in module.nodes[1:] if n.line_start <= line <= n.line_end]
+            return holding[-1] if holding else module.nodes[0]
+        fits = (node for node in module.nodes[1:] if node.line_start == line)
+        return next(
+            (n for n in fits if n.qualname.rpartition(".")[2].partition("#")[0] == name), None
+        )
+
+    def hashes(self) -> dict[str, str]:
+        """By spelled path."""
+        modules = filter(None, self._modules.values())
+        return {
+            module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash
+            for module in modules
+        }
+
+    def _module(self, path: str) -> Module | None:
+        if path not in self._modules:
+            try:
+                module = parse_module(path, self._place.read(path))
+            except HostError:
+                module = None
+            self._modules[path] = module if isinstance(module, Module) else None
+        return self._modules[path]
