@@ -31,6 +31,14 @@ def parse_size(text):
     return len(text)
 
 
+def escape(text: str) -> str:
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def unescape(text: str) -> str:
+    return text.replace("%2F", "/").replace("%25", "%")
+
+
 def noise(a):
     import random
 
@@ -96,6 +104,21 @@ def test_the_one_who_chooses_may_leave_out_exceptions(
     assert played.result.status == "submitted"
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_property_may_be_chosen(theatre: Theatre, agent: Agent) -> None:
+    """What it is given need not be said: no project file names Hypothesis, so cases come first."""
+    played = play(theatre, agent, "escape", answers=choose("B"))
+    assert played.result.status == "submitted", checks(played)
+    (change,) = played.result.change_set
+    written = played.folder.objects.get(str(change.after)).decode()
+    assert "@given(text=st.text())" in written
+    assert "assert unescape(escape(text)) == text" in written
+    (submitted,) = played.payloads(SubmitResult)
+    (ran,) = submitted.observed["tests"].values()
+    assert {"node:mod.py:escape", "node:mod.py:unescape"} <= set(ran)
+
+
 def test_without_an_interpreter_it_ends_without_a_change(theatre: Theatre, agent: Agent) -> None:
     played = theatre.play(Play(agent=agent, source=SIZES, node="parse_size", strategy="rank"))
     assert played.result.status in {"no_change", "failed"}
@@ -128,6 +151,8 @@ class TestChecks:
         assert said("test_only_adds", "test_mod.py", ADDED, None, more=True).startswith("2 files")
         two = ADDED + b"\n\ndef test_g():\n    assert f()\n"
         assert said("test_only_adds", "test_mod.py", two, None) == "there are 2 new tests"
+        refuses = two.replace(b"test_g", b"test_f_raises")
+        assert said("test_only_adds", "test_mod.py", refuses, None) == ""
 
     def test_it_must_pass_and_notice_a_fault(self) -> None:
         good = Proof(killed=("it returns None",), survived=("1 became 2",))

@@ -26,7 +26,14 @@ def parse_size(text):
 
 def plural(count, word):
     """A count and its word."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    return f"{count} {word}" if count == 1 else f"{count} {ENDINGS['s'](word)}"
+
+
+def _more(word):
+    return f"{word}s"
+
+
+ENDINGS = {"s": _more}
 
 
 def used(count):
@@ -64,6 +71,11 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     accepted = user("accept", "last", "--all", cwd=sizes)
     assert accepted.code == 0, accepted.err
     assert user("trace", "verify", "--all", cwd=sizes).code == 0
+    assert user("hub", "index", cwd=sizes).code == 0
+    related = user("hub", "tests", "sizes.py:_more", "--json", cwd=sizes).document["tests"]
+    assert {"id": "tests/test_sizes.py::test_plural", "tier": "observed"} in related
+    callers = user("hub", "callers", "sizes.py:_more", "--json", cwd=sizes).document["callers"]
+    assert {"observed"} == {each["tier"] for each in callers} or callers, callers
     after = (sizes / "tests/test_sizes.py").read_text()
     assert "def test_plural():" in after
     assert 'parse_size("10k") == 10240' in after

@@ -21,6 +21,7 @@ from remora.pym import Script, one_line
 from remora.tools import new_findings
 from remora.tools.host.proving.proof import Proof
 
+_MOST_TESTS = 2
 Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
 Prove = Callable[[list[str]], Proof]
@@ -249,11 +250,14 @@ def _documented(submission: Submission) -> str:
 
 
 def _test_only_adds(submission: Submission) -> str:
-    """One test file has one more test, and what that imports; nothing else is changed."""
+    """One test file has one more test, or one and another for what is refused, and what they import;
+    nothing else is changed."""
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
-    return "" if len(found) == 1 else f"there are {len(found)} new tests"
+    first = re.sub(r"_\d+\Z", "", found[0])
+    rest = [name for name in found[1:] if not name.startswith(f"{first}_raises")]
+    return "" if len(found) <= _MOST_TESTS and not rest else f"there are {len(found)} new tests"
 
 
 def _new_tests(submission: Submission) -> list[str] | str:

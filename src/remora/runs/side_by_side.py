@@ -7,6 +7,8 @@ from remora.code.testing import joined
 from remora.errors import HostError
 from remora.runs.project import Project
 from remora.tools import lint_text, new_findings
+from remora.tools.host.place import Place
+from remora.tools.host.style_config import width_of
 from remora.tools.lint import imports_sorted
 from remora.workspaces import FilePatch
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
@@ -19,7 +21,10 @@ def side_by_side(project: Project, patch: FilePatch) -> FilePatch:
         ours = Beneath(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
     except HostError:
         return patch
-    made = joined(patch.path, patch.base, patch.theirs, ours) if is_test_file(patch.path) else None
+    if not is_test_file(patch.path):
+        return patch
+    width = width_of(Place(project.root), patch.path)
+    made = joined(patch.path, patch.base, patch.theirs, ours, width)
     if made is None:
         return patch
     extra = new_findings(

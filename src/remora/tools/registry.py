@@ -17,7 +17,8 @@ from remora.tools.host.place import Place
 from remora.tools.host.python import parse_python
 from remora.tools.host.references import find_references
 from remora.tools.host.ruff import ruff_check
-from remora.tools.host.tests import coverage_of, observe_calls, run_tests, test_plan, write_test
+from remora.tools.host.testing import observe_calls, test_plan
+from remora.tools.host.tests import coverage_of, run_tests, write_test
 
 HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function

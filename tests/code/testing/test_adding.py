@@ -13,11 +13,12 @@ from remora.code.testing import (
     case_of,
     home_of,
     joined,
-    statements,
     subject_of,
-    with_test,
+    with_tests,
 )
 from remora.code.testing.adding import Written
+from remora.code.testing.cases import statements
+from remora.code.testing.drafting import Draft
 from remora.code.testing.placing import test_name as name_for
 
 NEIGHBOUR = (
@@ -58,7 +59,8 @@ class TestPlace:
 def written(before: str, *cases: Case, wanted: str = "test_f") -> str:
     made_for = home("tests/test_mod.py", {"tests/test_mod.py": before} if before else {})
     known = {"f": "pkg.mod", "Lost": "pkg.errors"}
-    found = with_test(before, made_for, wanted, statements(cases, made_for.quote, 88), known, 88)
+    draft = Draft(name=wanted, body=statements(cases, made_for.quote, 88))
+    found = with_tests(before, made_for, [draft], known, 88)
     return found.text if isinstance(found, Written) else found
 
 
@@ -141,14 +143,20 @@ class TestJoined:
     def test_two_tests_of_one_file_are_no_conflict(self) -> None:
         other = written("", Case(call="h()", value="2"), wanted="test_h").encode()
         mine = written("", ONE).encode()
-        both = joined("t.py", None, mine, other)
+        both = joined("t.py", None, mine, other, 88)
         assert both is not None
         assert added_tests("t.py", other, both) == ["test_f"]
 
+    def test_what_stands_above_a_test_goes_with_it(self) -> None:
+        mine = b"import pytest\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():\n    pass\n"
+        both = joined("t.py", None, mine, b"def test_g():\n    pass\n", 88)
+        assert both is not None
+        assert b"\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():" in both
+
     def test_a_name_that_is_there_is_one(self) -> None:
         mine = written("", ONE).encode()
-        assert joined("t.py", None, mine, b"def test_f():\n    pass\n") is None
-        assert joined("t.py", None, b"X = 1\n", b"") is None
+        assert joined("t.py", None, mine, b"def test_f():\n    pass\n", 88) is None
+        assert joined("t.py", None, b"X = 1\n", b"", 88) is None
 
 
 def told(text: str, **more: object) -> dict[str, object]:

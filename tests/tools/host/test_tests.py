@@ -103,6 +103,88 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 
+CODEC = '''\
+"""Codec."""
+
+
+def encode_pairs(pairs: dict[str, int]) -> str:
+    """As text."""
+    return ";".join(f"{len(key)}:{key}{value}" for key, value in pairs.items())
+
+
+def escape(text: str) -> str:
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def unescape(text: str) -> str:
+    return text.replace("%2F", "/").replace("%25", "%")
+
+
+def unlike(text: str) -> str:
+    return text + "!" if len(text) > 9 else text
+'''
+PROPERTY = """\
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codec import escape, unescape
+
+
+@settings(derandomize=True, deadline=None)
+@given(text=st.text())
+def test_escape_round_trip(text):
+    assert unescape(escape(text)) == text
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) -> None:
+    """Our own environment has Hypothesis; a project that does not say so gets no test that needs it."""
+    (tree / "codec.py").write_text(CODEC)
+    plan = run("test_plan", "codec.py", "escape")
+    assert plan["holds"]["claims"] == ("unescape(escape(text)) == text",)
+    assert 0 < plan["holds_killed"] <= plan["mutants"]
+    assert not plan["prefer_holds"]
+    (tree / "requirements-dev.txt").write_text("hypothesis\n")
+    named = run("test_plan", "codec.py", "escape")
+    assert named["prefer_holds"] == (named["holds_killed"] >= named["killed"])
+    written = run("write_test", "codec.py", "escape", [], plan["holds"])
+    assert (tree / written["path"]).read_text() == PROPERTY
+    told = run("run_tests", [written["id"]], "codec.py", "escape")
+    assert told["passed"], told
+    assert told["killed"] > 0
+    assert not list(tree.rglob(".hypothesis"))
+
+
+def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "codec.py").write_text(CODEC)
+    plan = run("test_plan", "codec.py", "unlike")
+    assert plan["holds"] is None or "unlike(unlike(" not in str(plan["holds"]["claims"])
+
+
+def test_only_properties_that_could_hold_are_written(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "codec.py").write_text(CODEC)
+    evil = {"ending": "round_trip", "given": {"text": "st.text()"}, "claims": ["exit()"]}
+    with pytest.raises(HostError, match="holds: this is no property"):
+        run("write_test", "codec.py", "escape", [], evil)
+
+
+def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
+    rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
+    (tree / "test_mod.py").write_text(rows + "def test_f(a):\n    assert f(a) == a + 1\n")
+    told = run("run_tests", ["test_mod.py::test_f"], "mod.py", "f")
+    assert told["passed"]
+    assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
+
+
+def test_what_pytest_says_where_it_does_not_begin(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
+    (tree / "conftest.py").write_text("import nowhere_at_all\n")
+    assert "nowhere_at_all" in run("run_tests", ["test_mod.py::test_f"])["problem"]
+
+
 def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "sizes.py").write_text(SIZES)
     calls = ["parse_size('2k')", "parse_size('')", "parse_size(3)"]

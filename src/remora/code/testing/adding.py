@@ -1,52 +1,75 @@
 """A test put into a test file, and what a change of one adds."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from remora.code.source import parse_text
 from remora.code.testing.cases import names_in
+from remora.code.testing.drafting import Draft
+from remora.code.testing.importing import Imported, bound_in, imports, with_import
 from remora.code.testing.placing import Home
+
+HYPOTHESIS = "hypothesis"
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file, and the name of the test in it."""
+    """The whole file, and the names of the tests in it."""
 
     text: str
-    name: str
+    names: list[str]
 
 
-class _Imported(NamedTuple):
-    module: str
-    name: str
-    bound: str
-
-
-def with_test(
-    before: str, home: Home, wanted: str, body: Sequence[str], known: Mapping[str, str], width: int
+def with_tests(
+    before: str, home: Home, drafts: Sequence[Draft], known: Mapping[str, str], width: int
 ) -> Written | str:
-    """The file with one more test that is called `wanted`, or nearly so; or why there is none.
+    """The file with more tests that are called as they want to be, or nearly so; or why there are none.
 
-    `known` says for names that the body reads which module they are imported from.
+    `known` says for names that they read which module they are imported from.
     """
     tree = parse_text(before)
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
-    text, bound = before, _bound(tree)
-    for name in sorted(names_in(body) & (known.keys() | {"pytest"}), key=lambda n: n == "pytest"):
-        module = known.get(name, "")
-        if _Imported(module or name, name if module else "", name) in _imports(tree):
+    text, bound, names = before, bound_in(tree), []
+    for name in _needed(drafts, known):
+        one = _import_of(name, known.get(name, ""))
+        if one in imports(tree):
             continue
         if name in bound:
             return f"{home.path} calls something else {name}"
-        text = _with_import(text, module, name, width)
-    name = _free(wanted, bound)
+        text = with_import(text, one, width)
+    for draft in drafts:
+        name = _free(draft.name, bound)
+        bound.add(name)
+        names.append(name)
+        head = text.rstrip("\n")
+        text = (f"{head}\n\n\n" if head else "") + _text_of(draft, name, home)
+    return Written(text=text, names=names)
+
+
+def _needed(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
+    """Names to import: the project's own, then pytest, then others'."""
+    lines = [line for draft in drafts for line in draft.body]
+    heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
+    read = names_in(lines).union(*(names_in([head]) for head in heads))
+    foreign = {name for name, module in known.items() if module == HYPOTHESIS}
+    return sorted(
+        read & (known.keys() | {"pytest"}),
+        key=lambda n: (n in foreign, n == "pytest", n == "st", n),
+    )
+
+
+def _import_of(name: str, module: str) -> Imported:
+    if module == HYPOTHESIS and name == "st":
+        return Imported(module, "strategies", name)
+    return Imported(module or name, name if module else "", name)
+
+
+def _text_of(draft: Draft, name: str, home: Home) -> str:
     arrow = " -> None" if home.typed else ""
-    lines = [f"def {name}(){arrow}:", *(f"    {line}" for line in body)]
-    head = text.rstrip("\n")
-    return Written(text=(f"{head}\n\n\n" if head else "") + "\n".join(lines) + "\n", name=name)
+    head = f"def {name}({draft.parameters}){arrow}:"
+    return "\n".join([*draft.decorators, head, *(f"    {line}" for line in draft.body)]) + "\n"
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
@@ -59,12 +82,12 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
         for one in new.body
         if isinstance(one, ast.FunctionDef)
         and one.name.startswith("test")
-        and one.name not in _bound(old)
+        and one.name not in bound_in(old)
     ]
     rest = [one for one in new.body if not (isinstance(one, ast.FunctionDef) and one.name in names)]
     if _dumped(rest) != _dumped(old.body):
         return f"{path}: more than tests was changed"
-    if not set(_imports(old)) <= set(_imports(new)):
+    if not set(imports(old)) <= set(imports(new)):
         return f"{path}: an import was taken away"
     if not _is_within(_lines(before, old), _decoded(after or b"").splitlines()):
         return f"{path}: lines that were there are not there any more"
@@ -98,28 +121,6 @@ def _is_within(wanted: Sequence[str], lines: Sequence[str]) -> bool:
     return all(line in there for line in wanted)
 
 
-def _imports(tree: ast.Module) -> Iterator[_Imported]:
-    for one in tree.body:
-        if isinstance(one, ast.ImportFrom):
-            module = "." * one.level + (one.module or "")
-            for alias in one.names:
-                yield _Imported(module, alias.name, alias.asname or alias.name)
-        elif isinstance(one, ast.Import):
-            for alias in one.names:
-                yield _Imported(alias.name, "", alias.asname or alias.name)
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Names of the file's own, at its top."""
-    found = {one.bound.partition(".")[0] for one in _imports(tree)}
-    for one in tree.body:
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(one.name)
-        elif isinstance(one, ast.Assign | ast.AnnAssign):
-            found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
-    return found
-
-
 def _free(wanted: str, bound: set[str]) -> str:
     number, name = 1, wanted
     while name in bound:
@@ -128,76 +129,8 @@ def _free(wanted: str, bound: set[str]) -> str:
     return name
 
 
-def _with_import(text: str, module: str, name: str, width: int) -> str:
-    """One more import: in the line that imports from there, else at the end of the imports; a
-    plain one before those that name a module to import from."""
-    tree = parse_text(text)
-    assert isinstance(tree, ast.Module)
-    lines = text.splitlines()
-    found = [one for one in _head(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
-    for one in found:
-        same = isinstance(one, ast.ImportFrom) and "." * one.level + (one.module or "") == module
-        if same and one.lineno == one.end_lineno and "#" not in lines[one.lineno - 1]:
-            names = sorted({*(_alias(each) for each in one.names), name}, key=_order)
-            line = f"from {module} import {', '.join(names)}"
-            if len(line) <= width and "*" not in line and "(" not in lines[one.lineno - 1]:
-                lines[one.lineno - 1] = line
-                return "\n".join(lines) + "\n"
-    new = f"from {module} import {name}" if module else f"import {name}"
-    plain = [one for one in found if isinstance(one, ast.Import)]
-    if not module and found and not plain:
-        future = [o for o in found if isinstance(o, ast.ImportFrom) and o.module == "__future__"]
-        at = future[-1].end_lineno or 0 if future else found[0].lineno - 1
-        lines[at:at] = ["", new] if future else [new, ""]
-    elif found:
-        after = _before_it(found, new) if module else None
-        at = (after or (found if module else plain)[-1]).end_lineno or 0
-        if (
-            after is None
-            and module
-            and isinstance(found[-1], ast.ImportFrom)
-            and _text(found[-1]) > new
-        ):
-            at = found[-1].lineno - 1
-        lines[at:at] = ["", new] if module and len(plain) == len(found) else [new]
-    else:
-        said = tree.body[:1] if ast.get_docstring(tree) is not None else []
-        at = said[0].end_lineno or 0 if said else 0
-        lines[at:at] = ["", new] if at else [new]
-    return "\n".join(lines) + "\n"
-
-
-def _before_it(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
-    """The last import of the file's last block that sorts before this one."""
-    return next(
-        (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
-    )
-
-
-def _text(one: ast.stmt) -> str:
-    return ast.unparse(one)
-
-
-def _head(tree: ast.Module) -> Iterator[ast.stmt]:
-    """What stands before the first definition."""
-    for one in tree.body:
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return
-        yield one
-
-
-def _alias(each: ast.alias) -> str:
-    return f"{each.name} as {each.asname}" if each.asname else each.name
-
-
-def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, the rest: as import sorters do."""
-    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return rank, name
-
-
 def joined(
-    path: str, before: bytes | None, after: bytes | None, ours: bytes, width: int = 88
+    path: str, before: bytes | None, after: bytes | None, ours: bytes, width: int
 ) -> bytes | None:
     """Another state of a test file with the tests that a change adds to it, and what they import.
 
@@ -216,18 +149,22 @@ def joined(
         and isinstance(mine, ast.Module)
     ):
         return None
-    known = set(_imports(mine))
-    for one in [each for each in _imports(tree) if each not in set(_imports(base)) | known]:
-        if one.bound in _bound(mine) or one.bound != (one.name or one.module):
+    known = set(imports(mine))
+    for one in [each for each in imports(tree) if each not in set(imports(base)) | known]:
+        if one.bound in bound_in(mine):
             return None
-        text = _with_import(text, one.module if one.name else "", one.bound, width)
-    if set(names) & _bound(mine):
+        text = with_import(text, one, width)
+    if set(names) & bound_in(mine):
         return None
     lines = theirs.splitlines()
     blocks = [
-        "\n".join(lines[one.lineno - 1 : one.end_lineno])
+        "\n".join(lines[_first_line(one) - 1 : one.end_lineno])
         for one in tree.body
         if isinstance(one, ast.FunctionDef) and one.name in names
     ]
     made = "\n\n\n".join((text.rstrip("\n"), *blocks)) + "\n"
     return made.encode() if isinstance(parse_text(made), ast.Module) else None
+
+
+def _first_line(test: ast.FunctionDef) -> int:
+    return min([test.lineno, *(one.lineno for one in test.decorator_list)])

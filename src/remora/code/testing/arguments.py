@@ -4,7 +4,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from remora.code.definitions import FunctionNode
 from remora.code.source import parse_text
+from remora.code.testing.fitting import contradicts
+from remora.code.testing.pairs import partners_of, taken_alone
 from remora.code.testing.subject import Subject
 from remora.code.testing.values import built, values_of
 
@@ -12,22 +15,48 @@ MOST = 40
 _LONGEST = 120
 _MOST_SITES = 10
 _MOST_OWNERS = 3
+_MOST_TRIPS = 4
 _EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
 
 
 def candidate_calls(subject: Subject, others: Iterable[ast.Module]) -> list[str]:
-    """Examples of its docstring, calls with constants in `others` (files of the project), then values by type and use.
+    """Examples of its docstring, calls with constants in `others` (files of the project), then values by
+    type and use; last what its annotations do not allow.
 
     Expressions over names of its module; at most `MOST`.
     """
     trees = [subject.source.tree, *others]
     receivers = list(_receivers(subject, trees))
-    given = [*_examples(subject), *_sites(subject.function.name, trees), *_made(subject)]
+    given = [
+        *_in_docstring(subject.function),
+        *_sites(subject.function.name, trees),
+        *_made(subject),
+    ]
     given = list(dict.fromkeys(given))
     calls = [f"{receiver}({words})" for receiver in receivers[:1] for words in given]
     more = [f"{receiver}({words})" for receiver in receivers[1:] for words in given[:6]]
+    more += _round_trips(subject)
     calls = calls[: MOST - len(more)] + more
-    return [call for call in calls if len(call) <= _LONGEST][:MOST]
+    calls = [call for call in calls if len(call) <= _LONGEST]
+    return sorted(calls, key=lambda call: contradicts(subject, call))[:MOST]
+
+
+def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
+    """Calls with literals alone: those in the function's docstring, then those in `trees`."""
+    given = [*_in_docstring(function), *_sites(function.name, trees)]
+    return [f"{function.name}({words})" for words in given]
+
+
+def _round_trips(subject: Subject) -> Iterator[str]:
+    """Calls of the function within one that undoes it, or around one that it undoes."""
+    if "." in subject.qualname:
+        return
+    for partner in partners_of(subject.function.name, subject.source.tree):
+        for inner, outer in ((subject.function, partner), (partner, subject.function)):
+            if taken_alone(inner) and taken_alone(outer):
+                arg = [*inner.args.posonlyargs, *inner.args.args][0]
+                values = values_of(arg, None, inner, _classes(subject))[:_MOST_TRIPS]
+                yield from (f"{outer.name}({inner.name}({value}))" for value in values)
 
 
 def _receivers(subject: Subject, trees: list[ast.Module]) -> Iterator[str]:
@@ -43,12 +72,12 @@ def _receivers(subject: Subject, trees: list[ast.Module]) -> Iterator[str]:
         yield f"{maker}.{method}"
 
 
-def _examples(subject: Subject) -> Iterator[str]:
+def _in_docstring(function: FunctionNode) -> Iterator[str]:
     """Arguments in the examples of its docstring."""
-    for line in _EXAMPLE.findall(ast.get_docstring(subject.function) or ""):
+    for line in _EXAMPLE.findall(ast.get_docstring(function) or ""):
         tree = parse_text(line)
         if isinstance(tree, ast.Module):
-            yield from _sites(subject.function.name, [tree])
+            yield from _sites(function.name, [tree])
 
 
 def _sites(name: str, trees: Iterable[ast.Module]) -> list[str]:

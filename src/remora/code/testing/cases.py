@@ -96,19 +96,26 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def best_cases(cases: Sequence[Case], killed: Mapping[str, frozenset[int]]) -> list[Case]:
-    """Those that together tell most mutants apart (`killed`, by call), then those that run most
-    lines; of equal ones one that comes to something else than it was given, then the first. None where
-    no mutant is told apart, or all come to nothing."""
+def best_cases(
+    cases: Sequence[Case],
+    killed: Mapping[str, frozenset[int]],
+    said: frozenset[str] = frozenset(),
+) -> list[Case]:
+    """Those that together tell most mutants apart (`killed`, by call), first of those that people wrote
+    (`said`); then those that run most lines; of equal ones one that comes to something else than it was
+    given, then the first. None where no mutant is told apart, or all come to nothing."""
     chosen: list[Case] = []
     told: set[int] = set()
     run: set[int] = set()
     for _ in range(MOST_CASES):
         left = [case for case in cases if case not in chosen]
+        telling = [case for case in left if killed.get(case.call, _NONE) - told]
         best = max(
-            left, key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)), default=None
+            [case for case in telling if case.call in said] or telling,
+            key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)),
+            default=None,
         )
-        if best is None or not killed.get(best.call, _NONE) - told:
+        if best is None:
             best = max(left, key=lambda case: len({*case.lines} - run), default=None)
             if best is None or not chosen or not {*best.lines} - run:
                 break
@@ -156,16 +163,19 @@ def is_sound(case: Case) -> bool:
 
 
 def _compared(value: str) -> str:
-    if value in ("True", "False", "None"):
-        return f"is {value}"
+    return f"is {value}" if value in ("True", "False", "None") else f"== {literal(value)}"
+
+
+def literal(value: str) -> str:
+    """As a test expects it: a number with many digits nearly so."""
     number = ast.literal_eval(value)
     if (
         isinstance(number, float)
         and math.isfinite(number)
         and len(value.partition(".")[2]) > _DIGITS
     ):
-        return f"== pytest.approx({value})"
-    return f"== {value}"
+        return f"pytest.approx({value})"
+    return value
 
 
 def names_in(lines: Sequence[str]) -> set[str]:

@@ -4,24 +4,28 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import msgspec
 
 from remora.code.source import parse_text
 from remora.code.testing.subject import Subject, import_name
 
+_PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
     """A test file: `exists`, or is to be made. `imports_from`: how it names the subject's module.
-    `quote` and `typed` (`-> None`) are as in the tests around."""
+    `quote` and `typed` (`-> None`) are as in the tests around. `table`: where those have tables of
+    cases, whether their columns are named in one `text` or by `names`."""
 
     path: str
     exists: bool
     imports_from: str
     quote: str
     typed: bool
+    table: Literal["", "text", "names"] = ""
 
 
 def home_of(subject: Subject, tests: Mapping[str, str], exists: Callable[[str], bool]) -> Home:
@@ -40,6 +44,7 @@ def home_of(subject: Subject, tests: Mapping[str, str], exists: Callable[[str], 
         imports_from=_import_text(subject, path, exists, relative=relative),
         quote=_quote(around),
         typed=_typed(around),
+        table=_table(tests),
     )
 
 
@@ -99,6 +104,14 @@ def _import_text(
 def _quote(around: Mapping[str, str]) -> str:
     text = "".join(around.values())
     return "'" if text.count("'") > 2 * text.count('"') else '"'
+
+
+def _table(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
+    """As most of the project's tables are; one column alone is a text anyhow."""
+    found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
+    as_text = sum(each.endswith(",") for each in found)
+    as_names = sum(each in "([" for each in found)
+    return "" if not found else "text" if as_text > as_names else "names"
 
 
 def _typed(around: Mapping[str, str]) -> bool:

@@ -17,7 +17,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "dict": ("{'a': 1, 'b': 2}", "{}"),
     "None": ("None",),
 }
-_ALIASES = {
+ALIASES = {
     "Iterable": "list", "Sequence": "list", "Iterator": "list", "Collection": "list", "List": "list",
     "MutableSequence": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "frozenset": "set",
     "AbstractSet": "set", "Mapping": "dict", "Dict": "dict", "MutableMapping": "dict", "Text": "str",
@@ -40,7 +40,7 @@ _OF_CALL = {
 }
 _GIVEN_TO = {name: kinds for kinds, names in _OF_CALL.items() for name in names.split()}
 """By function, what it may be given."""
-_UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "None")
+_UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "b'abc'", "None")
 MOST = 9
 _DEEPEST = 2
 
@@ -56,7 +56,7 @@ def values_of(
         found = [text for text in found if not typed or _kind(text) in map(_kind, typed)]
         found = [*typed[:2], *found, *typed[2:]] if typed else found
     else:
-        kinds = [_kind_of(default)] if default is not None else list(used.kinds)
+        kinds = [kind_of(default)] if default is not None else list(used.kinds)
         plain = [text for kind in kinds for text in KINDS.get(kind, ())]
         found = [*found[:4], *plain] if plain else found or list(_UNKNOWN)
     return list(dict.fromkeys(found))[:MOST]
@@ -81,7 +81,7 @@ def of_type(
             yield from _of_generic(_last(outer), inner, classes, depth)
         case ast.Name() | ast.Attribute():
             name = _last(annotation)
-            yield from KINDS.get(_ALIASES.get(name, name), ())
+            yield from KINDS.get(ALIASES.get(name, name), ())
             if name in classes and depth < _DEEPEST:
                 yield from built(classes[name], classes, depth + 1)
 
@@ -141,7 +141,7 @@ def _of_generic(
         if outer == "Optional":
             yield "None"
         return
-    kind = _ALIASES.get(outer, outer)
+    kind = ALIASES.get(outer, outer)
     items = [list(of_type(part, classes, depth + 1))[:3] for part in parts]
     if depth >= _DEEPEST or kind not in KINDS or not all(items):
         yield from KINDS.get(kind, ())
@@ -231,14 +231,14 @@ class Use:
             self.kinds[str(kind)] = None
 
 
-def _kind_of(value: ast.expr) -> str:
+def kind_of(value: ast.expr) -> str:
     if isinstance(value, ast.Constant):
         return type(value.value).__name__ if value.value is not None else "str"
     return type(value).__name__.lower()
 
 
 def _kind(text: str) -> str:
-    return _kind_of(ast.parse(text, mode="eval").body)
+    return kind_of(ast.parse(text, mode="eval").body)
 
 
 def _last(node: ast.expr) -> str:

@@ -28,9 +28,9 @@ from remora.code.docstrings.derive.names import words_of
 from remora.code.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.tools.host.added import new_findings
-from remora.tools.host.docstring_config import convention_of, width_of
 from remora.tools.host.place import Place
 from remora.tools.host.ruff import Finding, check_text
+from remora.tools.host.style_config import convention_of, width_of
 
 TEXT_LIMIT = 240
 _NEAR = 40
@@ -195,7 +195,7 @@ def _manner(place: Place, path: str, style: str | None) -> Manner:
     for each in habits[1:]:
         near.add(each)
     return replace(
-        manner([*habits[:1], near], style=chosen, width=width_of(place, path)),
+        manner([*habits[:1], near], style=chosen, width=width_of(place, path, prose=True)),
     )
 
 

@@ -1,123 +1,71 @@
-"""Host functions of the test agent: what a test can be made of, writing it, running tests."""
+"""Host functions of the test agent that write tests and run them."""
 
 import ast
 from typing import Any
 
 import msgspec
 
-from remora.code.mutants import mutants
-from remora.code.source import Unreadable, read_source
-from remora.code.suite import is_test_file
 from remora.code.testing import (
     Case,
+    Draft,
     Home,
+    Property,
     Subject,
-    best_cases,
-    candidate_calls,
+    draft_of,
+    drafts_of,
     home_of,
+    is_known,
     is_sound,
-    statements,
-    subject_of,
-    with_test,
+    properties_of,
+    with_tests,
 )
-from remora.code.testing.placing import test_name
 from remora.errors import HostError
 from remora.tools.host.added import new_findings
 from remora.tools.host.place import Place
 from remora.tools.host.proving.proof import prove, ran, why_not
-from remora.tools.host.proving.trying import cases_of, killed_by
 from remora.tools.host.ruff import check_text, with_sorted_imports
+from remora.tools.host.style_config import width_of
+from remora.tools.host.subjects import callers_of, subject_at, test_files
 from remora.tools.host.text import Text, decode
 
+_OF_HYPOTHESIS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
 MOST_IDS = 50
-_MOST_CALLS = 40
-_MOST_FILES = 400
-_WIDTH = 88
-_WORTH = 0.25
-"""A test that notices fewer of the faults than this part is not worth keeping."""
 
 
-def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
-    """What a test of a function (by qualname) could assert.
-
-    It is called with values from examples, from the project's own calls, by type and by use, twice in
-    different circumstances, and once with each of its mutants. `cases` are the calls that together
-    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of `all_lines`. `state` is `open`,
-    or `unfit` with a `reason`.
-    """
-    subject = _subject(place, path, node)
-    if isinstance(subject, str):
-        return {"state": "unfit", "reason": subject, "cases": []}
-    calls = candidate_calls(subject, _callers(place, subject))
-    try:
-        cases = cases_of(place, subject, calls) if calls else []
-    except HostError as error:
-        if not error.message.startswith("import of "):
-            raise
-        return {"state": "unfit", "reason": error.message, "cases": []}
-    if not cases:
-        why = "no call with values that are known comes to something that a test can say"
-        return {"state": "unfit", "reason": why, "cases": [], "calls": len(calls)}
-    faults = mutants(place.read(path), node)
-    killed = killed_by(place, subject, cases, faults)
-    chosen = best_cases(cases, killed)
-    if not chosen:
-        why = "no fault in it would change what the calls come to, or they come to nothing"
-        return {"state": "unfit", "reason": why, "cases": [], "calls": len(calls)}
-    dead = frozenset[int]().union(*(killed[case.call] for case in chosen))
-    if len(dead) < _WORTH * len(faults):
-        why = f"only {len(dead)} of {len(faults)} faults in it would change what the calls come to"
-        return {"state": "unfit", "reason": why, "cases": [], "calls": len(calls)}
-    home = home_of(subject, _tests(place), place.files.exists)
-    return {
-        "state": "open",
-        "reason": "",
-        "path": home.path,
-        "cases": [msgspec.to_builtins(case) for case in chosen],
-        "calls": len(calls),
-        "killed": len(dead),
-        "mutants": len(faults),
-        **_lines(subject, chosen),
-    }
-
-
-def _lines(subject: Subject, chosen: list[Case]) -> dict[str, int]:
-    """How many lines of the function the chosen cases run, and how many there are to run."""
-    body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
-    body -= {subject.function.lineno}
-    said = subject.function.body[0]
-    if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
-        body.discard(said.lineno)
-    run = {line for case in chosen for line in case.lines}
-    return {"lines": len(body & run), "all_lines": len(body)}
-
-
-def observe_calls(place: Place, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
-    """What calls of a function come to, as source text over names of its module: `value` or `raises`;
-    neither where it is not the same twice, or nothing that a test could say."""
-    subject = _subject(place, path, node)
-    if isinstance(subject, str):
-        raise HostError(f"{node}: {subject}")
-    if len(calls) > _MOST_CALLS:
-        raise HostError(f"at most {_MOST_CALLS} calls at once")
-    cases = {case.call: case for case in cases_of(place, subject, calls)}
-    return [
-        {"call": c, "value": cases[c].value, "raises": cases[c].raises}
-        if c in cases
-        else {"call": c}
-        for c in calls
-    ]
-
-
-def write_test(place: Place, path: str, node: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """Write a test of a function that asserts the cases, into the file where the project would have it.
+def write_test(
+    place: Place,
+    path: str,
+    node: str,
+    cases: list[dict[str, Any]],
+    holds: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write a test of a function that asserts the cases, or that a property `holds`, into the file where
+    the project would have it: several cases of one shape as a table, what is refused beside it.
 
     Raises HostError, and writes nothing, where the file would have new findings, or the names that
-    the test needs mean something else there. Says `path`, `name` and `id`.
+    the test needs mean something else there. Says `path`, `name` and `id` (of the first).
     """
-    subject = _subject(place, path, node)
+    subject = subject_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
+    home = home_of(subject, test_files(place), place.files.exists)
+    width = width_of(place, home.path)
+    if holds is not None:
+        drafts = [_property(place, subject, holds, home, width)]
+        return _written(place, home, drafts, {**_own(subject, home), **_OF_HYPOTHESIS}, width)
+    given = _cases(cases)
+    known = {**_raised(given), **_own(subject, home)}
+    for tables in (True, False):
+        drafts = drafts_of(subject, given, home, width, tables=tables)
+        try:
+            return _written(place, home, drafts, known, width)
+        except HostError:  # the project's rules may not like a table's names
+            if not tables:
+                raise
+    raise AssertionError
+
+
+def _cases(cases: list[dict[str, Any]]) -> list[Case]:
     try:
         given = msgspec.convert(cases, list[Case])
     except msgspec.ValidationError as error:
@@ -125,19 +73,38 @@ def write_test(place: Place, path: str, node: str, cases: list[dict[str, Any]]) 
     unsound = [case.call for case in given if not is_sound(case)]
     if unsound:
         raise HostError(f"cases: {unsound[0]} is no call that comes to a literal, or raises")
-    home = home_of(subject, _tests(place), place.files.exists)
-    body = statements(given, home.quote, _WIDTH)
-    if not body:
+    return given
+
+
+def _property(
+    place: Place, subject: Subject, holds: dict[str, Any], home: Home, width: int
+) -> Draft:
+    """Nothing but what could have been found out is written."""
+    try:
+        wanted = msgspec.convert(holds, Property)
+    except msgspec.ValidationError as error:
+        raise HostError(f"holds: {error}") from None
+    if not is_known(wanted, properties_of(subject, callers_of(place, subject))):
+        raise HostError("holds: this is no property that could be known of the function")
+    draft = draft_of(subject, wanted, home, width)
+    if draft is None:
+        raise HostError("the property fits no line, or has no plain types")
+    return draft
+
+
+def _written(
+    place: Place, home: Home, drafts: list[Draft], known: dict[str, str], width: int
+) -> dict[str, Any]:
+    if not drafts:
         raise HostError("no case fits a line")
     text = _text_of(place, home)
-    written = with_test(
-        text.body, home, test_name(node), body, _known(subject, home, given), _WIDTH
-    )
+    written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):
         raise HostError(written)
     content = _liked(place, home, text._replace(body=written.text).bytes())
     (place.write if home.exists else place.create)(home.path, content)
-    return {"path": home.path, "name": written.name, "id": f"{home.path}::{written.name}"}
+    name = written.names[0]
+    return {"path": home.path, "name": name, "id": f"{home.path}::{name}"}
 
 
 def _text_of(place: Place, home: Home) -> Text:
@@ -213,47 +180,16 @@ def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _subject(place: Place, path: str, node: str) -> Subject | str:
-    return subject_of(path, place.read(path), node, place.files.exists)
-
-
-def _tests(place: Place) -> dict[str, str]:
-    """The text of the project's test files."""
-    paths = [path for path in place.files.list("**/*.py", look=place.left) if is_test_file(path)]
-    found: dict[str, str] = {}
-    for path in paths[:_MOST_FILES]:
-        try:
-            found[path] = decode(path, place.read(path)).body
-        except HostError:  # too large, or not UTF-8: it says nothing of how tests look
-            continue
-    return found
-
-
-def _callers(place: Place, subject: Subject) -> list[Any]:
-    """Trees of the files that call something of that name, or make the class that it is of."""
-    words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
-    found: list[Any] = []
-    for path in place.files.list("**/*.py", look=place.left):
-        if path == subject.path:
-            continue
-        try:
-            content = place.read(path)
-        except HostError:
-            continue
-        if any(f"{word}(".encode() in content for word in words):
-            read = read_source(path, content)
-            if not isinstance(read, Unreadable):
-                found.append(read.tree)
-    return found
-
-
-def _known(subject: Subject, home: Home, cases: list[Case]) -> dict[str, str]:
-    """By name, where a test imports it from: what the module itself defines, and exceptions."""
-    own = {
+def _own(subject: Subject, home: Home) -> dict[str, str]:
+    """By name, where a test imports it from: what the module itself defines."""
+    return {
         one.name: home.imports_from
         for one in subject.source.tree.body
         if isinstance(one, ast.FunctionDef | ast.ClassDef)
     }
+
+
+def _raised(cases: list[Case]) -> dict[str, str]:
+    """The same of exceptions that are no built-in ones."""
     raised = {case.raises: case.origin for case in cases if case.raises}
-    foreign = {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}
-    return {**foreign, **own}
+    return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

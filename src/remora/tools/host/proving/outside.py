@@ -93,6 +93,11 @@ class Results:
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
+    def of_property(self, order: int, name: str) -> str | None:
+        """`held`, or how it did not; None where nothing came. `name`: numbers of group and member."""
+        found = self._files.get(f"{order}-p{name}")
+        return str(found.get("how")) if isinstance(found, dict) else None
+
     def is_late(self, order: int) -> bool:
         """Whether it was ended because its time was up."""
         return f"{order}-late" in self._files

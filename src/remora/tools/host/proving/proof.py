@@ -100,7 +100,8 @@ def why_not(told: dict[str, Any], ids: Sequence[str]) -> str:
     for name, test in tests.items():
         if test.get("outcome") != "passed":
             return f"{name}: {test.get('outcome')}: {test.get('message')}"[:300]
-    missing = [name for name in ids if name not in tests]
+    found = {*tests, *(name.partition("[")[0] for name in tests)}  # each row of a table is a test
+    missing = [name for name in ids if name not in found]
     if missing:
         said = told.get("failed") or ["pytest does not find it"]
         return f"{missing[0]}: {said[0]}"[:300]

@@ -42,7 +42,8 @@ def seen_in(place: Place, told: Mapping[str, Any]) -> Seen:
         if found is None or own is None:
             continue
         ran = [node.key for node in nodes if node and node.node_type == "function"]
-        tests[name] = list(dict.fromkeys([own.key, *ran]))
+        test = name.partition("[")[0]
+        tests[test] = list(dict.fromkeys([*tests.get(test, [own.key]), *ran]))
         calls.update(dict.fromkeys(_calls(found, nodes)))
     if len(calls) > MOST or any(len(ran) > MOST for ran in tests.values()):
         return Seen()

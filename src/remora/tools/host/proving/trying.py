@@ -3,60 +3,132 @@
 import ast
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from remora.code.mutants import Mutant
 from remora.code.source import Unreadable, read_source
-from remora.code.testing import Case, Subject, case_of
+from remora.code.testing import Case, Property, Subject, case_of, source_of
 from remora.errors import HostError
 from remora.tools.host.place import Place
 from remora.tools.host.proving.outside import TWICE, Order, Results, carry_out
 
 _EACH = 1.0
+_OF_PROPERTY = 10.0
 _ALL = 25.0
 _OF_MUTANT = 6.0
 _PATIENCE = 3
+_EXAMPLES = 300
+"""For which a property must hold …"""
+_FEWER = 60
+"""… and with which a mutant is tried."""
 
 
-def seen_twice(
-    place: Place, subject: Subject, calls: Sequence[str]
-) -> list[list[dict[str, Any] | None]]:
-    """For each call what it came to in each of the circumstances. Raises HostError where the module
-    cannot be imported, or is imported from elsewhere."""
-    order = _order(place, subject, calls, _ALL, _PATIENCE)
-    runs = [carry_out(place, [subject.import_root], [order], under) for under in TWICE]
+class Tried(NamedTuple):
+    """Calls that a test can be made of, and properties that hold."""
+
+    cases: list[Case]
+    held: list[Property]
+
+
+def tried(
+    place: Place, subject: Subject, calls: Sequence[str], groups: Sequence[Sequence[Property]]
+) -> Tried:
+    """Each call in both circumstances; of each group of properties the first that holds. Raises
+    HostError where the module cannot be imported, or is imported from elsewhere."""
+    plain = _order(place, subject, calls, _ALL, _PATIENCE)
+    more = {**plain, "seconds": _ALL + _OF_PROPERTY * len(groups)}
+    more.update(_properties(groups, _EXAMPLES, _OF_PROPERTY))
+    paths = [subject.import_root]
+    runs = [carry_out(place, paths, [more]), carry_out(place, paths, [plain], TWICE[1])]
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
             raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
-    return [[results.of(0, number) for results in runs] for number in range(len(calls))]
+    seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
+    return Tried(_cases(place, subject, calls, seen), _held(runs[0], groups))
 
 
 def cases_of(place: Place, subject: Subject, calls: Sequence[str]) -> list[Case]:
-    """Those of the calls that a test can be made of, in their order."""
-    raising = _Raising(place)
-    root = str(place.seen)
-    found = zip(calls, seen_twice(place, subject, calls), strict=True)
-    cases = [case_of(call, seen, raising.at, root) for call, seen in found]
-    return [case for case in cases if case is not None]
+    """Those of the calls that a test can be made of, in their order. Raises as `tried`."""
+    return tried(place, subject, calls, []).cases
+
+
+class Killed(NamedTuple):
+    """The numbers of the mutants with which it comes to something else, by call; and with which it
+    does not hold, for each property."""
+
+    by_call: dict[str, frozenset[int]]
+    by_property: list[frozenset[int]]
 
 
 def killed_by(
-    place: Place, subject: Subject, cases: Sequence[Case], faults: Sequence[Mutant]
-) -> dict[str, frozenset[int]]:
-    """By call, the numbers of the mutants with which it comes to something else."""
-    calls = [case.call for case in cases]
-    orders: list[Order] = [
-        {**_order(place, subject, calls, _OF_MUTANT, 1), "text": fault.text} for fault in faults
-    ]
-    if not cases or not orders:
-        return {}
+    place: Place,
+    subject: Subject,
+    cases: Sequence[Case],
+    held: Sequence[Property],
+    faults: Sequence[Mutant],
+) -> Killed:
+    """All calls and all properties with each of the mutants."""
+    seconds = _OF_MUTANT + _OF_PROPERTY * len(held)
+    plain = _order(place, subject, [case.call for case in cases], seconds, 1)
+    plain.update(_properties([[one] for one in held], _FEWER, _OF_PROPERTY))
+    orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
+    if not (cases or held) or not orders:
+        return Killed({}, [frozenset() for _ in held])
     results = carry_out(place, [subject.import_root], orders)
-    return {
+    by_call = {
         case.call: frozenset(
             fault for fault in range(len(faults)) if _differs(case, results, fault, number)
         )
         for number, case in enumerate(cases)
+    }
+    by_property = [
+        frozenset(
+            fault
+            for fault in range(len(faults))
+            if results.of_property(fault, f"{number}-0") not in ("held", None)
+        )
+        for number in range(len(held))
+    ]
+    return Killed(by_call, by_property)
+
+
+def _cases(
+    place: Place,
+    subject: Subject,
+    calls: Sequence[str],
+    seen: Sequence[Sequence[dict[str, Any] | None]],
+) -> list[Case]:
+    raising = _Raising(place)
+    root = str(place.seen)
+    found = zip(calls, seen, strict=True)
+    cases = [case_of(call, told, raising.at, root) for call, told in found]
+    own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
+    return [
+        msgspec.structs.replace(case, lines=tuple(n for n in case.lines if n in own))
+        for case in cases
+        if case is not None
+    ]
+
+
+def _held(results: Results, groups: Sequence[Sequence[Property]]) -> list[Property]:
+    found: list[Property] = []
+    for number, group in enumerate(groups):
+        names = (f"{number}-{variant}" for variant in range(len(group)))
+        each = zip(group, names, strict=True)
+        found += [one for one, name in each if results.of_property(0, name) == "held"][:1]
+    return found
+
+
+def _properties(
+    groups: Sequence[Sequence[Property]], examples: int, seconds: float
+) -> dict[str, Any]:
+    return {
+        "properties": [[source_of(one) for one in group] for group in groups],
+        "examples": examples,
+        "each_property": seconds,
     }
 
 

@@ -8,6 +8,7 @@ import traceback
 from typing import Any, Iterator
 
 from .children import Order, in_child, line_of, write
+from .properties import run_properties
 from .watching import Effects, Lines, strangers
 
 _TEXT = 2_000
@@ -15,7 +16,7 @@ _MOST_ITEMS = 100
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
-    """Import the module once, then each call in a child."""
+    """Import the module once, then each call in a child, and each property."""
     module, error = imported(order["module"], order["path"])
     if error:
         write(asked["out"], name, {"problem": error})
@@ -32,6 +33,8 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
             late += 1
             if late >= order["patience"]:
                 break
+    if order.get("properties"):
+        run_properties(asked, name, order, module)
     write(asked["out"], name, {"problem": strangers(asked)})
 
 

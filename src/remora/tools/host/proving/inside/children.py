@@ -53,6 +53,16 @@ def write(out: str, name: str, found: Order) -> None:
     os.rename(path + ".new", path + ".json")
 
 
+def read(out: str, name: str) -> Order:
+    """What was written; nothing where it was not."""
+    try:
+        with open(os.path.join(out, name) + ".json", encoding="ascii") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def line_of(error: BaseException) -> str:
     """An error's text as one line."""
     try:

@@ -11,6 +11,7 @@ from typing import Callable
 from .calls import run_calls
 from .children import Order, in_child, write
 from .circumstances import cut_off, shift_clocks
+from .properties import prepare
 from .testing import run_tests
 
 
@@ -33,6 +34,9 @@ def main() -> None:
             return
         # plugins of the environment are imported once, for all children
         pytest.main(["--version", "-c", os.devnull, "--noconftest", "--rootdir", asked["out"]])
+    if any(order.get("properties") for order in asked["orders"]) and not prepare():
+        for order in asked["orders"]:
+            order["properties"] = []
     for number, order in enumerate(asked["orders"]):
         with_text(order, functools.partial(carry_out, asked, str(number), order))
     write(asked["out"], "done", {})

@@ -117,7 +117,8 @@ class Effects:
     def __init__(self, root: str, scratch: str) -> None:
         self.seen: list[str] = []
         self.inside = tuple(
-            os.path.realpath(each) + os.sep for each in (root, sys.prefix, sys.base_prefix)
+            os.path.realpath(each) + os.sep
+            for each in (root, sys.prefix, sys.base_prefix, os.path.dirname(__file__))
         )
         self.scratch = scratch
 
@@ -148,8 +149,10 @@ class Effects:
         if not isinstance(path, str):
             return isinstance(path, int)
         writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        if self.is_scratch((path,)):
+            return True
         if (mode and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & writes):
-            return path == os.devnull or self.is_scratch((path,))
+            return path == os.devnull
         return os.path.abspath(path).startswith(self.inside)
 
     def is_scratch(self, args: tuple[Any, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""What a project's configuration says about docstrings: their convention, and how long a line is."""
+"""What a project's configuration says of how text looks: how long a line is, how docstrings are written."""
 
 import tomllib
 from collections.abc import Iterator
@@ -22,11 +22,12 @@ def convention_of(place: Place, path: str) -> str | None:
     return None
 
 
-def width_of(place: Place, path: str) -> int:
-    """How many columns a docstring's line may have: ruff's length of a line, else black's."""
+def width_of(place: Place, path: str, *, prose: bool = False) -> int:
+    """How many columns a line may have: ruff's length of a line, else black's; `prose`: of a docstring."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
-        told = [ruff.get("line-length"), black.get("line-length"), style.get("max-doc-length")]
+        told = [ruff.get("line-length"), black.get("line-length")]
+        told += [style.get("max-doc-length")] if prose else []
         widths = [width for width in told if isinstance(width, int)]
         if widths:
             return min(max(min(widths), _LEAST), _MOST)

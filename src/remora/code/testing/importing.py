@@ -1,0 +1,163 @@
+"""What a test file imports, and one more import put where a sorter would have it."""
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from remora.code.source import parse_text
+
+_FOREIGN = frozenset({"hypothesis"})
+"""Packages of others, which stand with pytest."""
+_STANDARD = sys.stdlib_module_names
+
+
+class Imported(NamedTuple):
+    """One name: `from module import name as bound`; a module as a whole has no `name`."""
+
+    module: str
+    name: str
+    bound: str
+
+    def statement(self) -> str:
+        """As source text."""
+        what = self.name or self.module
+        alias = what if what == self.bound else f"{what} as {self.bound}"
+        return f"from {self.module} import {alias}" if self.name else f"import {alias}"
+
+
+def imports(tree: ast.Module) -> Iterator[Imported]:
+    """All at the top of a file."""
+    for one in tree.body:
+        if isinstance(one, ast.ImportFrom):
+            module = "." * one.level + (one.module or "")
+            for alias in one.names:
+                yield Imported(module, alias.name, alias.asname or alias.name)
+        elif isinstance(one, ast.Import):
+            for alias in one.names:
+                yield Imported(alias.name, "", alias.asname or alias.name)
+
+
+def bound_in(tree: ast.Module) -> set[str]:
+    """Names of the file's own, at its top."""
+    found = {one.bound.partition(".")[0] for one in imports(tree)}
+    for one in tree.body:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(one.name)
+        elif isinstance(one, ast.Assign | ast.AnnAssign):
+            found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return found
+
+
+def with_import(text: str, wanted: Imported, width: int) -> str:
+    """One more import: in the line that imports from there, else at the end of the imports; a
+    plain one before those that name a module to import from."""
+    tree = parse_text(text)
+    assert isinstance(tree, ast.Module)
+    lines, module = text.splitlines(), wanted.module if wanted.name else ""
+    found = [one for one in _head(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    new = wanted.statement()
+    if not _widened(lines, found, wanted, width):
+        plain = [one for one in found if isinstance(one, ast.Import)]
+        if not found:
+            said = tree.body[:1] if ast.get_docstring(tree) is not None else []
+            at = said[0].end_lineno or 0 if said else 0
+            lines[at:at] = ["", new] if at else [new]
+        elif module in _FOREIGN:
+            _put_foreign(lines, found, new)
+        elif not module and not plain:
+            future = [o for o in found if _module_of(o) == "__future__"]
+            at = future[-1].end_lineno or 0 if future else found[0].lineno - 1
+            lines[at:at] = ["", new] if future else [new, ""]
+        else:
+            at = _sorted_place(found, plain, new, module)
+            apart = module and all(_is_foreign(one) for one in found)
+            lines[at:at] = ["", new] if apart else [new]
+    return "\n".join(lines) + "\n"
+
+
+def _widened(lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int) -> bool:
+    """Whether the line that imports from the module took the name, too."""
+    for one in found:
+        line = lines[one.lineno - 1]
+        if (
+            not isinstance(one, ast.ImportFrom)
+            or not wanted.name
+            or _module_of(one) != wanted.module
+            or one.lineno != one.end_lineno
+            or "#" in line
+            or "(" in line
+            or any(alias.asname for alias in one.names)
+            or wanted.name != wanted.bound
+        ):
+            continue
+        names = sorted({*(alias.name for alias in one.names), wanted.name}, key=_order)
+        longer = f"from {wanted.module} import {', '.join(names)}"
+        if len(longer) <= width and "*" not in longer:
+            lines[one.lineno - 1] = longer
+            return True
+    return False
+
+
+def _put_foreign(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
+    """With the packages of others that are there, else above the last block, which is the project's."""
+    others = [one for one in found if _is_foreign(one)]
+    if others:
+        at = others[-1].end_lineno or 0
+        lines[at:at] = [new]
+        return
+    last = found[-1]
+    if (_module_of(last) or _text(last).removeprefix("import ")).partition(".")[0] in _STANDARD:
+        at = last.end_lineno or 0
+        lines[at:at] = ["", new]
+        return
+    at = last.lineno - 1
+    while at and lines[at - 1].strip():
+        at -= 1
+    lines[at:at] = [new, ""]
+
+
+def _sorted_place(
+    found: Sequence[ast.stmt], plain: Sequence[ast.stmt], new: str, module: str
+) -> int:
+    """How many lines stand before it."""
+    after = _before_it(found, new) if module else None
+    last = found[-1]
+    if after is None and module and isinstance(last, ast.ImportFrom) and _text(last) > new:
+        return last.lineno - 1
+    return (after or (found if module else plain)[-1]).end_lineno or 0
+
+
+def _module_of(one: ast.stmt) -> str:
+    return "." * one.level + (one.module or "") if isinstance(one, ast.ImportFrom) else ""
+
+
+def _is_foreign(one: ast.stmt) -> bool:
+    if isinstance(one, ast.Import):
+        return True
+    return _module_of(one) in _FOREIGN
+
+
+def _before_it(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
+    """The last import of the file's last block that sorts before this one."""
+    return next(
+        (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
+    )
+
+
+def _text(one: ast.stmt) -> str:
+    return ast.unparse(one)
+
+
+def _head(tree: ast.Module) -> Iterator[ast.stmt]:
+    """What stands before the first definition."""
+    for one in tree.body:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        yield one
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Constants, classes, the rest: as import sorters do."""
+    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return rank, name
