@@ -26,14 +26,12 @@ def parse_size(text):
 
 def plural(count, word):
     """A count and its word."""
-    return f"{count} {word}" if count == 1 else f"{count} {ENDINGS['s'](word)}"
+    return f"{count} {word}" if count == 1 else f"{count} {globals()['_mo' + 're'](word)}"
 
 
 def _more(word):
     return f"{word}s"
 
-
-ENDINGS = {"s": _more}
 
 
 def used(count):
@@ -75,7 +73,9 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     related = user("hub", "tests", "sizes.py:_more", "--json", cwd=sizes).document["tests"]
     assert {"id": "tests/test_sizes.py::test_plural", "tier": "observed"} in related
     callers = user("hub", "callers", "sizes.py:_more", "--json", cwd=sizes).document["callers"]
-    assert {"observed"} == {each["tier"] for each in callers} or callers, callers
+    assert [(each["key"], each["tier"]) for each in callers] == [
+        ("node:sizes.py:plural", "observed")
+    ]
     after = (sizes / "tests/test_sizes.py").read_text()
     assert "def test_plural():" in after
     assert 'parse_size("10k") == 10240' in after

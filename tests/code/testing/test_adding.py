@@ -200,3 +200,22 @@ def test_as_few_cases_as_tell_all_faults_apart() -> None:
     assert best_cases(cases, {}) == []
     nothing = [Case(call="f('')", value="[]")]
     assert best_cases(nothing, {"f('')": frozenset({1})}) == []
+
+
+def test_examples_that_people_wrote_come_before_better_ones() -> None:
+    cases = [Case(call=f"f({n})", value=str(n + 1)) for n in range(3)]
+    killed = {"f(0)": frozenset({1}), "f(1)": frozenset({1, 2}), "f(2)": frozenset({1, 2, 3})}
+    chosen = best_cases(cases, killed, frozenset({"f(0)"}))
+    assert [case.call for case in chosen] == ["f(0)", "f(2)"]
+
+
+def test_texts_without_letters_come_last() -> None:
+    cases = [Case(call="f('.')", value="1"), Case(call="f('a')", value="2")]
+    killed = {"f('.')": frozenset({1, 2}), "f('a')": frozenset({1, 2})}
+    assert [case.call for case in best_cases(cases, killed)] == ["f('a')"]
+
+
+def test_two_show_what_the_difference_makes() -> None:
+    cases = [Case(call="f(1)", value="'one'"), Case(call="f(2)", value="'two'")]
+    assert len(best_cases(cases, {"f(1)": frozenset({1})})) == 2
+    assert len(best_cases(cases[:1] * 2, {"f(1)": frozenset({1})})) == 1

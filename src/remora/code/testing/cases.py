@@ -102,16 +102,18 @@ def best_cases(
     said: frozenset[str] = frozenset(),
 ) -> list[Case]:
     """Those that together tell most mutants apart (`killed`, by call), first of those that people wrote
-    (`said`); then those that run most lines; of equal ones one that comes to something else than it was
-    given, then the first. None where no mutant is told apart, or all come to nothing."""
+    (`said`), last of those with texts like '.'; then those that run most lines; of equal ones one that
+    comes to something else than it was given, then the first. Two at least, where another comes to
+    something else. None where no mutant is told apart, or all come to nothing."""
     chosen: list[Case] = []
     told: set[int] = set()
     run: set[int] = set()
     for _ in range(MOST_CASES):
         left = [case for case in cases if case not in chosen]
         telling = [case for case in left if killed.get(case.call, _NONE) - told]
+        ranked = [case for case in telling if case.call in said] or telling
         best = max(
-            [case for case in telling if case.call in said] or telling,
+            [case for case in ranked if not _is_odd(case.call)] or ranked,
             key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)),
             default=None,
         )
@@ -124,7 +126,27 @@ def best_cases(
         run |= {*best.lines}
     if not any(_tells(case) for case in chosen):
         return []
+    if len(chosen) == 1:
+        chosen += _another(cases, chosen[0])
     return sorted(chosen, key=lambda case: (bool(case.raises), cases.index(case)))
+
+
+def _another(cases: Sequence[Case], one: Case) -> list[Case]:
+    """One more that comes to something else: with two it is seen what the difference makes."""
+    apart = (case for case in cases if _is_other(case) and not _is_odd(case.call))
+    return [c for c in apart if (c.value, c.raises) != (one.value, one.raises)][:1]
+
+
+def _is_odd(call: str) -> bool:
+    """Whether a text in it has neither letter nor digit."""
+    tree = parse_text(call)
+    return isinstance(tree, ast.Module) and any(
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and part.value != ""
+        and not any(map(str.isalnum, part.value))
+        for part in ast.walk(tree)
+    )
 
 
 def _is_other(case: Case) -> bool:
