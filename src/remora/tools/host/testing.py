@@ -24,6 +24,7 @@ from remora.tools.host.proving.trying import Tried, cases_of, killed_by, tried
 from remora.tools.host.subjects import callers_of, names_hypothesis, subject_at, test_files
 
 _MOST_CALLS = 40
+_NONE_SPELLED = "'None'"
 _WORTH = 0.25
 """A test that notices fewer of the faults than this part is not worth keeping."""
 
@@ -79,6 +80,12 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         "mutants": len(faults),
         **_lines(subject, chosen),
     }
+
+
+def _is_meant(subject: Subject, case: Case) -> bool:
+    """Whether it may be what the function is for: not by an argument that its annotations do not allow,
+    nor where None comes out spelled."""
+    return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
 
 
 class _Weighed(NamedTuple):
