@@ -82,6 +82,11 @@ def test_domains_become_narrower() -> None:
     assert [one.given["text"] for one in group][:2] == ["st.text()", "st.text('abc xyz')"]
 
 
+def test_but_only_for_what_is_undone() -> None:
+    groups = properties_of(subject(PAIR, "sort_items"), [])
+    assert [len(group) for group in groups] == [1] * len(groups)
+
+
 @pytest.mark.parametrize(
     ("annotation", "expected"),
     [
