@@ -14,7 +14,11 @@ from remora.cli.options import Options
 from remora.memory.packet import clip
 
 _COMMAND = re.compile(r"`[^`\n]*`")
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+_TURNING = (0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""By these a text is shown in another order, or in other lines, than it is read by Python."""
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")} | {
+    c: f"\\u{c:04x}" for c in _TURNING
+}
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLOURS = {
@@ -129,9 +133,13 @@ def coloured(word: str, width: int = 0) -> str:
     return click.style(word.ljust(width), fg=_COLOURS.get(word))
 
 
-def diff_line(line: str) -> str:
-    """A line of a diff in its colour."""
-    shown = plain(line)
+def diff_lines(text: str) -> list[str]:
+    """The lines of a diff in their colours; what else Python takes for the end of a line ends none."""
+    return [_diff_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _diff_line(line: str) -> str:
+    shown = plain(line.removesuffix("\r"))
     for mark, how in _MARKS.items():
         if line.startswith(mark):
             return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from remora.cli.gist import gist
 from remora.cli.jobs import conflict_lines, course, done_text
-from remora.cli.output import coloured, count, diff_line, fitted, plain, room, wrapped
+from remora.cli.output import coloured, count, diff_lines, fitted, plain, room, wrapped
 from remora.cli.turn import turn_lines
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.contents import job_diff
@@ -40,8 +40,7 @@ def change_set_lines(project: Project, job: JobView, place: str) -> Iterator[str
             yield from wrapped(plain(f"  {reason}"), room(), "  ")
     yield from action_lines(project, job, most=_FEW)
     yield ""
-    for line in job_diff(project, job).splitlines():
-        yield diff_line(line)
+    yield from diff_lines(job_diff(project, job))
     yield ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from remora.cli.options import Options, command
-from remora.cli.output import coloured, diff_line, emit, note, plain, print_json, table
+from remora.cli.output import coloured, diff_lines, emit, note, plain, print_json, table
 from remora.cli.session import again, project_of
 from remora.cli.summary import run_lines
 from remora.runs.listing import RunLine, listed_runs
@@ -113,5 +113,5 @@ def _print_diff(entry: dict[str, Any]) -> None:
     if not is_terminal:
         click.echo(text, nl=not text.endswith("\n"))
         return
-    for line in text.splitlines():
-        click.echo(diff_line(line))
+    for line in diff_lines(text):
+        click.echo(line)
