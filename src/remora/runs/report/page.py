@@ -7,10 +7,10 @@ from remora.runs.report.model import JobReport, Report
 from remora.runs.report.style import STYLE
 from remora.runs.report.words import (
     choices,
-    codes,
     count,
     course,
     deciders,
+    done,
     headline,
     left_codes,
     plain,
@@ -18,6 +18,7 @@ from remora.runs.report.words import (
     state_word,
     totals,
 )
+from remora.runs.sums import said
 
 _CLASSES = {
     "submitted": "good",
@@ -60,17 +61,15 @@ def _lines(report: Report) -> Iterator[str]:
 def _numbers(report: Report) -> Iterator[str]:
     accepted = report.states.get("accepted", 0)
     left = sum(len(job.left) for job in report.jobs)
-    shown = [
-        (f"{report.fixed:,} / {report.findings:,}", "findings fixed")
-        if report.findings is not None
-        else (f"{report.planned:,}", "jobs"),
+    shown = [(f"{one.done:,} / {one.of:,}", one.what) for one in said(report.sums)]
+    shown += [
         (f"{report.waiting:,}", "change sets wait"),
         (f"{accepted:,}", "accepted"),
-        (f"{left:,}", "findings left"),
+        (f"{left:,}", "left"),
     ]
     yield '<ul class="numbers">'
     for number, what in shown:
-        yield f"<li><b>{number}</b>{what}</li>"
+        yield f"<li><b>{number}</b>{_text(what)}</li>"
     yield "</ul>"
 
 
@@ -87,7 +86,7 @@ def _job(job: JobReport) -> Iterator[str]:
 def _head(job: JobReport) -> str:
     state = state_word(job.state) + (f" on {plain(job.branch)}" if job.branch else "")
     told = [
-        f"fixed {codes(job.fixed)}" if job.fixed else "",
+        done(job),
         f"left {left_codes(job.left)}" if job.left else "",
         f"{count(job.turns, 'turn')}: {deciders(job)}" if deciders(job) else "",
     ]

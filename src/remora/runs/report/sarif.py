@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.ids import unspell_path
 from remora.runs.counting import UNDECIDED
 from remora.runs.report.model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.words import codes, left_codes, reasons
+from remora.runs.report.words import done, left_codes, reasons
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
@@ -69,9 +69,8 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 
 def _proposed(job: JobReport) -> dict[str, Any]:
-    mended = codes(job.fixed)
     text = f"{job.operation}: a verified change of {job.name}"
-    text += f" fixes {mended}" if mended else ""
+    text += f": {done(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} stay" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]
     edits = job.files[0].edits

@@ -1,6 +1,7 @@
 """Host functions of the test agent: what a test can be made of, writing it, running tests."""
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -42,8 +43,8 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
 
     It is called with values from examples, from the project's own calls, by type and by use, twice in
     different circumstances, and once with each of its mutants. `cases` are the calls that together
-    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of `all_lines`. `state` is `open`,
-    or `unfit` with a `reason`.
+    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of `all_lines`, and the same in
+    `of_values` for the cases that raise nothing. `state` is `open`, or `unfit` with a `reason`.
     """
     subject = _subject(place, path, node)
     if isinstance(subject, str):
@@ -75,10 +76,17 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         "path": home.path,
         "cases": [msgspec.to_builtins(case) for case in chosen],
         "calls": len(calls),
-        "killed": len(dead),
-        "mutants": len(faults),
-        **_lines(subject, chosen),
+        **_worth(subject, chosen, killed, len(faults)),
+        "of_values": _worth(subject, [c for c in chosen if not c.raises], killed, len(faults)),
     }
+
+
+def _worth(
+    subject: Subject, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
+) -> dict[str, int]:
+    """What a test of these cases notices and runs."""
+    dead = frozenset[int]().union(*(killed[case.call] for case in cases))
+    return {"killed": len(dead), "mutants": faults, **_lines(subject, cases)}
 
 
 def _lines(subject: Subject, chosen: list[Case]) -> dict[str, int]:
