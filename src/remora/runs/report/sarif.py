@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from remora.ids import unspell_path
 from remora.runs.counting import UNDECIDED
+from remora.runs.findings import OURS
 from remora.runs.report.model import Edit, FileChange, Finding, JobReport, Report
 from remora.runs.report.words import done, left_codes, reasons
 
@@ -86,7 +87,8 @@ def _proposed(job: JobReport) -> dict[str, Any]:
 
 
 def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
-    rule = finding.code or f"remora/{job.operation}"
+    known = finding.code and finding.code not in OURS
+    rule = finding.code if known else f"remora/{job.operation}"
     result = _result(job, rule, finding.message or finding.code, "warning", number)
     return {
         **result,

@@ -19,11 +19,14 @@ def plain(text: str) -> str:
 def headline(report: Report) -> str:
     """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
     parts = [plain(told.brief) for told in said(report.sums)]
-    if report.waiting:
-        parts.append(
-            f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
-        )
-    return ", ".join(parts) or f"{count(report.planned, 'job')}, nothing to decide"
+    return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
+
+
+def waiting(report: Report) -> str:
+    """`3 change sets wait for a verdict`."""
+    if not report.waiting:
+        return f"{count(report.planned, 'job')}, nothing to decide"
+    return f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
 
 
 def course(report: Report) -> str:
