@@ -73,8 +73,8 @@ def title(text: str) -> None:
     print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
 
 
-def wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, width: int = WIDTH) -> str:
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def tell(what: str, found: list[dict[str, Any]]) -> None:
@@ -196,7 +196,7 @@ def show_packet(shop: Path, report: dict[str, Any]) -> None:
     shown = "\n".join(message["content"] for message in request["data"]["messages"])
     print(f"{job['operation']} {job['node_id']}, turn {request['turn']}: the whole request\n")
     for line in shown.splitlines():
-        print(textwrap.indent(wrapped(line), "    "))
+        print(textwrap.indent(wrapped(line, WIDTH - 4), "    "))
     raw_tokens, all_tokens = tokens(raw, raw + hosts)
     sent = request["data"]["prompt_tokens"]
     told = f"{sent} tokens, for {raw_tokens} tokens of raw tool output ({all_tokens} with what "
