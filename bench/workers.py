@@ -19,7 +19,7 @@ ROUNDS = 2
 OPERATIONS = {
     "lint": (("lint",), 30),
     "docstring": (("docstring",), 56),
-    "test": (("test",), 6),
+    "test": (("test",), 15),
     "all": (("lint", "docstring", "test"), 12),
 }
 """By name: what is done, and to how many nodes at most."""
