@@ -27,6 +27,7 @@ BENCHMARKS = (
     "observe",
     "isolation",
     "workspaces",
+    "workers",
     "accuracy",
 )
 

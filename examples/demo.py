@@ -1,4 +1,4 @@
-"""The lint agent on a copy of the example shop, with the embedded model: what it did, and proof."""
+"""Three agents in one run on a copy of the example shop, with the embedded model, and proof of it."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,89 +14,84 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PLACE = HERE.parent / ".demo"
 REMORA = [sys.executable, "-m", "remora"]
-RUFF = [
-    sys.executable,
-    "-m",
-    "ruff",
-    "check",
-    "--no-cache",
-    "--output-format",
-    "json",
-    "--exit-zero",
-]
+RUFF = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=json", "--exit-zero"]
+OPERATIONS = ("-o", "lint", "-o", "docstring", "-o", "test")
+WIDTH = 100
+# what runs the shop's tests is this environment: the demo installs nothing of its own
+ENVIRON = {**os.environ, "VIRTUAL_ENV": sys.prefix, "COLUMNS": str(WIDTH)}
 
 
 def main() -> None:
     """Runs every step for real; any step that fails ends the demo with its exit code."""
-    target, shop = chosen_target(), copy_shop()
-    before = findings(shop, target)
+    selection = chosen()
+    shop = copy_shop()
+    before = findings(shop)
 
-    title("1. The findings, and what ruff alone would leave")
-    tell("before", before)
-    alone = [after_ruff(target, "--fix"), after_ruff(target, "--fix", "--unsafe-fixes")]
-    tell("ruff --fix alone leaves", alone[0])
-    tell("ruff --fix --unsafe-fixes alone leaves", alone[1])
+    title("1. A shop with work to do")
+    tell("findings of ruff", before)
+    tell("ruff --fix alone leaves", after_ruff("--fix"))
+    own_tests(shop)
+    tell_plan(shop, selection)
 
-    title("2. One agent for each node that needs work")
-    analyze(shop, target)
+    title("2. One run, three agents: each node that needs work gets an agent of its own")
+    run_remora(shop, "analyze", *selection, *OPERATIONS, "--unsafe-fixes", "--seed", "7")
     report = document(shop, "show", "last")
 
-    title("3. What the model saw, and what it stands for")
+    title("3. What the model saw of a job, and what it stands for")
     show_packet(shop, report)
 
     title("4. Who decided")
     show_decisions(report)
 
-    title("5. The diff, and a yes to all of it")
-    accept(shop, report)
-    after = findings(shop, target)
-    tell("left", after)
+    title("5. What each agent would change: one diff of each; nothing of yours was touched so far")
+    for operation in ("lint", "docstring", "test"):
+        show_diff(shop, report, operation)
 
-    title("6. A second run: changes made apart can leave work together, as an unused import")
-    if after:
-        analyze(shop, target)
-        accept(shop, document(shop, "show", "last"))
-        after = findings(shop, target)
-    tell("left for people", after)
-
-    title("7. The sum, and the proof")
-    print(
-        f"{len(before)} findings before, {len(after)} after; "
-        f"ruff alone leaves {len(alone[0])} with --fix, {len(alone[1])} with --unsafe-fixes too"
-    )
+    title("6. Yes to all of it")
+    run_remora(shop, "accept", "last", "--all")
+    tell("findings of ruff now", findings(shop))
     imports(shop)
+    own_tests(shop)
+
+    title("7. The summary for a pull request (remora report last; the folded part is left out)")
+    said = captured(shop, "report", "last").partition("\n<details>")[0]
+    print("\n".join(map(wrapped, said.strip().splitlines())))
+
+    title("8. The proof: every line of every stream, every packet and request made again")
     run_remora(shop, "trace", "verify", "--all", allowed=(0,))
+    print(wrapped(f"Look around: cd {shop.relative_to(Path.cwd())}, then remora show last"))
 
 
-def chosen_target() -> str:
+def chosen() -> tuple[str, ...]:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="one module only, for CI")
-    return "src/shop/orders.py" if parser.parse_args().short else "."
-
-
-def accept(shop: Path, report: dict[str, Any]) -> None:
-    """Show the beginning of the diff, and accept what waits."""
-    if not any(job["review"] == "pending" for job in report["jobs"]):
-        print("nothing to accept")
-        return
-    diff = captured(shop, "diff", report["run_id"]).splitlines()
-    print("\n".join(diff[:40]))
-    print(f"… {len(diff) - 40} more lines" if len(diff) > 40 else "")
-    run_remora(shop, "accept", report["run_id"], "--all", allowed=(0, 1))
-
-
-def analyze(shop: Path, target: str) -> None:
-    words = ("-o", "lint", "--unsafe-fixes", "--seed", "7")
-    run_remora(shop, "analyze", target, *words, allowed=(0, 1))
-
-
-def tell(what: str, found: list[dict[str, Any]]) -> None:
-    number = f"{len(found)} finding{'s' if len(found) != 1 else ''}"
-    print(f"{what}: {number}" + (f": {codes(found)}" if found else ""), flush=True)
+    parser.add_argument("--short", action="store_true", help="three nodes only, for CI")
+    short = parser.parse_args().short
+    return ("src/shop/returns.py", "--max-nodes", "3") if short else (".",)
 
 
 def title(text: str) -> None:
     print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
+
+
+def wrapped(text: str, width: int = WIDTH) -> str:
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def tell(what: str, found: list[dict[str, Any]]) -> None:
+    counts = Counter(str(finding["code"]) for finding in found)
+    codes = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(counts.items()))
+    number = f"{len(found)} finding{'s' * (len(found) != 1)}"
+    print(wrapped(f"{what}: {number}: {codes}" if found else f"{what}: none"), flush=True)
+
+
+def tell_plan(shop: Path, selection: tuple[str, ...]) -> None:
+    planned = document(shop, "analyze", *selection, *OPERATIONS, "--dry-run")
+    jobs = Counter(job["operation"] for job in planned["jobs"])
+    told = (
+        f"of the nodes looked at, {jobs['lint']} have findings, {jobs['docstring']} a missing or "
+    )
+    told += f"outdated docstring, {jobs['test']} no test"
+    print(told, flush=True)
 
 
 def copy_shop() -> Path:
@@ -110,35 +106,67 @@ def copy_shop() -> Path:
     return shop
 
 
-def findings(tree: Path, target: str) -> list[dict[str, Any]]:
-    done = subprocess.run([*RUFF, target], cwd=tree, capture_output=True, check=True)
+def findings(tree: Path) -> list[dict[str, Any]]:
+    done = subprocess.run([*RUFF, "."], cwd=tree, capture_output=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
 
-def codes(found: list[dict[str, Any]]) -> str:
-    counts = Counter(str(finding["code"]) for finding in found)
-    return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(counts.items()))
-
-
-def after_ruff(target: str, *options: str) -> list[dict[str, Any]]:
+def after_ruff(*options: str) -> list[dict[str, Any]]:
     alone = PLACE / "ruff-alone"
-    shutil.rmtree(alone, ignore_errors=True)
     shutil.copytree(HERE / "shop", alone)
-    subprocess.run([*RUFF, *options, target], cwd=alone, capture_output=True, check=True)
-    return findings(alone, target)
+    subprocess.run([*RUFF, *options, "."], cwd=alone, capture_output=True, check=True)
+    return findings(alone)
 
 
-def run_remora(shop: Path, *words: str, allowed: tuple[int, ...]) -> int:
-    print(f"$ remora {' '.join(words)}", flush=True)
-    code = subprocess.run([*REMORA, *words], cwd=shop, check=False).returncode
+def own_tests(shop: Path) -> None:
+    """The shop's tests, run by pytest itself, as its developers would."""
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(
+        [sys.executable, "-B", *words], cwd=shop, capture_output=True, text=True, check=False
+    )
+    print(f"$ pytest -q\n{done.stdout.strip().splitlines()[-1]}", flush=True)
+    if done.returncode:
+        sys.exit(f"the shop's tests fail:\n{done.stdout}{done.stderr}")
+
+
+def imports(shop: Path) -> None:
+    code = "import pkgutil, importlib, shop; "
+    code += (
+        "[importlib.import_module(m.name) for m in pkgutil.iter_modules(shop.__path__, 'shop.')]"
+    )
+    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=shop / "src", check=False)
+    if done.returncode:
+        sys.exit("the accepted tree does not import")
+    print("every module of the shop imports")
+
+
+def run_remora(shop: Path, *words: str, allowed: tuple[int, ...] = (0, 1)) -> None:
+    print(wrapped(f"$ remora {' '.join(words)}"), flush=True)
+    if sys.stdout.isatty():
+        code = subprocess.run([*REMORA, *words], cwd=shop, env=ENVIRON, check=False).returncode
+    else:
+        code = _run_in_columns([*REMORA, *words], shop)
     if code not in allowed:
         sys.exit(code)
-    return code
+
+
+def _run_in_columns(command: list[str], shop: Path) -> int:
+    """Its lines as they come; a file has no width that it could keep to by itself."""
+    piped = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=shop, env=ENVIRON, stdout=piped, stderr=subprocess.STDOUT, text=True
+    ) as child:
+        assert child.stdout
+        for line in child.stdout:
+            print(wrapped(line.rstrip()), flush=True)
+    return child.returncode
 
 
 def captured(shop: Path, *words: str) -> str:
-    done = subprocess.run([*REMORA, *words], cwd=shop, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*REMORA, *words], cwd=shop, env=ENVIRON, capture_output=True, text=True, check=False
+    )
     if done.returncode not in (0, 1):
         sys.exit(f"remora {' '.join(words)}: {done.stderr or done.stdout}")
     return done.stdout
@@ -150,7 +178,11 @@ def document(shop: Path, *words: str) -> Any:
 
 def show_packet(shop: Path, report: dict[str, Any]) -> None:
     """The request with the most raw output behind it, beside the tokens of that output."""
-    job = max((job for job in report["jobs"] if job["asked"]), key=lambda job: job["raw_bytes"])
+    asked = [job for job in report["jobs"] if job["asked"]]
+    if not asked:
+        print("no decision had a choice: no model was asked")
+        return
+    job = max(asked, key=lambda job: job["raw_bytes"])
     stream = shop / ".agentfs" / "traces" / f"{job['agent_id']}.jsonl"
     events = [json.loads(line) for line in stream.read_bytes().splitlines()]
     request = next(event for event in events if event["type"] == "model_request")
@@ -162,15 +194,14 @@ def show_packet(shop: Path, report: dict[str, Any]) -> None:
     raw = "\n".join(json.dumps(event["data"]["raw_output"]) for event in results)
     hosts = "\n".join(json.dumps(event["data"]["host_calls"]) for event in results)
     shown = "\n".join(message["content"] for message in request["data"]["messages"])
-    print(f"{job['node_id']}, turn {request['turn']}: the whole request\n")
-    print("\n".join(f"    {line}" for line in shown.splitlines()))
+    print(f"{job['operation']} {job['node_id']}, turn {request['turn']}: the whole request\n")
+    for line in shown.splitlines():
+        print(textwrap.indent(wrapped(line, WIDTH - 4), "    "))
     raw_tokens, all_tokens = tokens(raw, raw + hosts)
     sent = request["data"]["prompt_tokens"]
-    if sent < raw_tokens:
-        print(
-            f"\n{sent} tokens shown, for {raw_tokens} tokens of raw tool output ({all_tokens} with "
-            "what the host functions returned); all of it is in the stream."
-        )
+    told = f"{sent} tokens, for {raw_tokens} tokens of raw tool output ({all_tokens} with what "
+    told += "the host functions returned); all of it is in the stream."
+    print("\n" + wrapped(told))
 
 
 def tokens(*texts: str) -> list[int]:
@@ -194,26 +225,25 @@ def show_decisions(report: dict[str, Any]) -> None:
         totals.update(job["decided_by"])
     asked = sum(job["asked"] for job in report["jobs"])
     differed = sum(job["differed"] for job in report["jobs"])
-    print(
-        f"{totals['rule']} decisions had one choice: a rule took it. In {asked} a choice could "
-        f"change the result: the model decided {totals['model']}, and in {totals['fallback']} it "
-        "was not sure enough, so the first candidate was taken."
-    )
-    print(f"In {differed} of {asked} the model chose another action than the first candidate.")
-    print(
-        "The model is not trained for this: it decides no better than the order of the list does."
-    )
+    told = f"{totals['rule']} decisions had one choice: a rule took it. In {asked} a choice could "
+    told += f"change the result: the model decided {totals['model']}, and in {totals['fallback']} "
+    told += "it was not sure enough, so the first candidate was taken. "
+    told += f"In {differed} of {asked} the model chose another action than the first candidate. "
+    told += "The model is not trained for this: it decides no better than the list's order does."
+    print(wrapped(told))
 
 
-def imports(shop: Path) -> None:
-    code = "import pkgutil, importlib, shop; "
-    code += (
-        "[importlib.import_module(m.name) for m in pkgutil.iter_modules(shop.__path__, 'shop.')]"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=shop / "src", check=False)
-    if done.returncode:
-        sys.exit("the accepted tree does not import")
-    print("the accepted tree imports")
+def show_diff(shop: Path, report: dict[str, Any], operation: str) -> None:
+    """The longest change set of an agent, by its name."""
+    waiting = [
+        job["agent_id"]
+        for job in report["jobs"]
+        if job["operation"] == operation and job["review"] == "pending"
+    ]
+    diffs = {agent: captured(shop, "diff", "last", agent).strip() for agent in waiting[:4]}
+    if diffs:
+        agent = max(diffs, key=lambda one: diffs[one].count("\n"))
+        print(f"\n$ remora diff last {agent}\n{diffs[agent]}")
 
 
 if __name__ == "__main__":

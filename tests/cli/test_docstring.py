@@ -53,7 +53,7 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     }
     assert tree(shelf) == before
     shown = remora("show", "last", cwd=shelf).out
-    assert "fixed missing docstring" in shown
+    assert "docstring added" in shown
     assert "2 of 3 docstrings written: 1 added, 1 mended" in shown
     assert "+        Raises:" in remora("diff", "last", "Shelf.take", cwd=shelf).out
 

@@ -1,6 +1,7 @@
 """`analyze -o test` and what becomes of it, with the real embedded model."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +65,10 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     assert done.returncode == 0, out + err
     assert tree(sizes) == before
     shown = user("show", "last", cwd=sizes).out
-    assert shown.count("fixed missing test") == 2, shown
+    assert shown.count("test added") == 2, shown
+    assert re.search(
+        r"(?m)^2 of 2 missing tests added: notice \d+ of \d+ planted faults, run", shown
+    )
     assert "def test_plural" in user("diff", "last", "plural", cwd=sizes).out
     accepted = user("accept", "last", "--all", cwd=sizes)
     assert accepted.code == 0, accepted.err

@@ -411,3 +411,11 @@ def test_any_nesting_is_found_once_and_partitions_the_lines(text: str) -> None:
 def test_no_bytes_raise(source: bytes) -> None:
     assert parse_module("a.py", source).path == "a.py"
     parse_module("a.py", b"# remora: skip\n" + source)
+
+
+def test_what_was_read_last_is_not_parsed_again_unless_it_is_very_large() -> None:
+    source = b"def f():\n    return 1\n"
+    assert parse_module("a.py", source) is parse_module("a.py", bytes(bytearray(source)))
+    assert parse_module("b.py", source) != parse_module("a.py", source), "keys hold the path"
+    large = source + b"#" * 300_000
+    assert parse_module("a.py", large) is not parse_module("a.py", large)

@@ -1,11 +1,11 @@
-"""What is said of findings: which went, which stayed, and how many of all."""
+"""What is said of findings: which went, which stayed, and in which words."""
 
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.findings import docstrings_of_all, fixed, fixed_and_left, fixed_of_all
+from remora.runs.findings import deeds, fixed, fixed_and_left
 
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
@@ -29,23 +29,10 @@ def test_what_is_not_verified_fixes_nothing() -> None:
     assert fixed_and_left({"status": "submitted", "findings": None}) is None
 
 
-def test_of_all_that_were_planned() -> None:
-    jobs = [job("submitted", {"A": 2}, {}), job("no_change", {"B": 1}, {"B": 1})]
-    assert fixed_of_all(jobs, 3) == (2, 3)
-    assert fixed_of_all(jobs, 9) == (2, 9)  # some jobs had not begun
-    refused = [job("submitted", {"A": 2}, {}, review) for review in ("rejected", "conflict")]
-    assert fixed_of_all([*jobs, *refused], 3) == (2, 7)
-    assert fixed_of_all([{"status": "error", "findings": None}], 9) is None
-
-
-def test_docstrings_are_counted_apart() -> None:
-    jobs = [
-        job("submitted", {"A": 2}, {}),
-        job("submitted", {"missing docstring": 1}, {}),
-        job("submitted", {"outdated docstring": 1}, {}),
-        job("no_change", {"missing docstring": 1}, {"missing docstring": 1}),
-        job("submitted", {"missing docstring": 1}, {}, "rejected"),
-    ]
-    assert docstrings_of_all(jobs) == (1, 1, 4)
-    assert fixed_of_all(jobs, 2) == (2, 2)
-    assert docstrings_of_all(jobs[:1]) is None
+def test_each_kind_of_work_is_told_in_its_own_words() -> None:
+    gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
+    told = "fixed F401 x2, docstring added, docstring mended, test added"
+    assert deeds(gone) == told
+    would = "would fix F401 x2, would add a docstring, would mend a docstring, would add a test"
+    assert deeds(gone, done=False) == would
+    assert deeds({}) == ""

@@ -23,7 +23,6 @@ from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
 from remora.runs.begin import begin
-from remora.runs.findings import fixed_of_all
 from remora.runs.fork import Forked
 from remora.runs.lineage import ancestors
 from remora.runs.listing import listed_runs
@@ -31,6 +30,7 @@ from remora.runs.names import stream_named
 from remora.runs.results import job_document
 from remora.runs.review import accept, reject
 from remora.runs.stream import opened_run
+from remora.runs.sums import sums_of
 from remora.trace import files_at, packet_at, read_events, utc_now
 from remora.trace.sealed import seal
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
@@ -228,7 +228,7 @@ class TestAForkThatGoesOn:
         found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
         assert found.agent_id == made
         assert (found.before, found.after) == (parent.before, parent.after)
-        assert fixed_of_all([job_document(found)], 0) == fixed_of_all([job_document(parent)], 0)
+        assert sums_of([job_document(found)], 0) == sums_of([job_document(parent)], 0)
 
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)

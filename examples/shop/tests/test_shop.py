@@ -1,4 +1,4 @@
-"""The shop's own tests: they pass before and after any lint fix."""
+"""The shop's own tests: they pass before and after. Nobody wrote some for returns."""
 
 from datetime import date
 

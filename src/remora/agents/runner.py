@@ -1,6 +1,7 @@
 """The turn loop of one agent: append, then apply, then act."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -274,7 +275,7 @@ class AgentRunner:
             job=self.job,
             files=self._changes.contents(),
             findings_before=self.stage.findings_before,
-            findings_after=self.stage.findings_after,
+            findings_after=cache(self.stage.findings_after),  # no check changes a file
             target=self._scene().target,
             prove=proved,
         )

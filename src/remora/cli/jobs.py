@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.cli.output import coloured, count, plain, wrapped
 from remora.ids import split_node_key
-from remora.runs.findings import Codes, counts, fixed_and_left
+from remora.runs.findings import Codes, codes_text, counts, deeds, fixed_and_left
 
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
@@ -54,15 +54,10 @@ def reviewed(jobs: Sequence[Document]) -> str:
     return ", ".join(f"{words.count(word):,} {coloured(word)}" for word in known)
 
 
-def codes_text(codes: Codes) -> str:
-    """`F401 x2, UP045`."""
-    return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
-
-
-def done_text(fixed: Codes, left: Codes, verb: str = "fixed") -> str:
-    """`fixed UP045, F401 x2; left E501`."""
-    parts = [(verb, fixed), ("left", left)]
-    return "; ".join(f"{word} {codes_text(codes)}" for word, codes in parts if codes)
+def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
+    """`fixed F401 x2, UP045; left E501`."""
+    told = [deeds(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    return "; ".join(filter(None, told))
 
 
 def course(job: Document) -> str:
@@ -110,8 +105,7 @@ def _did(job: Document) -> str:
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
-    verb = "fixed" if counts(job) else "would fix"
-    told = done_text(*known, verb) if known is not None else count(job["turns"], "turn")
+    told = done_text(*known, done=counts(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     deciders = _deciders(by_others) or "rules"
     return f"{told} · {deciders}" if told else deciders

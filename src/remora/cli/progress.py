@@ -16,7 +16,7 @@ from remora.cli.jobs import done_text, status_word
 from remora.cli.options import Options
 from remora.cli.output import count, plain
 from remora.memory.events import Event, ModelRequest, ToolResulted
-from remora.runs.findings import Codes, fixed, known_findings
+from remora.runs.findings import OURS, Codes, fixed, known_findings
 from remora.runs.plan import Plan
 
 
@@ -29,6 +29,7 @@ class Count:
         self.turns = 0
         self.tokens = 0
         self.fixed = 0
+        self.written = 0
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
@@ -56,7 +57,9 @@ class Count:
         """A job ended; only what was verified counts as fixed."""
         self.done += 1
         self.working.pop(job.agent_id, None)
-        self.fixed += sum(self.fixed_by(job, result)[0].values())
+        for code, number in self.fixed_by(job, result)[0].items():
+            self.fixed += 0 if code in OURS else number
+            self.written += number if code in OURS else 0
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Findings of the job's node by code: fixed, and left. Only what was verified is fixed."""
@@ -103,6 +106,7 @@ class LiveDisplay(Count):
         """What is drawn."""
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
+        counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
         names = [job.node_id.removeprefix("node:") for job in self.working.values()]
         nodes = [_one_line(f"  {plain(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)

@@ -9,10 +9,10 @@ from remora.cli.jobs import Document, job_lines, reviewed
 from remora.cli.options import Options
 from remora.cli.output import count, plain, room, wrapped
 from remora.cli.session import again
-from remora.runs.findings import docstrings_of_all, fixed_of_all
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.runs.results import RunView
+from remora.runs.sums import said, sums_of
 
 _WRONG = ("failed", "error")
 
@@ -28,7 +28,8 @@ def run_lines(
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
-    yield from _findings(jobs, view.start.plan.get("findings", 0))
+    for told in said(sums_of(jobs, view.start.plan.get("findings", 0))):
+        yield from wrapped(plain(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
     for line in _next(options, project, view, document):
@@ -70,19 +71,6 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
     for file in totals["unreadable"]:
         yield from wrapped(
             f"{plain(file['path'])} could not be read: {plain(file['detail'])}", width, "  "
-        )
-
-
-def _findings(jobs: list[Document], planned: int) -> Iterator[str]:
-    found = fixed_of_all(jobs, planned)
-    if found is not None:
-        yield f"{found[0]:,} of {count(found[1], 'finding')} fixed"
-    written = docstrings_of_all(jobs)
-    if written is not None:
-        added, mended, of = written
-        done = ", ".join(f"{n:,} {what}" for n, what in ((added, "added"), (mended, "mended")) if n)
-        yield f"{added + mended:,} of {count(of, 'docstring')} written" + (
-            f": {done}" if done else ""
         )
 
 

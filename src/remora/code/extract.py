@@ -1,6 +1,7 @@
 """Source text of a Python file in, its nodes out."""
 
 import ast
+from functools import lru_cache
 
 from remora.code.definitions import Definition, contents
 from remora.code.nodes import Module, Node
@@ -11,9 +12,24 @@ from remora.code.source import Source, Unreadable, read_source
 from remora.code.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
+_MOST_KEPT = 32
+_LONGEST_KEPT = 256 * 1024
+
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
-    """The nodes of one file; `path` is relative to the root, POSIX, raw. Never raises or warns."""
+    """The nodes of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
+
+    What was read last is kept: several times a turn somebody asks where a node stands in a file.
+    """
+    return _kept(path, source) if len(source) <= _LONGEST_KEPT else _parsed(path, source)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _kept(path: str, source: bytes) -> Module | Unreadable:
+    return _parsed(path, source)
+
+
+def _parsed(path: str, source: bytes) -> Module | Unreadable:
     read = read_source(path, source)
     if isinstance(read, Unreadable):
         return read

@@ -10,7 +10,7 @@ from remora.agents.outcome import DECIDERS, Tally
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
 from remora.runs.counting import Counting
-from remora.runs.findings import known_findings
+from remora.runs.findings import known_findings, known_worth
 from remora.runs.lineage import ancestors
 from remora.runs.project import Project
 from remora.runs.work import job_start
@@ -24,7 +24,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     it, else the last verdict, else empty.
 
     `before` and `after` count lint findings by code as the agent's tools first and last knew
-    them (null: no tool said so); `branch` is the one that it was committed to; `conflicts` are the
+    them (null: no tool said so); `worth` is that of the test that was written, as far as it is
+    known; `branch` is the one that it was committed to; `conflicts` are the
     last verdict's, `{node_id, path, detail}`.
     With `damaged` its stream cannot be read: of that nothing is told but `error`.
     """
@@ -52,6 +53,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None
+    worth: dict[str, int] | None = None
 
 
 def read_attempt(project: Project, job: Job) -> JobView:
@@ -119,6 +121,7 @@ class _Told:
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
+        self._worth: dict[str, int] | None = None
 
     def see(self, event: Event) -> None:
         self._tally.see(event)
@@ -138,6 +141,7 @@ class _Told:
             if counts is not None:
                 self._before = counts if self._before is None else self._before
                 self._after = counts
+            self._worth = known_worth(event) or self._worth
 
     def _hear(self, event: Event) -> None:
         """What the agent was told of its node last."""
@@ -157,6 +161,7 @@ class _Told:
             raw_bytes=tally.raw_bytes,
             before=self._before,
             after=self._after,
+            worth=self._worth,
             changed_by_user=self._changed_by_user,
         )
         if end is None:

@@ -14,6 +14,7 @@ from remora.runs.counting import STALE, UNDECIDED, Counting
 from remora.runs.job_view import JobView, read_job
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
+from remora.runs.sums import sums_of
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.reader import typed
 
@@ -81,16 +82,18 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
     """The document of `analyze --json` and `show --json`."""
     plan = view.start.plan
     statuses = [job.status for job in view.jobs]
+    jobs = [job_document(job) for job in view.jobs]
     return {
         "run_id": view.run_id,
         "root": str(project.root),
         "model": view.start.config.get("model_name"),
-        "jobs": [job_document(job) for job in view.jobs],
+        "jobs": jobs,
         "totals": {
             "jobs": len(plan.get("jobs", [])),
             **{status: statuses.count(status) for status in STATUSES},
             "skipped": plan.get("skipped", 0),
             "unreadable": plan.get("unreadable", []),
+            "operations": msgspec.to_builtins(sums_of(jobs, plan.get("findings", 0))),
         },
     }
 
@@ -113,6 +116,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
         "files_changed": [change.path for change in job.change_set],
+        "worth": job.worth,
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
         "error": job.error,

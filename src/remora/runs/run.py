@@ -13,6 +13,7 @@ from remora.models import Model
 from remora.runs.engine import Engine
 from remora.runs.plan import Plan
 from remora.runs.project import Project
+from remora.tools.lint import lint_findings
 from remora.workspaces import Base, WorkspaceDriver
 from remora.workspaces.interpreters import ProjectPython
 
@@ -68,3 +69,10 @@ class Ground:
     base: Base
     workspaces: WorkspaceDriver
     rebased: Mapping[str, Any] = field(default_factory=dict)
+    _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    def findings(self, path: str) -> list[dict[str, Any]]:
+        """What ruff finds in a file of the base, which stays as it is. Raises HostError."""
+        if path not in self._known:
+            self._known[path] = lint_findings(self.base.folder, [path])
+        return self._known[path]

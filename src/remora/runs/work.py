@@ -98,7 +98,7 @@ def _stage(
         user_file=_user_file(run.project.root),
         python=run.python,
         redact=run.project.redact,
-        findings_before=lambda path: lint_findings(ground.base.folder, [path]),
+        findings_before=ground.findings,
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
         clock=run.clock,
         on_event=lambda event: run.watcher.event(job, event),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from remora.runs.report import FORMATS, Report, markdown, page, report_on
 from remora.runs.report.model import Edit, FileChange, Finding, JobReport
 from remora.runs.review import accept, reject
+from remora.runs.sums import Docstrings, NewTests, Sum
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.shape import LOG
 
@@ -53,7 +54,10 @@ def hostile(report: Report) -> Report:
         for job in report.jobs
     ]
     file = {"path": HOSTILE, "detail": HOSTILE}
-    return replace(report, project=HOSTILE, model=HOSTILE, jobs=tuple(jobs), unreadable=(file,))
+    sums = (*report.sums, Sum(operation=HOSTILE, jobs=2, verified=1))
+    return replace(
+        report, project=HOSTILE, model=HOSTILE, jobs=tuple(jobs), sums=sums, unreadable=(file,)
+    )
 
 
 class TestRecord:
@@ -86,6 +90,56 @@ class TestRecord:
 
         report = told(shop)
         assert msgspec.json.decode(FORMATS["json"](report), type=Report) == report
+
+
+WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 4}
+
+
+def of_all_agents(report: Report) -> Report:
+    """As if the run had been one of all three built-in agents."""
+    sums = (
+        *report.sums,
+        Sum(
+            operation="docstring",
+            jobs=1,
+            verified=1,
+            docstrings=Docstrings(added=1, mended=0, of=1),
+        ),
+        Sum(operation="test", jobs=1, verified=1, tests=NewTests(added=1, of=1, **WORTH)),
+    )
+    lint = next(job for job in report.jobs if job.files)
+    text = replace(lint, operation="docstring", fixed={"missing docstring": 1})
+    test = replace(lint, operation="test", fixed={"missing test": 1}, worth=WORTH)
+    left = replace(text, files=(), fixed={}, left=(Finding(code="missing docstring", message=""),))
+    return replace(report, sums=sums, jobs=(*report.jobs, text, test, left))
+
+
+class TestAllAgents:
+    def test_each_kind_of_work_is_summed_in_its_own_measure(self, shop: Desk) -> None:
+        report = of_all_agents(told(shop))
+        text = markdown(report)
+        headline = "4 of 5 findings fixed, 1 of 1 docstring written, 1 of 1 missing test added"
+        assert text.startswith(f"## Remora: {headline}, 3 change sets wait for a verdict\n")
+        assert "\n- 1 of 1 docstring written: 1 added\n" in text
+        assert "notice 5 of 6 planted faults, run 4 of 4 lines of what they test\n" in text
+        shown = _Page()
+        shown.feed(page(report))
+        assert "1 / 1missing test added" in shown.text
+        assert "test added, which notices 5 of 6 planted faults" in shown.text
+
+    def test_what_is_to_be_read_at_once_stands_before_what_is_folded(self, shop: Desk) -> None:
+        text = markdown(of_all_agents(told(shop)))
+        first = text.partition("<details>")[0]
+        assert "docstring written" in first
+        assert "### Left" in first
+        assert "| node |" not in first
+        assert text.count("<details>") == text.count("</details>")
+
+    def test_a_docstring_that_is_missing_is_a_result_of_sarif(self, shop: Desk) -> None:
+        log = json.loads(FORMATS["sarif"](of_all_agents(told(shop))))
+        jsonschema.validate(log, LOG)
+        results = [(each["ruleId"], each["message"]["text"]) for each in log["runs"][0]["results"]]
+        assert ("remora/docstring", "missing docstring") in results
 
 
 class TestSarif:
@@ -180,7 +234,9 @@ class _Page(HTMLParser):
 class TestPage:
     def test_hostile_names_are_text(self, shop: Desk) -> None:
         plain_page, hostile_page = _Page(), _Page()
-        plain_page.feed(page(replace(told(shop), unreadable=({"path": "a", "detail": "b"},))))
+        sums = (*told(shop).sums, Sum(operation="own", jobs=2, verified=1))
+        file = {"path": "a", "detail": "b"}
+        plain_page.feed(page(replace(told(shop), sums=sums, unreadable=(file,))))
         hostile_page.feed(page(hostile(told(shop))))
         added = {"span"}  # the lines that were added to the diffs
         assert [t for t in hostile_page.tags if t not in added] == [
@@ -207,7 +263,7 @@ class TestMarkdown:
         report = told(shop)
         rows = [line for line in markdown(report).splitlines() if line.startswith("| ")]
         assert len(rows) == 1 + len(report.jobs)
-        assert "| `a.py:load` lint | verified | F401 |  | rule 3 |" in rows
+        assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
 
     def test_hostile_names_add_no_cell_and_no_markup(self, shop: Desk) -> None:
         text = markdown(hostile(told(shop)))

@@ -3,15 +3,21 @@
 import ast
 import io
 import tokenize
+from functools import lru_cache
+from hashlib import sha256
 
 from remora.code.definitions import contents
 from remora.code.signature import docstring_text
 from remora.code.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
+Bare = tuple[str, tuple[str, ...]]
 
-def without_docstring_of(path: str, content: bytes, key: str) -> tuple[str, list[str]] | None:
-    """The tree as text and the comments in order; null where there is no such node, or no tree."""
+
+@lru_cache(maxsize=16)  # who writes a docstring looks, and then who verifies it
+def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
+    """The tree, as a hash of its text, and the comments in order; null where there is no such node,
+    or no tree."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return None
@@ -28,17 +34,17 @@ def without_docstring_of(path: str, content: bytes, key: str) -> tuple[str, list
 
 
 def _bare(source: Source, holder: ast.AST) -> str:
-    """The tree without that docstring. Changes the tree."""
+    """The tree without that docstring, hashed. Changes the tree."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:
         del body[0]
-    return ast.dump(source.tree)
+    return sha256(ast.dump(source.tree).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _comments(source: Source) -> list[str]:
+def _comments(source: Source) -> tuple[str, ...]:
     text = io.StringIO(source.utf8.decode("utf-8", "surrogatepass"))
-    return [
+    return tuple(
         token.string
         for token in tokenize.generate_tokens(text.readline)
         if token.type == tokenize.COMMENT
-    ]
+    )

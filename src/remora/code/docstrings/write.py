@@ -1,6 +1,7 @@
 """The docstring of one node, written or mended; nothing else of the file changes."""
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from remora.code.definitions import DefinitionNode, contents
@@ -38,6 +39,7 @@ class Found(NamedTuple):
         return differences(self.node, self.text)
 
 
+@lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
 def find(path: str, content: bytes, qualname: str) -> Found:
     """The node of a file. Raises HostError."""
     source = read_source(path, content)

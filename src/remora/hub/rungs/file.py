@@ -1,5 +1,6 @@
 """The last rung: the asked nodes' own files read and analysed, without any other file."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from remora.code.analysis import read_facts
@@ -17,6 +18,7 @@ from remora.ids import split_node_key, unspell_path
 SECONDS_PER_BYTE = 1e-6
 """What reading a file and analysing it takes at most: half of it on the slow machine on which it
 was measured."""
+_LONGEST_KEPT = 256 * 1024
 
 
 class FileRung:
@@ -48,10 +50,15 @@ class FileRung:
                     continue
                 if not budget.affords(len(data) * SECONDS_PER_BYTE):
                     return None
-                facts = read_facts(path, data)
+                facts = _facts(path, data) if len(data) <= _LONGEST_KEPT else read_facts(path, data)
                 found[facts.path] = facts
         answers = Answers(MemoryView(found), partial_links=True)
         return Told(result_of(answers, request), None, "file")
+
+
+@lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
+def _facts(path: str, data: bytes) -> FileFacts:
+    return read_facts(path, data)
 
 
 def _is_below(path: str) -> bool:

@@ -9,12 +9,13 @@ from remora.errors import RemoraError
 from remora.ids import split_node_key, unspell_path
 from remora.memory.events import Change
 from remora.runs.counting import UNDECIDED
-from remora.runs.findings import fixed_and_left, fixed_of_all
+from remora.runs.findings import fixed_and_left
 from remora.runs.job_view import JobView
 from remora.runs.project import Project
 from remora.runs.report.left import findings_left
 from remora.runs.report.model import Edit, FileChange, JobReport, Report
 from remora.runs.results import RunView, job_document
+from remora.runs.sums import sums_of
 from remora.workspaces import diff
 from remora.workspaces.align import hunks
 from remora.workspaces.merge import split_lines
@@ -28,7 +29,8 @@ def report_on(project: Project, view: RunView) -> Report:
     jobs = tuple(
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
-    found = fixed_of_all(documents, plan.get("findings", 0))
+    sums = sums_of(documents, plan.get("findings", 0))
+    linted = [told.findings for told in sums if told.findings is not None]
     return Report(
         run_id=view.run_id,
         project=project.root.name,
@@ -43,8 +45,9 @@ def report_on(project: Project, view: RunView) -> Report:
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),
-        fixed=found[0] if found else None,
-        findings=found[1] if found else None,
+        fixed=sum(found.fixed for found in linted) if linted else None,
+        findings=sum(found.of for found in linted) if linted else None,
+        sums=sums,
         asked=sum(job.asked for job in view.jobs),
         differed=sum(job.differed for job in view.jobs),
         jobs=jobs,
@@ -66,6 +69,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         turns=job.turns,
         decided_by=job.decided_by,
         fixed=dict(known[0]) if known else {},
+        worth=job.worth,
         left=findings_left(project.trace, job),
         files=tuple(
             file for change in job.change_set if (file := _file(project, change)) is not None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from remora.errors import RemoraError
 from remora.memory.events import AgentStart, Event
 from remora.runs.counting import UNDECIDED
+from remora.runs.findings import OURS
 from remora.runs.job_view import JobView
 from remora.runs.report.model import Finding
 from remora.trace import TraceFolder, read_events
@@ -42,7 +43,8 @@ def findings_left(folder: TraceFolder, job: JobView) -> tuple[Finding, ...]:
 def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
     for code, number in sorted(missing.items()):
         for _ in range(number):
-            yield Finding(code=code, message="the record does not say where")
+            where = "" if code in OURS else "the record does not say where"
+            yield Finding(code=code, message=where)
 
 
 def _diagnostics(folder: TraceFolder, agent_id: str) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""A report in Markdown, to be pasted into a pull request."""
+"""A report in Markdown, to be pasted into a pull request: what there is to know, the rest folded away."""
 
 import html
 import re
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.words import (
     choices,
-    codes,
+    count,
     course,
     deciders,
+    done,
     headline,
     left_codes,
     plain,
@@ -17,6 +18,7 @@ from remora.runs.report.words import (
     state_word,
     totals,
 )
+from remora.runs.sums import said
 
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""
@@ -31,17 +33,22 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield f"## Remora: {headline(report)}"
+    yield f"## Remora: {_text(headline(report))}"
     yield ""
     yield f"Run {_code(report.run_id)} · {_text(course(report))}"
     yield ""
     yield f"{_text(totals(report))}. {choices(report)[:1].upper()}{choices(report)[1:]}."
-    if report.jobs:
+    more = [one for one in said(report.sums) if one.more]
+    if more:
         yield ""
-        yield "| node | result | fixed | left | decided by |"
+        yield from (f"- {_text(plain(one.whole))}" for one in more)
+    yield from _left(report)
+    if report.jobs:
+        yield from ["", f"<details><summary>{count(len(report.jobs), 'job')}</summary>", ""]
+        yield "| node | result | done | left | decided by |"
         yield "|---|---|---|---|---|"
         yield from map(_row, report.jobs)
-    yield from _left(report)
+        yield from ["", "</details>"]
     yield from _diffs(report)
     yield ""
     told = "`remora trace verify` proves that this is what happened; the record ends with"
@@ -52,7 +59,7 @@ def _row(job: JobReport) -> str:
     cells = [
         _code(f"{job.path}:{job.name}") + f" {_text(job.operation)}",
         state_word(job.state) + (f" on {_code(job.branch)}" if job.branch else ""),
-        codes(job.fixed),
+        _text(done(job)),
         left_codes(job.left),
         deciders(job),
     ]

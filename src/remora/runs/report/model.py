@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from remora.memory.events import Head
+from remora.runs.sums import Sum
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -52,6 +53,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     decided_by: dict[str, int]
     fixed: dict[str, int]
+    worth: dict[str, int] | None
     left: tuple[Finding, ...]
     files: tuple[FileChange, ...]
     conflicts: tuple[dict[str, Any], ...]
@@ -61,8 +63,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `fixed` of `findings` are mended by what is accepted or waits, both null where no job
-    knows of any; `waiting` counts change sets that nobody has said yes or no to."""
+    """A run. `sums` say what each operation came to; `fixed` of `findings` are a linter's that are mended
+    by what is accepted or waits, both null where no job knows of any; `waiting` counts change sets that nobody has said yes or no to."""
 
     run_id: str
     project: str
@@ -79,6 +81,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     fixed: int | None
     findings: int | None
+    sums: tuple[Sum, ...]
     asked: int
     differed: int
     jobs: tuple[JobReport, ...]

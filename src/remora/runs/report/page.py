@@ -3,21 +3,24 @@
 from collections.abc import Iterator
 from html import escape
 
+from remora.runs.findings import OURS
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.style import STYLE
 from remora.runs.report.words import (
     choices,
-    codes,
     count,
     course,
     deciders,
+    done,
     headline,
     left_codes,
     plain,
     reasons,
     state_word,
     totals,
+    waiting,
 )
+from remora.runs.sums import said
 
 _CLASSES = {
     "submitted": "good",
@@ -40,15 +43,16 @@ def page(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    title = _text(f"{report.project}: {headline(report)}")
+    name = _text(report.project)
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{title}</h1>"
+    yield f"<title>{name}: {_text(headline(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
+    yield f"<h1>{name}: {waiting(report)}</h1>"
     yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(course(report))}</p>'
     yield from _numbers(report)
     yield f"<h2>Jobs</h2>\n<p>{_text(totals(report))}. {_text(choices(report))}.</p>"
+    yield from (f"<p>{_text(one.whole)}.</p>" for one in said(report.sums) if one.more)
     for job in report.jobs:
         yield from _job(job)
     yield from _left(report)
@@ -60,17 +64,15 @@ def _lines(report: Report) -> Iterator[str]:
 def _numbers(report: Report) -> Iterator[str]:
     accepted = report.states.get("accepted", 0)
     left = sum(len(job.left) for job in report.jobs)
-    shown = [
-        (f"{report.fixed:,} / {report.findings:,}", "findings fixed")
-        if report.findings is not None
-        else (f"{report.planned:,}", "jobs"),
+    shown = [(f"{one.done:,} / {one.of:,}", one.what) for one in said(report.sums)]
+    shown += [
         (f"{report.waiting:,}", "change sets wait"),
         (f"{accepted:,}", "accepted"),
-        (f"{left:,}", "findings left"),
+        (f"{left:,}", "left"),
     ]
     yield '<ul class="numbers">'
     for number, what in shown:
-        yield f"<li><b>{number}</b>{what}</li>"
+        yield f"<li><b>{number}</b>{_text(what)}</li>"
     yield "</ul>"
 
 
@@ -87,17 +89,22 @@ def _job(job: JobReport) -> Iterator[str]:
 def _head(job: JobReport) -> str:
     state = state_word(job.state) + (f" on {plain(job.branch)}" if job.branch else "")
     told = [
-        f"fixed {codes(job.fixed)}" if job.fixed else "",
+        done(job),
         f"left {left_codes(job.left)}" if job.left else "",
         f"{count(job.turns, 'turn')}: {deciders(job)}" if deciders(job) else "",
     ]
     parts = [
         f'<span class="state {_CLASSES.get(job.state, "quiet")}">{_text(state)}</span>',
         f'<span class="name">{_text(f"{job.path}:{job.name}")}</span>',
-        f'<span class="what">{_text(job.operation)}: {_text("; ".join(filter(None, told)))}</span>',
+        f'<span class="what">{_text(_what(job, "; ".join(filter(None, told))))}</span>',
     ]
     parts += [f'<span class="why">{_text(reason)}</span>' for reason in reasons(job)]
     return "".join(parts)
+
+
+def _what(job: JobReport, told: str) -> str:
+    """What a job did says of which operation it is; else that is said first."""
+    return told if told.startswith(f"{job.operation} ") else f"{job.operation}: {told}"
 
 
 def _diff_line(line: str) -> str:
@@ -112,7 +119,8 @@ def _left(report: Report) -> Iterator[str]:
     yield "<h2>Left</h2>\n<table><tr><th>where</th><th>rule</th><th>what</th></tr>"
     for job, finding in found:
         place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
-        cells = place, finding.code, finding.message
+        ours = finding.code in OURS
+        cells = place, "" if ours else finding.code, finding.code if ours else finding.message
         yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
     for file in report.unreadable:
         cells = str(file.get("path")), "", f"could not be read: {file.get('detail')}"

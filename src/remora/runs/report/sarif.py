@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from remora.ids import unspell_path
 from remora.runs.counting import UNDECIDED
+from remora.runs.findings import OURS
 from remora.runs.report.model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.words import codes, left_codes, reasons
+from remora.runs.report.words import done, left_codes, reasons
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
@@ -69,9 +70,8 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 
 def _proposed(job: JobReport) -> dict[str, Any]:
-    mended = codes(job.fixed)
     text = f"{job.operation}: a verified change of {job.name}"
-    text += f" fixes {mended}" if mended else ""
+    text += f": {done(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} stay" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]
     edits = job.files[0].edits
@@ -87,7 +87,8 @@ def _proposed(job: JobReport) -> dict[str, Any]:
 
 
 def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
-    rule = finding.code or f"remora/{job.operation}"
+    known = finding.code and finding.code not in OURS
+    rule = finding.code if known else f"remora/{job.operation}"
     result = _result(job, rule, finding.message or finding.code, "warning", number)
     return {
         **result,

@@ -52,5 +52,10 @@ td, th { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; bo
 td { overflow-wrap: anywhere; } td:nth-child(2) { white-space: nowrap; } td:nth-child(-n+2) { font-family: ui-monospace, monospace; }
 code { font-family: ui-monospace, monospace; font-size: .85em; overflow-wrap: anywhere; }
 footer { margin-top: 2.5rem; font-size: .85rem; }
+@media (max-width: 40rem) {
+  .state { order: -2; }
+  summary::after { order: -1; }
+  .name, .what { flex-basis: 100%; }
+}
 @media print { details, .job { break-inside: avoid; } }
 """

@@ -1,8 +1,10 @@
 """Phrases that the forms of a report for people share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from remora.runs.findings import codes_text, deeds
 from remora.runs.report.model import Finding, JobReport, Report
+from remora.runs.sums import said
 from remora.trace.transcript import CONTROLS
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
@@ -15,15 +17,16 @@ def plain(text: str) -> str:
 
 
 def headline(report: Report) -> str:
-    """`4 of 6 findings fixed, 3 change sets wait for a verdict`."""
-    parts = []
-    if report.findings is not None:
-        parts.append(f"{report.fixed:,} of {count(report.findings, 'finding')} fixed")
-    if report.waiting:
-        parts.append(
-            f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
-        )
-    return ", ".join(parts) or f"{count(report.planned, 'job')}, nothing to decide"
+    """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
+    parts = [plain(told.brief) for told in said(report.sums)]
+    return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
+
+
+def waiting(report: Report) -> str:
+    """`3 change sets wait for a verdict`."""
+    if not report.waiting:
+        return f"{count(report.planned, 'job')}, nothing to decide"
+    return f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
 
 
 def course(report: Report) -> str:
@@ -58,11 +61,14 @@ def deciders(job: JobReport) -> str:
     return ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
 
 
-def codes(counts: Mapping[str, int]) -> str:
-    """`F401 x2, UP045`."""
-    return ", ".join(
-        f"{plain(code)} x{n}" if n > 1 else plain(code) for code, n in sorted(counts.items())
-    )
+def done(job: JobReport) -> str:
+    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`."""
+    told = plain(deeds(job.fixed))
+    if job.worth and job.fixed:
+        told += (
+            f", which notices {job.worth['killed']:,} of {job.worth['mutants']:,} planted faults"
+        )
+    return told
 
 
 def left_codes(left: Sequence[Finding]) -> str:
@@ -70,7 +76,7 @@ def left_codes(left: Sequence[Finding]) -> str:
     counts: dict[str, int] = {}
     for finding in left:
         counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
-    return codes(counts)
+    return plain(codes_text(counts))
 
 
 def state_word(state: str) -> str:

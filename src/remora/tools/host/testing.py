@@ -1,6 +1,7 @@
 """Host functions of the test agent that find out: what a function comes to, and what a test of it can say."""
 
 import ast
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,7 +36,8 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
     It is called with values from examples, from the project's own calls, by type and by use, twice in
     different circumstances, and once with each of its mutants. `cases` are the calls that together
     tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
-    `all_lines`. `holds` is a property that was tried with Hypothesis, where the project's environment
+    `all_lines`, and the same in `of_values` for those that raise nothing, in `of_property` for the
+    property (its lines are not counted). `holds` is a property that was tried with Hypothesis, where the project's environment
     has it, and that notices `holds_killed` of the mutants; `prefer_holds`: no fewer than the cases do.
     `state` is `open`, or `unfit` with a `reason`.
     """
@@ -65,7 +67,8 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
     if weighed.why and not (named and _is_worth(weighed.holds_killed, faults)):
         return _unfit(weighed.why, calls=len(calls))
     chosen = [] if weighed.why else weighed.chosen
-    killed = 0 if weighed.why else weighed.killed
+    of_all = _worth(subject, chosen, weighed.by_call, len(faults))
+    of_values = [case for case in chosen if not case.raises]
     home = home_of(subject, tests, place.files.exists)
     return {
         "state": "open",
@@ -74,12 +77,28 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         "cases": [msgspec.to_builtins(case) for case in chosen],
         "holds": msgspec.to_builtins(weighed.holds),
         "holds_killed": weighed.holds_killed,
-        "prefer_holds": named and weighed.holds_killed >= killed,
+        "prefer_holds": named and weighed.holds_killed >= of_all["killed"],
         "calls": len(calls),
-        "killed": killed,
-        "mutants": len(faults),
-        **_lines(subject, chosen),
+        **of_all,
+        "of_values": _worth(subject, of_values, weighed.by_call, len(faults)),
+        "of_property": _of_property(weighed.holds_killed, len(faults)),
     }
+
+
+def _worth(
+    subject: Subject, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
+) -> dict[str, int]:
+    """What a test of these cases notices and runs."""
+    return {"killed": len(_dead(cases, killed)), "mutants": faults, **_lines(subject, cases)}
+
+
+def _of_property(killed: int, faults: int) -> dict[str, int]:
+    return {"killed": killed, "mutants": faults, "lines": 0, "all_lines": 0}
+
+
+def _dead(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
+    """The mutants that any of the cases notices."""
+    return frozenset[int]().union(*(killed[case.call] for case in cases))
 
 
 def _is_meant(subject: Subject, case: Case) -> bool:
@@ -89,11 +108,11 @@ def _is_meant(subject: Subject, case: Case) -> bool:
 
 
 class _Weighed(NamedTuple):
-    """The best cases and the best property, how many mutants each notices, and why the cases are not
-    worth a test."""
+    """The best cases and the best property, which mutants each call and how many the property notices,
+    and why the cases are not worth a test."""
 
     chosen: list[Case]
-    killed: int
+    by_call: Mapping[str, frozenset[int]]
     holds: Property | None
     holds_killed: int
     why: str
@@ -104,7 +123,7 @@ def _weighed(
 ) -> _Weighed:
     killed = killed_by(place, subject, found.cases, found.held, faults)
     chosen = best_cases(found.cases, killed.by_call, said)
-    dead = frozenset[int]().union(*(killed.by_call[case.call] for case in chosen))
+    dead = _dead(chosen, killed.by_call)
     best = best_property(found.held, killed.by_property)
     holds, told = best if best is not None else (None, frozenset())
     why = ""
@@ -112,7 +131,7 @@ def _weighed(
         why = "no fault in it would change what the calls come to, or they come to nothing"
     elif not _is_worth(len(dead), faults):
         why = f"only {len(dead)} of {len(faults)} faults in it would change what the calls come to"
-    return _Weighed(chosen, len(dead), holds, len(told), why)
+    return _Weighed(chosen, killed.by_call, holds, len(told), why)
 
 
 def _is_worth(killed: int, faults: list[Mutant]) -> bool:
