@@ -20,11 +20,12 @@ from remora.runs.journals import details
 from remora.runs.landing import keep, objections
 from remora.runs.narrowing import ALL, Narrowing
 from remora.runs.project import Project
+from remora.runs.recheck import Recheck, Tree
 from remora.runs.review import Verdicts, pick, refused
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_ours
 from remora.runs.verdict import verdict_on
-from remora.workspaces import FilePatch, prepare
+from remora.workspaces import Base, FilePatch, prepare, restore_base
 from remora.workspaces.branch import Branch, as_committed, grown, open_branch, tree_with
 from remora.workspaces.journal import JournalFolder
 
@@ -52,8 +53,9 @@ def accept_onto(
     conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
+        recheck = Recheck(project, run_id, picked.notes)
         for job, patches in picked.usable:
-            found = _commit_one(project, stream, job, patches, (branch, picked.notes))
+            found = _commit_one(project, stream, job, patches, (branch, recheck))
             conflicts += found
             if not found:
                 accepted.append(job.node_id)
@@ -74,13 +76,13 @@ def _commit_one(
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
-    onto: tuple[Branch, list[str]],
+    onto: tuple[Branch, Recheck],
 ) -> list[dict[str, Any]]:
     """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
-    branch, notes = onto
+    branch, recheck = onto
     patches = [as_committed(branch, patch) for patch in patches]
     prepared = prepare(project.root, patches, branch.look)
-    before = objections(project, job, patches, prepared, notes)
+    before = objections(job, patches, prepared, recheck, _tree(project, branch))
     if before:
         return refused(project, stream, job, details(job.node_id, before))
     keep(project, prepared)
@@ -107,6 +109,15 @@ def _commit_one(
             refused(project, stream, job, found)
         remove_pending(project)
     return found
+
+
+def _tree(project: Project, branch: Branch) -> Tree:
+    """The branch's tip, as checks have it."""
+
+    def copy(folder: Path) -> Base:
+        return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
+
+    return Tree(read=lambda path: branch.look(path)[0], copy=copy)
 
 
 def _message(job: JobView) -> str:

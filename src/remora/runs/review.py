@@ -13,8 +13,9 @@ from remora.runs.journals import complete_journals, details
 from remora.runs.landing import land, objections
 from remora.runs.narrowing import ALL, Narrowing, narrowed
 from remora.runs.project import Project
+from remora.runs.recheck import Recheck, users_tree
 from remora.runs.results import read_run
-from remora.runs.side_by_side import side_by_side
+from remora.runs.side_by_side import beside_others
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
@@ -55,8 +56,9 @@ def accept(
     conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, nodes, every=every, narrow=narrow)
+        recheck = Recheck(project, run_id, picked.notes)
         for job, patches in picked.usable:
-            found = _accept_one(project, stream, job, patches, picked.notes)
+            found = _accept_one(project, stream, job, patches, recheck)
             if found:
                 conflicts += found
             else:
@@ -152,16 +154,16 @@ def _accept_one(
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
-    notes: list[str],
+    recheck: Recheck,
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
     if prepared.conflicts:
-        prepared = prepare(project.root, [side_by_side(project, patch) for patch in patches])
-    before = objections(project, job, patches, prepared, notes)
+        prepared = beside_others(project, patches)
+    before = objections(job, patches, prepared, recheck, users_tree(project))
     if before:
         return refused(project, stream, job, details(job.node_id, before))
-    notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
+    recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     failed = land(
         project,
         stream,

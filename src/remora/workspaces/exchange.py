@@ -12,6 +12,7 @@ from remora.workspaces.syscalls import rename_exchange, rename_noreplace
 ODD = "link or special file"
 OPEN = "file that somebody has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+_NO_FILE = {errno.ELOOP, errno.ENXIO}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -23,6 +24,13 @@ def digest_at(folder: int, name: bytes) -> str | None:
         handle = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno in _NO_FILE:  # it became one meanwhile
+            return ODD
+        raise
+    if not st.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return ODD
     with os.fdopen(handle, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
