@@ -25,7 +25,8 @@ from remora.runs.review import Verdicts, pick, refused
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_ours
 from remora.runs.verdict import verdict_on
-from remora.workspaces import Base, FilePatch, prepare, restore_base
+from remora.workspaces import Base, FileConflict, FilePatch, prepare, restore_base
+from remora.workspaces.attributes import altered_on_commit
 from remora.workspaces.branch import Branch, as_committed, grown, open_branch, tree_with
 from remora.workspaces.journal import JournalFolder
 
@@ -82,7 +83,9 @@ def _commit_one(
     branch, recheck = onto
     patches = [as_committed(branch, patch) for patch in patches]
     prepared = prepare(project.root, patches, branch.look)
-    before = objections(job, patches, prepared, recheck, _tree(project, branch))
+    before = _altered(project, patches) or objections(
+        job, patches, prepared, recheck, _tree(project, branch)
+    )
     if before:
         return refused(project, stream, job, details(job.node_id, before))
     keep(project, prepared)
@@ -109,6 +112,11 @@ def _commit_one(
             refused(project, stream, job, found)
         remove_pending(project)
     return found
+
+
+def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflict]:
+    paths = [patch.path for patch in patches]
+    return [FileConflict(path=p, detail=why) for p, why in altered_on_commit(project.root, paths)]
 
 
 def _tree(project: Project, branch: Branch) -> Tree:
