@@ -14,7 +14,13 @@ from remora.cli.options import Options
 from remora.memory.packet import clip
 
 _COMMAND = re.compile(r"`[^`\n]*`")
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")}
+_REORDERING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+"""Characters that make a text look like another one than it is."""
+_CONTROLS = {
+    c: f"\\x{c:02x}" if c < 256 else f"\\u{c:04x}"
+    for c in (*range(32), *range(127, 160), *_REORDERING)
+    if c != ord("\t")
+}
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLOURS = {

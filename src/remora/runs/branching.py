@@ -21,7 +21,7 @@ from remora.runs.landing import keep, objections
 from remora.runs.narrowing import ALL, Narrowing
 from remora.runs.project import Project
 from remora.runs.recheck import Recheck, Tree
-from remora.runs.review import Verdicts, pick, refused
+from remora.runs.review import Verdicts, decided, pick, refused
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_ours
 from remora.runs.verdict import verdict_on
@@ -50,26 +50,17 @@ def accept_onto(
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_branch(project)
     branch = open_branch(project.root, name)
-    accepted: list[str] = []
-    conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
         recheck = Recheck(project, run_id, picked.notes)
-        for job, patches in picked.usable:
+
+        def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+            nonlocal branch
             found = _commit_one(project, stream, job, patches, (branch, recheck))
-            conflicts += found
-            if not found:
-                accepted.append(job.node_id)
-                branch = grown(branch)
-        return Verdicts(
-            run_id=run_id,
-            accepted=accepted,
-            rejected=[],
-            conflicts=conflicts,
-            notes=picked.notes,
-            damaged=picked.damaged,
-            head=stream.head,
-        )
+            branch = branch if found else grown(branch)
+            return found
+
+        return decided(stream, picked, commit)
 
 
 def _commit_one(

@@ -1,6 +1,6 @@
 """What people say of change sets, and how an accepted one reaches the user's files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,25 +52,13 @@ def accept(
     """
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
-    accepted: list[str] = []
-    conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, nodes, every=every, narrow=narrow)
         recheck = Recheck(project, run_id, picked.notes)
-        for job, patches in picked.usable:
-            found = _accept_one(project, stream, job, patches, recheck)
-            if found:
-                conflicts += found
-            else:
-                accepted.append(job.node_id)
-        return Verdicts(
-            run_id=run_id,
-            accepted=accepted,
-            rejected=[],
-            conflicts=conflicts,
-            notes=picked.notes,
-            damaged=picked.damaged,
-            head=stream.head,
+        return decided(
+            stream,
+            picked,
+            lambda job, patches: _accept_one(project, stream, job, patches, recheck),
         )
 
 
@@ -130,6 +118,25 @@ def pick(
         usable=usable,
         notes=left,
         damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
+    )
+
+
+def decided(
+    stream: RunStream,
+    picked: Picked,
+    act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
+) -> Verdicts:
+    """Accept what was picked, one after the other; `act` returns the conflicts, none if it is
+    accepted."""
+    met = [(job.node_id, act(job, patches)) for job, patches in picked.usable]
+    return Verdicts(
+        run_id=stream.run_id,
+        accepted=[node_id for node_id, found in met if not found],
+        rejected=[],
+        conflicts=[conflict for _, found in met for conflict in found],
+        notes=picked.notes,
+        damaged=picked.damaged,
+        head=stream.head,
     )
 
 
