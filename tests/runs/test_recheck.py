@@ -182,6 +182,7 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     assert documents.git("rev-list", "--count", "main..fixes") == "1"
 
 
+@pytest.mark.timeout(300)
 class TestOfTests:
     """Tests are run again, in a copy of what the user has now."""
 
