@@ -7,29 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, git, tree, user, write
-
-UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
+from tests.cli.conftest import Done, Remora, git, tree
+from tests.cli.four import Four
 
 
 @pytest.fixture(scope="module")
-def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
-    folder = tmp_path_factory.mktemp("commands")
-    root = folder / "project"
-    root.mkdir()
-    write(
-        root, {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": "[tool.ruff.lint]\nselect=['F']\n"}
-    )
-    git(root, "init", "-q")
-    git(root, "config", "user.name", "Ann")
-    git(root, "config", "user.email", "ann@localhost")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    remora = user(folder / "home", models)
-    assert remora("analyze", "--json", cwd=root).code == 0
-    for part in ("project", "home"):
-        shutil.copytree(folder / part, folder / "kept" / part, symlinks=True)
-    return remora, root
+def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
+    return Four(tmp_path_factory.mktemp("commands"), models)
 
 
 class Desk:
@@ -41,12 +25,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(analyzed: tuple[Remora, Path]) -> Desk:
-    remora, root = analyzed
-    for folder in (root, remora.home):
-        shutil.rmtree(folder)
-        shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
-    return Desk(remora, root)
+def desk(four: Four) -> Desk:
+    four.again()
+    return Desk(four.remora, four.root)
 
 
 class TestAccept:

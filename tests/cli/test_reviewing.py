@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import struct
 import subprocess
@@ -18,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, command, git, user, write
+from tests.cli.conftest import Remora, command, user, write
+from tests.cli.four import UNUSED, Four
 
 ASK = r"\[q\]uit \[\?\] "
-UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _DEADLINE_S = 50
 
@@ -39,7 +38,7 @@ class Terminal:
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            start_new_session=True,
+            process_group=0,  # in our session: who is alone in one cannot be suspended
         )
         os.close(theirs)
         self.raw = ""
@@ -72,6 +71,19 @@ class Terminal:
             time.sleep(0.01)
         os.write(self._ours, text.encode())
 
+    def resizes(self, lines: int, columns: int) -> None:
+        ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def is_stopped(self) -> bool:
+        """Whether it is suspended, once it has had the time."""
+        end = time.monotonic() + _DEADLINE_S
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.process.pid, os.WUNTRACED | os.WNOHANG)
+            if pid:
+                return os.WIFSTOPPED(status)
+            time.sleep(0.01)
+        return False
+
     def ends(self) -> tuple[int, str]:
         """Its exit code, and all that was not seen yet."""
         while chunk := self._read():
@@ -92,18 +104,8 @@ class Terminal:
 
 
 @pytest.fixture(scope="module")
-def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
-    folder = tmp_path_factory.mktemp("review")
-    root = folder / "project"
-    files = {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": "[tool.ruff.lint]\nselect=['F']\n"}
-    root.mkdir()
-    write(root, files)
-    git(root, "init", "-q")
-    remora = user(folder / "home", models)
-    assert remora("analyze", "--json", cwd=root).code == 0
-    for part in ("project", "home"):
-        shutil.copytree(folder / part, folder / "kept" / part, symlinks=True)
-    return remora, root
+def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
+    return Four(tmp_path_factory.mktemp("review"), models)
 
 
 class Desk:
@@ -135,12 +137,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(analyzed: tuple[Remora, Path]) -> Desk:
-    remora, root = analyzed
-    for folder in (root, remora.home):
-        shutil.rmtree(folder)
-        shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
-    return Desk(remora, root)
+def desk(four: Four) -> Desk:
+    four.again()
+    return Desk(four.remora, four.root)
 
 
 def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None:
@@ -187,6 +186,8 @@ def test_what_the_model_saw_and_why_are_a_key_away(desk: Desk) -> None:
         assert "goal: Remove the lint findings of a.py" in terminal.sees(ASK)
         terminal.press("w")
         assert "run_linter() by rule" in terminal.sees(ASK)
+        terminal.press("d")
+        assert "-import os" in terminal.sees(ASK)
         terminal.press("?")
         assert "try again, with what you have to say" in terminal.sees(ASK)
         terminal.press("x")
@@ -277,6 +278,67 @@ def test_a_small_terminal_without_colours(desk: Desk) -> None:
         code, rest = terminal.ends()
     assert code == 0
     assert "\x1b[3" not in rest
+
+
+def test_ctrl_z_suspends_and_it_goes_on_where_it_was(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("\x1a")
+        assert terminal.is_stopped()
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.sees(ASK)
+        terminal.press("a")
+        assert "[2/4]" in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.states == ["accepted", "pending", "pending", "pending"]
+
+
+def test_it_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -> None:
+    with desk.review(size=(50, 200)) as terminal:
+        terminal.sees(ASK)
+        terminal.resizes(24, 40)
+        terminal.press("w")
+        shown = terminal.sees(ASK).splitlines()[1:-1]
+    assert [line for line in shown if len(line) > 40] == []
+    assert any(line.endswith("…") for line in shown)
+
+
+@pytest.fixture
+def strange(tmp_path: Path, models: Path) -> Desk:
+    """One change set of a file that would rather not be looked at."""
+    many = "".join(f"    import m{n}\n" for n in range(200))
+    text = f'def f():\n    """\x1b[2J\x1b]0;own\x07 \u202e 漢字."""\n{many}    return 1\n'
+    settings = "[tool.ruff.lint]\nselect=['F']\n"
+    root = write(tmp_path / "project", {"a.py": text, "pyproject.toml": settings})
+    remora = user(tmp_path / "home", models)
+    assert remora("analyze", "-o", "lint", "--json", cwd=root).code == 0
+    return Desk(remora, root)
+
+
+def test_what_a_file_holds_is_shown_and_not_obeyed(strange: Desk) -> None:
+    with strange.review(size=(24, 80)) as terminal:
+        seen = terminal.sees(ASK)
+        assert r'"""\x1b[2J\x1b]0;own\x07 \u202e 漢字."""' in seen
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+
+
+def test_a_long_diff_is_cut_and_a_key_shows_all_of_it_in_a_pager(strange: Desk) -> None:
+    pager = strange.root.parent / "pager"
+    pager.write_text("#!/bin/sh\necho PAGED; exec cat\n")
+    pager.chmod(0o755)
+    with strange.review(size=(24, 80), PAGER=str(pager)) as terminal:
+        seen = terminal.sees(ASK)
+        assert "import m20\r\n" in seen
+        assert "import m199" not in seen
+        assert "more lines: d" in seen
+        terminal.press("d")
+        paged = terminal.sees(ASK)
+        assert "PAGED" in paged
+        assert "-    import m199" in paged
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
 
 
 def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:

@@ -1,7 +1,9 @@
-"""A process that analyzes or accepts, to be killed while it does.
+"""A process that analyzes or decides, to be killed while it does.
 
     python child.py HOME ROOT analyze EVENTS [embedded]   SIGKILL itself after so many events
-    python child.py HOME ROOT accept STEPS                SIGKILL itself at that step
+    python child.py HOME ROOT VERDICT STEPS               SIGKILL itself at that step
+
+A VERDICT is `accept`, `branch` (named fixes), `reject` or `revert`, of all, or `retry` of NODE.
 
 A step is an audited act of Python's: a file opened, renamed, removed, a function of C called.
 Without reaching the number it prints how many there were.
@@ -14,12 +16,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap import Caller, Wish, carry_out, connect_model, open_project, prepare
+from remora.bootstrap import (
+    Caller,
+    Wish,
+    carry_out,
+    connect_model,
+    open_project,
+    prepare,
+    retry_jobs,
+)
 from remora.models import Model
 from remora.models.scripted import ScriptedModel
+from remora.runs.branching import Wanted, accept_onto
+from remora.runs.project import Project
 from remora.runs.results import list_runs
-from remora.runs.review import accept
+from remora.runs.revert import revert
+from remora.runs.review import accept, reject
 from remora.trace import utc_now
+
+NODE = "part0/m.py:load"
 
 
 class Fuse:
@@ -73,6 +88,20 @@ def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
     prepared.close()
 
 
+def decide(what: str, caller: Caller, project: Project, run_id: str) -> None:
+    if what == "accept":
+        accept(project, run_id, [], every=True)
+    elif what == "branch":
+        accept_onto(project, run_id, "fixes", Wanted(every=True))
+    elif what == "reject":
+        reject(project, run_id, [], every=True)
+    elif what == "revert":
+        revert(project, run_id, [])
+    else:
+        assert what == "retry"
+        retry_jobs(caller, project, run_id, NODE, feedback="be careful")
+
+
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
     environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
     caller = Caller(environ=environ, folder=Path(root), root=Path(root))
@@ -84,7 +113,7 @@ def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
         run_id = list_runs(project)[-1]["run_id"]
         sys.addaudithook(fuse.step)
         fuse.armed = True
-        accept(project, run_id, [], every=True)
+        decide(what, caller, project, run_id)
         fuse.armed = False
     sys.stdout.write(f"{fuse.seen}\n")
 

@@ -118,6 +118,106 @@ class TestCommits:
             revert(shop.project, shop.newest, ["pkg/a.py:load"])
 
 
+class TestRepositories:
+    """Of any kind: what is committed is what git itself would have committed."""
+
+    def repository(self, desk: Desk, *begin: str, a: str = UNUSED) -> Desk:
+        desk.git("init", "-q", "-b", "main", *begin)
+        desk.git("config", "user.name", "Ann")
+        desk.git("config", "user.email", "ann@example.org")
+        desk.write({"pkg/a.py": a, "ruff.toml": RULES})
+        desk.commit()
+        return desk
+
+    def gits_own(self, desk: Desk, text: str) -> str:
+        """The tree that git makes of the same files."""
+        place = desk.folder / "other"
+        desk.git("worktree", "add", "-q", "--detach", str(place))
+        (place / "pkg" / "a.py").write_bytes(text.encode())
+        desk.git("-C", str(place), "add", "-A")
+        return desk.git("-C", str(place), "write-tree")
+
+    def test_a_detached_head_is_where_the_branch_begins(self, shop: Desk) -> None:
+        shop.git("switch", "-q", "--detach")
+        assert len(onto(shop).accepted) == 4
+        assert shop.git("rev-list", "--count", "HEAD..fixes") == "4"
+        assert shop.git("rev-parse", "HEAD") == shop.git("rev-parse", "main")
+
+    @pytest.mark.parametrize(
+        ("setting", "value"),
+        [("core.fileMode", "false"), ("core.autocrlf", "input"), ("core.autocrlf", "true")],
+    )
+    def test_what_is_configured_holds(self, desk: Desk, setting: str, value: str) -> None:
+        self.repository(desk).git("config", setting, value)
+        (desk.root / "pkg" / "a.py").chmod(0o755)
+        ends = "\r\n" if value == "true" else "\n"
+        desk.write({"pkg/a.py": UNUSED.replace("\n", ends)})
+        desk.analyze()
+        assert len(onto(desk).accepted) == 2
+        done = UNUSED.replace("    import re\n", "").replace("import os\n", "")
+        if setting == "core.autocrlf":
+            desk.git("config", "core.fileMode", "false")
+        assert desk.git("rev-parse", "fixes^{tree}") == self.gits_own(
+            desk, done.replace("\n", ends)
+        )
+
+    def test_hashes_may_be_longer(self, desk: Desk) -> None:
+        self.repository(desk, "--object-format=sha256").analyze()
+        assert len(onto(desk).accepted) == 2
+        assert len(desk.git("rev-parse", "fixes")) == 64
+        assert "import" not in desk.git("show", "fixes:pkg/a.py")
+
+    def test_a_sparse_checkout_keeps_what_is_not_there(self, desk: Desk) -> None:
+        desk.write({"far/b.py": "x = 1\n"})
+        self.repository(desk).git("sparse-checkout", "set", "--cone", "--sparse-index", "pkg")
+        assert not (desk.root / "far").exists()
+        desk.analyze()
+        assert len(onto(desk).accepted) == 2
+        assert desk.git("show", "fixes:far/b.py") == "x = 1"
+        assert desk.git("diff", "--name-only", "main", "fixes") == "pkg/a.py"
+
+    @pytest.mark.parametrize("kind", ["worktree", "submodule"])
+    def test_git_may_lie_elsewhere(self, desk: Desk, kind: str) -> None:
+        """`.git` is a file then."""
+        self.repository(desk)
+        place = Desk(desk.folder / "second")
+        place.root.rmdir()
+        if kind == "worktree":
+            desk.git("worktree", "add", "-q", "-b", "here", str(place.root))
+        else:
+            place.root = desk.root / "sub"
+            words = "-c", "protocol.file.allow=always", "submodule", "add", "-q"
+            desk.git(*words, str(desk.root), "sub")
+            place.git("config", "user.name", "Ann")
+            place.git("config", "user.email", "ann@example.org")
+        assert (place.root / ".git").is_file()
+        place.analyze()
+        assert len(onto(place).accepted) == 2
+        assert place.git("rev-list", "--count", "HEAD..fixes") == "2"
+        assert place.git("status", "--porcelain") == ""
+
+    @pytest.mark.parametrize(
+        ("attributes", "why"),
+        [
+            ("*.py filter=shout", "filter=shout"),
+            ("*.py working-tree-encoding=utf-16le", "working-tree-encoding=utf-16le"),
+            ("*.py ident", "ident"),
+            ("*.py filter=unknown", ""),
+        ],
+    )
+    def test_what_git_would_alter_is_left_to_git(
+        self, desk: Desk, attributes: str, why: str
+    ) -> None:
+        """A filter is a command; none is run."""
+        self.repository(desk)
+        desk.git("config", "filter.shout.clean", f"touch {desk.folder}/ran; cat")
+        desk.analyze()
+        desk.write({".gitattributes": f"{attributes}\n"})
+        done = onto(desk, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        assert [why in each["detail"] for each in done.conflicts] == ([True] if why else [])
+        assert not (desk.folder / "ran").exists()
+
+
 class TestConflicts:
     def test_an_edit_of_the_same_lines_on_the_branch_is_one(self, shop: Desk) -> None:
         shop.git("switch", "-q", "-c", "fixes")
@@ -165,10 +265,6 @@ class TestRefused:
         shop.git("branch", "fixes")
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         assert "does not contain" in self.refused(shop)
-
-    def test_a_detached_head(self, shop: Desk) -> None:
-        shop.git("switch", "-q", "--detach")
-        assert "HEAD is detached" in self.refused(shop)
 
     def test_a_name_beneath_another_branch(self, shop: Desk) -> None:
         shop.git("branch", "fixes")

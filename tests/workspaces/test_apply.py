@@ -48,6 +48,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that does not tell who has a file open, as many network file systems."""
+    monkeypatch.setattr(exchanges, "is_open_for_writing", lambda _folder, _name: False)
+
+
+@pytest.fixture
 def state(tmp_path: Path) -> Path:
     return tmp_path / "state" / "journal"
 
@@ -195,6 +201,22 @@ class TestCommit:
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
+    def test_who_has_a_file_open_for_writing_is_waited_for(self, root: Path, state: Path) -> None:
+        """What they write when all is over must go into the user's file, not into nothing."""
+        with (root / "a.py").open("r+b", buffering=0) as editor:
+            conflicts = commit(prepare(root, PATCHES), state, record=nothing)
+            editor.write(b"typed\n")
+        assert [(conflict.path, conflict.detail) for conflict in conflicts] == [
+            ("a.py", "another program has it open for writing")
+        ]
+        assert tree(root) == {**OLD, "a.py": b"typed\n"}
+        assert commit(prepare(root, PATCHES[1:]), state, record=nothing) == []
+
+    def test_who_only_reads_is_in_nobodys_way(self, root: Path, state: Path) -> None:
+        with (root / "a.py").open("rb"):
+            assert commit(prepare(root, PATCHES), state, record=nothing) == []
+
+    @pytest.mark.usefixtures("untold")
     def test_an_editor_that_writes_after_the_exchange_is_noticed(
         self, root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

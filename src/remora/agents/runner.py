@@ -52,9 +52,7 @@ from remora.memory.events import (
 from remora.memory.packet import packet_json
 from remora.memory.unstorable import unstorable
 from remora.tools.host.place import Place
-from remora.tools.host.proving.proof import Proof, prove
-
-_PROOF_S = 240.0
+from remora.tools.host.proving.proof import PROOF_S, Proof, prove
 
 
 class AgentRunner:
@@ -285,7 +283,7 @@ class AgentRunner:
     def _prove(self, ids: list[str]) -> Proof:
         """What the new tests are worth, in the workspace as it is."""
         place = Place(self.stage.workspace.tree, self.stage.python)
-        with place.within(_PROOF_S):
+        with place.within(PROOF_S):
             return prove(place, self.job.path, self.job.qualname, ids, enough=1)
 
     # --- what enters the packet ------------------------------------------------------------

@@ -16,6 +16,7 @@ from remora.runs.trust import install_key
 from remora.trace import TraceFolder
 from remora.trace.redact import OwnRule, Redactor
 from remora.trace.sign import find_signer
+from remora.workspaces.interpreters import ProjectPython
 from remora.workspaces.isolation import require_level
 
 
@@ -41,7 +42,14 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         install_key=key,
         redact=_redactor(caller, config, key),
         signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
+        interpreter=lambda: _interpreter(caller, root, config),
     )
+
+
+def _interpreter(caller: Caller, root: Path, config: Config) -> ProjectPython:
+    from remora.bootstrap.proving import interpreter_for
+
+    return interpreter_for(caller, root, config)
 
 
 def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:

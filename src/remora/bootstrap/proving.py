@@ -5,6 +5,7 @@ from pathlib import Path
 
 from remora.agents import Agent
 from remora.bootstrap.caller import Caller
+from remora.config import Config
 from remora.runs.project import Project
 from remora.workspaces.interpreters import ProjectPython, is_activated
 from remora.workspaces.isolation import best_level
@@ -16,22 +17,24 @@ _CHECKS = frozenset({"test_passes", "test_kills_mutant"})
 
 def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> ProjectPython | None:
     """None where no agent asks for it. Raises as `interpreter_for` does."""
-    return interpreter_for(caller, project) if any(map(_runs_code, agents)) else None
+    if not any(map(_runs_code, agents)):
+        return None
+    return interpreter_for(caller, project.root, project.config)
 
 
-def interpreter_for(caller: Caller, project: Project) -> ProjectPython:
+def interpreter_for(caller: Caller, root: Path, config: Config) -> ProjectPython:
     """Raises UsageError without consent or an interpreter, and ConfigError: before anything of the
     project's is started."""
     from remora.hub.observe.running import check_consent, check_home, find_interpreter
 
-    allowed = project.config.workspace.allow_unsandboxed
+    allowed = config.workspace.allow_unsandboxed
     check_consent(best_level(), allowed=allowed)
     home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
-    check_home(project.root, home, allowed=allowed)
+    check_home(root, home, allowed=allowed)
     active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
-    python = find_interpreter(project.root, project.config.python, active)
-    activated = is_activated(python, project.root, active)
-    return ProjectPython(python=python, root=project.root, trusted=allowed, activated=activated)
+    python = find_interpreter(root, config.python, active)
+    activated = is_activated(python, root, active)
+    return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
 
 
 def _runs_code(agent: Agent) -> bool:

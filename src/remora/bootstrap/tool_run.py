@@ -70,7 +70,11 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
     except ScriptError as error:
         return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
     given = _inputs(tool.script, wish.inputs)
-    python = interpreter_for(caller, project) if RUNNING & set(tool.grants) else None
+    python = (
+        interpreter_for(caller, project.root, project.config)
+        if RUNNING & set(tool.grants)
+        else None
+    )
     require_driver(project.config.workspace.driver, project.cache)
     with _workspace(project) as workspace:
         if isinstance(given.get(_TARGET), _NodeName):

@@ -14,7 +14,7 @@ from remora.cli.options import Options
 from remora.memory.packet import clip
 
 _COMMAND = re.compile(r"`[^`\n]*`")
-_TURNING = (0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_TURNING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 """By these a text is shown in another order, or in other lines, than it is read by Python."""
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")} | {
     c: f"\\u{c:04x}" for c in _TURNING

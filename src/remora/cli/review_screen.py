@@ -26,8 +26,11 @@ _FEW = 6
 """Actions that are shown without being asked for; the last ones, which led here."""
 
 
-def change_set_lines(project: Project, job: JobView, place: str) -> Iterator[str]:
-    """A heading, the actions that led here, and the diff. `place` is such as `3/9`."""
+def change_set_lines(
+    project: Project, job: JobView, place: str, *, most: int | None = None
+) -> Iterator[str]:
+    """A heading, the actions that led here, and the diff, or the first `most` lines of that.
+    `place` is such as `3/9`."""
     name = plain(job.node_id.removeprefix("node:"))
     yield click.style(fitted(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
@@ -40,7 +43,11 @@ def change_set_lines(project: Project, job: JobView, place: str) -> Iterator[str
             yield from wrapped(plain(f"  {reason}"), room(), "  ")
     yield from action_lines(project, job, most=_FEW)
     yield ""
-    yield from diff_lines(job_diff(project, job))
+    lines = diff_lines(job_diff(project, job))
+    shown = len(lines) if most is None else most
+    yield from lines[:shown]
+    if len(lines) > shown:
+        yield click.style(f"… {count(len(lines) - shown, 'more line')}: d", dim=True)
     yield ""
 
 

@@ -1,5 +1,8 @@
 """`review`: one change set after the other, with a key for each verdict."""
 
+import os
+import shutil
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,7 +28,8 @@ from remora.runs.results import read_run
 from remora.runs.trust import check_ours
 from remora.runs.waiting import ORDERS, By, waiting
 
-_END_OF_INPUT = ("\x04", "\x1a", "")
+_END_OF_INPUT = ("\x04", "")
+_SUSPEND = "\x1a"
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
@@ -88,12 +92,18 @@ class _Review:
     def _decide(self, job: JobView, place: str) -> bool:
         """Show it and ask until it is decided or skipped; False to stop."""
         try:
-            self._show(change_set_lines(self.project, job, place))
+            # so much that the question is not far from what it is about
+            most = 2 * shutil.get_terminal_size().lines
+            self._show(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
             _tell(error)
         while True:
             click.echo(click.style("[a]ccept [r]eject [t]ry again [e]dit [s]kip [q]uit [?] ", bold=True), nl=False)  # fmt: skip
             key = _key()
+            if key == _SUSPEND:
+                _say("")
+                os.kill(0, signal.SIGTSTP)  # the shell's `fg` goes on here
+                continue
             word, act = _KEYS.get(key, ("", _Review.help))
             _say(word)
             if word == "quit":
@@ -167,7 +177,11 @@ class _Review:
         return False
 
     def diff(self, job: JobView) -> bool:
-        self._show(change_set_lines(self.project, job, "again"))
+        lines = list(change_set_lines(self.project, job, "again"))
+        if len(lines) > shutil.get_terminal_size().lines:
+            click.echo_via_pager("\n".join(lines) + "\n")
+        else:
+            self._show(lines)
         return False
 
     def help(self, _: JobView) -> bool:
@@ -207,7 +221,7 @@ _HELP = {
     "e": "accept it, and open the files in $VISUAL or $EDITOR: the edit is your own",
     "w": "why: all actions that led here, and who decided",
     "p": "the packet that the deciding model saw, and what the tool gave",
-    "d": "the diff once more",
+    "d": "the diff once more, all of it; a long one in $PAGER",
     "s": "skip it for now",
     "q": "quit; what was decided stays decided",
 }

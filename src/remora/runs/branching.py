@@ -20,11 +20,13 @@ from remora.runs.journals import details
 from remora.runs.landing import keep, objections
 from remora.runs.narrowing import ALL, Narrowing
 from remora.runs.project import Project
-from remora.runs.review import Verdicts, pick, refused
+from remora.runs.recheck import Recheck, Tree
+from remora.runs.review import Verdicts, decided, pick, refused
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_ours
 from remora.runs.verdict import verdict_on
-from remora.workspaces import FilePatch, prepare
+from remora.workspaces import Base, FileConflict, FilePatch, prepare, restore_base
+from remora.workspaces.attributes import altered_on_commit
 from remora.workspaces.branch import Branch, as_committed, grown, open_branch, tree_with
 from remora.workspaces.journal import JournalFolder
 
@@ -48,25 +50,17 @@ def accept_onto(
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_branch(project)
     branch = open_branch(project.root, name)
-    accepted: list[str] = []
-    conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
-        for job, patches in picked.usable:
-            found = _commit_one(project, stream, job, patches, (branch, picked.notes))
-            conflicts += found
-            if not found:
-                accepted.append(job.node_id)
-                branch = grown(branch)
-        return Verdicts(
-            run_id=run_id,
-            accepted=accepted,
-            rejected=[],
-            conflicts=conflicts,
-            notes=picked.notes,
-            damaged=picked.damaged,
-            head=stream.head,
-        )
+        recheck = Recheck(project, run_id, picked.notes)
+
+        def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+            nonlocal branch
+            found = _commit_one(project, stream, job, patches, (branch, recheck))
+            branch = branch if found else grown(branch)
+            return found
+
+        return decided(stream, picked, commit)
 
 
 def _commit_one(
@@ -74,13 +68,15 @@ def _commit_one(
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
-    onto: tuple[Branch, list[str]],
+    onto: tuple[Branch, Recheck],
 ) -> list[dict[str, Any]]:
     """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
-    branch, notes = onto
+    branch, recheck = onto
     patches = [as_committed(branch, patch) for patch in patches]
     prepared = prepare(project.root, patches, branch.look)
-    before = objections(project, job, patches, prepared, notes)
+    before = _altered(project, patches) or objections(
+        job, patches, prepared, recheck, _tree(project, branch)
+    )
     if before:
         return refused(project, stream, job, details(job.node_id, before))
     keep(project, prepared)
@@ -107,6 +103,20 @@ def _commit_one(
             refused(project, stream, job, found)
         remove_pending(project)
     return found
+
+
+def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflict]:
+    paths = [patch.path for patch in patches]
+    return [FileConflict(path=p, detail=why) for p, why in altered_on_commit(project.root, paths)]
+
+
+def _tree(project: Project, branch: Branch) -> Tree:
+    """The branch's tip, as checks have it."""
+
+    def copy(folder: Path) -> Base:
+        return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
+
+    return Tree(read=lambda path: branch.look(path)[0], copy=copy)
 
 
 def _message(job: JobView) -> str:

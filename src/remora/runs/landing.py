@@ -5,43 +5,32 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from remora.agents.redacted import written
-from remora.agents.verify import parse_errors
 from remora.ids import split_node_key, unspell_path
 from remora.memory.events import Review
 from remora.runs.counting import STALE
 from remora.runs.job_view import JobView
 from remora.runs.journals import details, journal_note
 from remora.runs.project import Project
+from remora.runs.recheck import Recheck, Tree
 from remora.runs.stream import RunStream
-from remora.tools import lint_text, new_findings
-from remora.workspaces import FileConflict, FilePatch, Prepared, Write, commit
+from remora.workspaces import FileConflict, FilePatch, Prepared, commit
 
 
 def objections(
-    project: Project,
     job: JobView,
     patches: Sequence[FilePatch],
     prepared: Prepared,
-    notes: list[str],
+    recheck: Recheck,
+    tree: Tree,
 ) -> Sequence[FileConflict]:
-    """Why an accepted change set cannot be written, empty if it can; to `notes` what a merge
-    brought that nobody did alone."""
+    """Why an accepted change set cannot be written, empty if it can; `tree` is what it was merged
+    with."""
     return (
         _stale(job, prepared)
         or prepared.conflicts
         or secrets_in(patches)
-        or _worse(project, prepared, notes)
+        or recheck.objections(job, prepared, tree)
     )
-
-
-def broken_by_merge(prepared: Prepared) -> list[FileConflict]:
-    """Files that parsed and would not after a merge."""
-    return [
-        FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
-        for write in _merged_python(prepared)
-        if (error := parse_errors({write.path: write.result}))
-        and not parse_errors({write.path: write.ours})
-    ]
 
 
 def land(
@@ -97,33 +86,3 @@ def _stale(job: JobView, prepared: Prepared) -> list[FileConflict]:
     path, _ = split_node_key(job.node_id)
     detail = "you changed this node while the agent worked on it; a retry works on what it is now"
     return [FileConflict(path=unspell_path(path), detail=detail)]
-
-
-def _merged_python(prepared: Prepared) -> list[Write]:
-    return [
-        write
-        for write in prepared.writes
-        if write.merged and write.result is not None and write.path.endswith(".py")
-    ]
-
-
-def _worse(project: Project, prepared: Prepared, notes: list[str]) -> list[FileConflict]:
-    """What a merge broke that each side alone did not: it must parse, and lint no worse."""
-    found: list[FileConflict] = []
-    for write in _merged_python(prepared):
-        error = parse_errors({write.path: write.result})
-        if error:
-            detail = f"the merged file does not parse: {error}"
-            found.append(FileConflict(path=write.path, detail=detail))
-            continue
-        before = lint_text(project.root, write.path, write.ours or b"")
-        after = lint_text(project.root, write.path, write.result or b"")
-        if len(after) > len(before):
-            detail = f"the merged file has {len(after)} findings, yours {len(before)}"
-            found.append(FileConflict(path=write.path, detail=detail))
-        else:  # such as an import that only two changes together left unused
-            notes += [
-                f"{write.path}:{extra['line']}: new finding {extra['code']} {extra['message']}"
-                for extra in new_findings(before, after)
-            ]
-    return found

@@ -1,6 +1,7 @@
 """A project as runs see it: its root, its configuration, and where its records lie."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,13 +9,15 @@ from remora.config import Config
 from remora.trace import TraceFolder
 from remora.trace.redact import Redactor
 from remora.trace.sign import Signer
+from remora.workspaces.interpreters import ProjectPython
 
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
     """`cache` and `state` are the user's folders for this root alone; `install_key` is the
     secret by which this installation knows its own runs. What enters a stream passes `redact`.
-    New runs are signed by `signer`, where the user has a key."""
+    New runs are signed by `signer`, where the user has a key. `interpreter` is asked only where code
+    of the project must be run; it raises UsageError without consent."""
 
     root: Path
     config: Config
@@ -24,6 +27,7 @@ class Project:
     install_key: bytes
     redact: Redactor
     signer: Signer | None = None
+    interpreter: Callable[[], ProjectPython] | None = None
 
 
 def root_name(root: Path) -> str:

@@ -9,8 +9,9 @@ from remora.memory.events import Head
 from remora.runs.contents import undoing
 from remora.runs.job_view import JobView
 from remora.runs.journals import complete_journals, details
-from remora.runs.landing import broken_by_merge, land
+from remora.runs.landing import land
 from remora.runs.project import Project
+from remora.runs.recheck import broken_by_merge
 from remora.runs.results import RunView, jobs_named, read_run
 from remora.runs.review import sound
 from remora.runs.stream import RunStream, opened_run

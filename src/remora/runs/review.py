@@ -1,7 +1,7 @@
 """What people say of change sets, and how an accepted one reaches the user's files."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from remora.errors import StreamDamaged
@@ -14,8 +14,9 @@ from remora.runs.journals import complete_journals, details
 from remora.runs.landing import land, objections
 from remora.runs.narrowing import ALL, Narrowing, narrowed
 from remora.runs.project import Project
+from remora.runs.recheck import Recheck, users_tree
 from remora.runs.results import read_run
-from remora.runs.side_by_side import side_by_side
+from remora.runs.side_by_side import beside_others
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_anchored, check_ours
 from remora.runs.verdict import said, verdict_on
@@ -56,25 +57,18 @@ def accept(
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
     accepted: list[JobView] = []
-    conflicts: list[dict[str, Any]] = []
     with opened_run(project, run_id) as stream:
         picked = pick(project, run_id, nodes, every=every, narrow=narrow)
-        for job, patches in picked.usable:
-            found = _accept_one(project, stream, job, patches, picked.notes)
-            if found:
-                conflicts += found
-            else:
+        recheck = Recheck(project, run_id, picked.notes)
+
+        def act(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+            found = _accept_one(project, stream, job, patches, recheck)
+            if not found:
                 accepted.append(job)
-        return Verdicts(
-            run_id=run_id,
-            accepted=[job.node_id for job in accepted],
-            rejected=[],
-            conflicts=conflicts,
-            notes=picked.notes,
-            damaged=picked.damaged,
-            head=stream.head,
-            observed=witnessed(project, accepted),
-        )
+            return found
+
+        done = decided(stream, picked, act)
+        return replace(done, observed=witnessed(project, accepted))
 
 
 def reject(  # noqa: PLR0913 (all that a person can say)
@@ -136,6 +130,25 @@ def pick(
     )
 
 
+def decided(
+    stream: RunStream,
+    picked: Picked,
+    act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
+) -> Verdicts:
+    """Accept what was picked, one after the other; `act` returns the conflicts, none if it is
+    accepted."""
+    met = [(job.node_id, act(job, patches)) for job, patches in picked.usable]
+    return Verdicts(
+        run_id=stream.run_id,
+        accepted=[node_id for node_id, found in met if not found],
+        rejected=[],
+        conflicts=[conflict for _, found in met for conflict in found],
+        notes=picked.notes,
+        damaged=picked.damaged,
+        head=stream.head,
+    )
+
+
 def sound(
     project: Project, jobs: Iterable[JobView]
 ) -> tuple[list[tuple[JobView, list[FilePatch]]], list[StreamDamaged]]:
@@ -157,16 +170,16 @@ def _accept_one(
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
-    notes: list[str],
+    recheck: Recheck,
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
     if prepared.conflicts:
-        prepared = prepare(project.root, [side_by_side(project, patch) for patch in patches])
-    before = objections(project, job, patches, prepared, notes)
+        prepared = beside_others(project, patches)
+    before = objections(job, patches, prepared, recheck, users_tree(project))
     if before:
         return refused(project, stream, job, details(job.node_id, before))
-    notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
+    recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     failed = land(
         project,
         stream,

@@ -1,5 +1,7 @@
 """Tests that were added apart to one file: both belong there, though their lines meet."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from remora.code.suite import is_test_file
@@ -10,11 +12,23 @@ from remora.tools import lint_text, new_findings
 from remora.tools.host.place import Place
 from remora.tools.host.style_config import width_of
 from remora.tools.lint import imports_sorted
-from remora.workspaces import FilePatch
+from remora.workspaces import FilePatch, Prepared, prepare
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 
 
-def side_by_side(project: Project, patch: FilePatch) -> FilePatch:
+def beside_others(project: Project, patches: Sequence[FilePatch]) -> Prepared:
+    """The change set merged with the user's files, tests that were added apart side by side."""
+    joint = [_side_by_side(project, patch) for patch in patches]
+    moved = {one.path for one, patch in zip(joint, patches, strict=True) if one != patch}
+    prepared = prepare(project.root, joint)
+    writes = [
+        msgspec.structs.replace(write, merged=write.merged or write.path in moved)
+        for write in prepared.writes
+    ]
+    return msgspec.structs.replace(prepared, writes=tuple(writes))
+
+
+def _side_by_side(project: Project, patch: FilePatch) -> FilePatch:
     """A patch that only adds tests to a file that others were added to meanwhile, as one of the file
     as it is now; any other one as it was."""
     try:

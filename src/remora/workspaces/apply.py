@@ -37,6 +37,8 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[FileConflict, ...] = ()
 
 
+_FREE = "nothing of this change set was written; free the disk, then accept it again"
+
 OnConflict = Callable[[Sequence[FileConflict]], None]
 
 
@@ -72,8 +74,8 @@ def commit(
         except OSError as error:
             raise DiskError(f"cannot write a journal in {journal_folder}: {error}") from error
         record()
-        with _left_for_later():
-            return _carry_out(Beneath(prepared.root), journal, store, on_conflict)
+        with _left_for_later(), Placing(Beneath(prepared.root), journal, store) as placing:
+            return _carry_out(placing, journal, store, on_conflict)
 
 
 def recover(
@@ -101,12 +103,15 @@ def recover(
         outcome: Literal["completed", "undone", "conflict"] = "completed"
         with _left_for_later():
             if store.is_finished():
-                _clean(Placing(tree, journal, store), journal, store)
+                with Placing(tree, journal, store) as placing:
+                    _clean(placing, journal, store)
             elif recorded(journal):
-                conflicts = _carry_out(tree, journal, store, on_conflict)
+                with Placing(tree, journal, store, resumed=True) as placing:
+                    conflicts = _carry_out(placing, journal, store, on_conflict)
                 outcome = "conflict" if conflicts else "completed"
             else:
-                conflicts = _take_back(Placing(tree, journal, store), journal)
+                with Placing(tree, journal, store, resumed=True) as placing:
+                    conflicts = _take_back(placing, journal)
                 outcome = "undone"
                 store.clear()
         return Recovered(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
@@ -152,27 +157,36 @@ def _journal(prepared: Prepared, note: Mapping[str, str]) -> Journal:
 
 
 def _carry_out(
-    tree: Beneath, journal: Journal, store: JournalFolder, on_conflict: OnConflict
+    placing: Placing, journal: Journal, store: JournalFolder, on_conflict: OnConflict
 ) -> list[FileConflict]:
-    placing = Placing(tree, journal, store)
-    problem = _first_problem(placing, journal)
-    if problem is None:
+    found = _first_problem(placing, journal)
+    if found is None:
         store.finish()
         _clean(placing, journal, store)
         return []
+    problem, refused = found
     conflicts = [problem, *_take_back(placing, journal)]
     on_conflict(conflicts)
     store.clear()
+    if refused is not None:
+        raise DiskError(f"{problem.path}: {problem.detail}", hint=_FREE) from refused
     return conflicts
 
 
-def _first_problem(placing: Placing, journal: Journal) -> FileConflict | None:
+def _first_problem(
+    placing: Placing, journal: Journal
+) -> tuple[FileConflict, OSError | None] | None:
+    """Which file cannot take its change, and the error where the disk is the reason."""
     # the second look finds editors that wrote through a handle they had open
     for step in (placing.forward, placing.check):
         for entry in journal.entries:
-            detail = step(entry)
+            refused = None
+            try:
+                detail = step(entry)
+            except OSError as error:
+                refused, detail = error, f"it cannot be written: {error.strerror}"
             if detail:
-                return FileConflict(path=unspell_path(entry.path), detail=detail)
+                return FileConflict(path=unspell_path(entry.path), detail=detail), refused
     return None
 
 

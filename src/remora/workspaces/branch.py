@@ -145,7 +145,10 @@ def _index_line(branch: Branch, write: Write) -> bytes:
     path = branch.prefix + os.fsencode(write.path)
     if write.result is None:
         return b"0 " + b"0" * len(branch.tip) + b"\t" + path + b"\0"
-    blob = git_output(branch.root, "hash-object", "-w", "--stdin", stdin=write.result).strip()
+    # a new file gets the line ends that git would give it; one that is there keeps its own
+    place = ("--path", write.path) if write.ours is None else ()
+    words = "hash-object", "-w", "--stdin", *place
+    blob = git_output(branch.root, *words, stdin=write.result).strip()
     return (b"100755 " if write.mode & 0o100 else b"100644 ") + blob + b"\t" + path + b"\0"
 
 
@@ -154,12 +157,7 @@ def _unix(content: bytes) -> bytes:
 
 
 def _head(root: Path) -> str:
-    """The commit of the branch that is checked out. Raises UsageError."""
-    if not _says(root, "symbolic-ref", "-q", "HEAD"):
-        raise UsageError(
-            "HEAD is detached: no branch is checked out",
-            hint="`git switch BRANCH`, or `git switch -c BRANCH` for a new one here, then repeat this",
-        )
+    """The commit that is checked out, on a branch or not. Raises UsageError."""
     head = _commit(root, "HEAD")
     if head is None:
         raise UsageError("the repository has no commits yet", hint="commit once, then repeat this")

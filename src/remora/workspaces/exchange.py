@@ -6,10 +6,13 @@ import os
 import stat as st
 from contextlib import suppress
 
+from remora.workspaces.leases import is_open_for_writing
 from remora.workspaces.syscalls import rename_exchange, rename_noreplace
 
 ODD = "link or special file"
+OPEN = "file that somebody has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+_NO_FILE = {errno.ELOOP, errno.ENXIO}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -21,8 +24,20 @@ def digest_at(folder: int, name: bytes) -> str | None:
         handle = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno in _NO_FILE:  # it became one meanwhile
+            return ODD
+        raise
+    if not st.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return ODD
     with os.fdopen(handle, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def settled_at(folder: int, name: bytes) -> str | None:
+    """As `digest_at`, or `OPEN`: what somebody is about to write there is still to come."""
+    return OPEN if is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
 def exchange(folder: int, name: bytes, other: bytes) -> None:

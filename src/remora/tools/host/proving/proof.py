@@ -12,6 +12,8 @@ from remora.tools.host.place import Place
 from remora.tools.host.proving.outside import TWICE, Order, carry_out
 from remora.tools.host.proving.seen import Seen, seen_in
 
+PROOF_S = 240.0
+"""All that one proof may take."""
 _OF_TESTS = 60.0
 _OF_MUTANT = 10.0
 _AT_ONCE = 3
