@@ -177,7 +177,8 @@ def _shown(agent: Agent) -> Iterator[str]:
 def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
     yield from (plain(f"wrote {file}") for file in document["files"])
     yield ""
-    yield plain(f"check it   remora agents validate {shlex.quote(str(folder))}")
+    name = shlex.quote(folder.name)
+    yield plain(f"check it   remora agents validate {name}")
     yield plain(f"run it     remora analyze -o {document['operation']}")
     yield plain(f"test it    python {shlex.quote(str(folder / 'test_agent.py'))}")
 

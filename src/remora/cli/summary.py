@@ -28,6 +28,8 @@ def run_lines(
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
+    if document["totals"]["skipped"]:
+        yield others(document["totals"]["skipped"])
     yield from _findings(jobs, view.start.plan.get("findings", 0))
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
@@ -50,13 +52,11 @@ def tried_lines(
 
 
 def totals_line(document: Document) -> str:
-    """`12 jobs: 9 verified, 2 no change; 1 had not begun; 30 others left alone`."""
+    """`12 jobs: 9 verified, 2 no change; 1 had not begun`."""
     jobs, totals = document["jobs"], document["totals"]
     parts = [count(totals["jobs"], "job") + (": " + reviewed(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
         parts.append(f"{totals['jobs'] - len(jobs):,} had not begun")
-    if totals["skipped"]:
-        parts.append(others(totals["skipped"]))
     return "; ".join(parts)
 
 
