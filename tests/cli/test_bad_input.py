@@ -99,7 +99,7 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyse",),
         ("trace",),
         ("trace", "shw"),
-        ("show",),
+        ("accept",),
         ("schema", "nodes"),
         ("--config", "nowhere.yaml", "runs"),
         ("--root", "nowhere", "runs"),
@@ -117,6 +117,8 @@ def test_wrong_usage_exits_with_2(poor: Remora, project: Path, args: tuple[str, 
     "args",
     [
         ("show", "nope"),
+        ("show", "zzzzzz"),
+        ("diff", "last", "zzzzzz"),
         ("diff", "last", "raed"),
         ("accept", "last", "raed"),
         ("trace", "show", "lint-ffffffffffff"),
@@ -194,11 +196,37 @@ def test_all_that_is_excluded_is_told_as_such(poor: Remora, project: Path) -> No
     assert "`exclude`" in done.out
 
 
-@pytest.mark.parametrize("command", ["show", "diff", "accept", "reject"])
+@pytest.mark.parametrize("command", ["accept", "reject", "revert", "retry"])
 def test_without_a_run_the_newest_is_suggested(poor: Remora, project: Path, command: str) -> None:
     done = poor(command, "--json", cwd=project)
     assert done.code == 2
     assert "`last`" in done.error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (("show", "zzzzzz"), "`remora runs` lists"),
+        (("trace", "show", "zzzzzz"), "`remora trace list` lists"),
+        (("diff", "last", "zzzzzz"), "lists its nodes"),
+    ],
+)
+def test_an_unlike_name_is_sent_to_the_list(ran: Ran, args: tuple[str, ...], hint: str) -> None:
+    assert hint in ran(*args, "--json").error["hint"]
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_a_node_in_the_place_of_a_path_is_sent_to_the_option(
+    poor: Remora, project: Path, folder: str
+) -> None:
+    path = {".": "src/settings.py", "src": "settings.py"}[folder]
+    for words in [(f"{path}:read",), (path, f"{path}:read")]:
+        error = poor("analyze", *words, "--json", cwd=project / folder).error
+        assert f"`{path} --node read`" in error["hint"]
+    narrowed = poor(
+        "analyze", path, "--node", "read", "--dry-run", "--json", cwd=project / folder
+    ).document
+    assert {job["node_id"] for job in narrowed["jobs"]} == {"node:src/settings.py:read"}
 
 
 def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
@@ -314,7 +342,8 @@ def test_a_wrong_script_is_shown_by_its_line(poor: Remora, project: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "settings", ["extend = '/etc/passwd'\n", "nope = 1\n", "line-length = [\n"]
+    "settings",
+    ["extend = '/etc/passwd'\n", "nope = 1\n", "line-length = [\n", "lint.select = ['NOPE']\n"],
 )
 def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
     poor: Remora, project: Path, settings: str
@@ -323,6 +352,7 @@ def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
     done = poor("analyze", "--json", cwd=project)
     assert done.code == 2
     assert "ruff.toml" in done.error["message"]
+    assert done.error["message"].count("ruff failed") <= 1
     assert str(poor.home) not in done.error["message"]
     assert done.error["hint"]
 

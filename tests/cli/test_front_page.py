@@ -55,7 +55,9 @@ def test_every_global_option_that_it_lists_is_there() -> None:
     assert {", ".join(option.opts).partition(" ")[0] for option in global_options()} == listed
 
 
-@pytest.mark.parametrize("args", [("--help",), ("analyze", "--help"), ("trace", "show", "--help")])
+@pytest.mark.parametrize(
+    "args", [("--help",), ("-h",), ("analyze", "--help"), ("trace", "show", "-h")]
+)
 def test_help_exits_with_0(args: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False

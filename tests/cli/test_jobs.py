@@ -28,6 +28,7 @@ def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
         "decided_by": {"rule": 3, "model": 0, "fallback": 0, "escalation": 0},
         "findings": None,
         "conflicts": [],
+        "branch": None,
         "error": None,
         **said,
     }
@@ -110,11 +111,23 @@ def test_states_in_words(said: dict[str, str], word: str) -> None:
     assert state_word(job(**said)) == word
 
 
+def test_what_went_to_a_branch_is_told_from_what_is_in_the_files() -> None:
+    found = findings({"F401": 1}, {})
+    assert shown(
+        job("a.py:f", review="accepted", **found),
+        job("a.py:g", review="accepted", branch="fixes", **found),
+    ) == [
+        "a.py",
+        "  accepted  f  fixed F401 · rules",
+        "  accepted  g  fixed F401 · rules · on branch fixes",
+    ]
+
+
 def test_the_totals_add_up_to_all_jobs() -> None:
     jobs = [job(), job(), job(review="conflict"), job(review="", status="no_change")]
     assert click.unstyle(reviewed(jobs)) == "2 verified, 1 conflict, 1 no change"
     document = {"jobs": jobs, "totals": {"jobs": 5, "skipped": 30}}
-    told = "5 jobs: 2 verified, 1 conflict, 1 no change; 1 had not begun; 30 other nodes left alone"
+    told = "5 jobs: 2 verified, 1 conflict, 1 no change; 1 had not begun"
     assert click.unstyle(totals_line(document)) == told
 
 

@@ -46,6 +46,7 @@ class TestAccept:
         assert done.code == 0
         assert "no such change set waits" in done.out
         assert "a.py:load: left alone, it is not docstring-only" in done.err
+        assert "recorded" not in done.out, "there is no verdict to keep a head for"
 
     def test_an_unknown_condition_names_the_known(self, desk: Desk) -> None:
         done = desk("accept", "last", "--if", "tested")
@@ -161,6 +162,7 @@ class TestClean:
         assert freed["removed"] == shown["removed"]
         assert freed["bytes"] == sum(found["bytes"] for found in freed["removed"]) > 0
         assert "nothing to free" in desk("clean", "--yes").out
+        assert not desk("clean", "--yes", "--json").document["dry_run"]
         assert desk("accept", "last", "--all").code == 0, "what waits has all that it needs"
 
     def test_sizes_are_for_people(self, desk: Desk) -> None:

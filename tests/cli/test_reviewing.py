@@ -214,6 +214,8 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
         code, rest = terminal.ends()
     assert code == 130
     assert "interrupted" in rest
+    assert "1 accepted" in rest
+    assert "3 change sets still wait:" in rest
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 

@@ -70,8 +70,19 @@ def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
 
 def test_runs_counts_what_waits(ran: Ran) -> None:
     (run,) = ran("runs", "--json").document["runs"]
-    assert set(run) == {"run_id", "started", "status", "jobs", "pending", "accepted"}
+    assert set(run) == {"run_id", "started", "status", "jobs", "pending", "accepted", "conflicts"}
     assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)
+    assert run["conflicts"] == 0
+
+
+@pytest.mark.parametrize("command", ["show", "diff", "report"])
+def test_to_look_without_naming_a_run_is_to_look_at_the_newest(ran: Ran, command: str) -> None:
+    assert ran(command, "--json").document == ran(command, "last", "--json").document
+
+
+def test_a_diff_of_several_nodes_shows_each_once_in_the_order_of_the_run(ran: Ran) -> None:
+    found = ran("diff", "last", "read", "src/settings.py:*", "--json").document["diffs"]
+    assert [entry["node_id"].rpartition(":")[2] for entry in found] == ["__module__", "read"]
 
 
 def test_a_diff_in_a_pipe_is_a_patch_that_git_takes(ran: Ran) -> None:

@@ -95,7 +95,7 @@ def test_the_list_of_runs(shop: Desk) -> None:
     listed = list_runs(shop.project)
     assert {run["run_id"] for run in listed} == {one, other}
     assert all(
-        list(run) == ["run_id", "started", "status", "jobs", "pending", "accepted"]
+        list(run) == ["run_id", "started", "status", "jobs", "pending", "accepted", "conflicts"]
         for run in listed
     )
     by_id = {run["run_id"]: run for run in listed}

@@ -1,5 +1,6 @@
 """From who asks, and from where, to the configuration that holds there."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import lexists, realpath
@@ -36,9 +37,18 @@ class Caller:
         if not start.exists():
             raise UsageError(
                 f"{paths[0] if paths else start} does not exist",
-                hint="name a file or folder of the project",
+                hint=instead_of(paths[0], self.folder) if paths else "name a folder with --root",
             )
         return find_root(start)
+
+
+def instead_of(absent: Path, folder: Path) -> str:
+    """What to name in place of a path that is not there: nodes are told by an option."""
+    file, _, node = str(absent).rpartition(":")
+    if file and (folder / file).is_file():
+        words = shlex.join([file, "--node", node])
+        return f"a path names files, and --node what is in them: `{words}`"
+    return "name a file or folder of the project"
 
 
 def open_config(caller: Caller, root: Path) -> Config:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from remora.agents import Agent, load_agents
 from remora.agents.agent import agent_named
-from remora.bootstrap.caller import Caller
+from remora.bootstrap.caller import Caller, instead_of
 from remora.bootstrap.facts import FactSource, fact_source
 from remora.bootstrap.opening import open_project
 from remora.bootstrap.proving import python_for
@@ -131,7 +131,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
             f"{path} lies outside the project {root}", hint="--root names another project"
         )
     if not absolute.exists():
-        raise UsageError(f"{path} does not exist", hint="name a file or folder of the project")
+        raise UsageError(f"{path} does not exist", hint=instead_of(path, folder))
     return absolute.relative_to(root).as_posix()
 
 

@@ -53,7 +53,8 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
 @click.option(
     "-o", "--operation", "operations", metavar="OP", multiple=True,
-    help="What to do; may be repeated. `remora agents list` names them.",
+    help="What to do; may be repeated. lint and docstring if left out; `remora agents list` names "
+    "all.",
 )  # fmt: skip
 @click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname fits.")
 @click.option(

@@ -40,8 +40,10 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     complete(options, project)
     acts, kept = cleanable(caller, project, utc_now())
     shown = carry_out(acts, kept, dry_run=True)
-    if dry_run or not acts:
+    if dry_run:
         return _told(options, shown)
+    if not acts:
+        return _told(options, msgspec.structs.replace(shown, dry_run=False))
     if not yes:
         if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(

@@ -35,7 +35,7 @@ GLOBAL_OPTIONS = {
 
 _ALONE = {
     "--version": "Show the version and exit.",
-    "--help": "Show this message and exit.",
+    "-h, --help": "Show this message and exit.",
 }
 
 _PAGE = """\

@@ -107,8 +107,8 @@ def _did(job: Document) -> str:
     known = fixed_and_left(job)
     told = done_text(*known, done=counts(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
-    deciders = _deciders(by_others) or "rules"
-    return f"{told} · {deciders}" if told else deciders
+    where = f"on branch {plain(job['branch'])}" if job["branch"] else ""
+    return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)
 
 
 def _reasons(job: Document) -> Iterator[str]:

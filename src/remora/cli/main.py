@@ -8,7 +8,7 @@ from remora.cli.front import front_page
 def main() -> None:
     """The entry point: runs the command of `sys.argv` and exits with its code."""
     args = sys.argv[1:]
-    if args == ["--help"] and sys.stdout is not None:
+    if args in (["--help"], ["-h"]) and sys.stdout is not None:
         _print_front_page()
         return
     from remora.cli.program import start

@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.bootstrap import Prepared
 from remora.cli.jobs import job_lines
-from remora.cli.output import count, plain, room
+from remora.cli.output import count, plain, room, wrapped
 from remora.cli.summary import others, unreadable_lines
 from remora.runs.plan import Plan
 
@@ -23,8 +23,10 @@ def plan_lines(
     plan, width = prepared.plan, room()
     yield from job_lines(document["jobs"], width, verbose=verbose)
     if plan.jobs:
-        left_alone = f"; {others(plan.skipped)}" if plan.skipped else ""
-        yield f"\n{shape(plan)}{left_alone}"
+        yield ""
+        yield from wrapped(shape(plan), width)
+        if plan.skipped:
+            yield others(plan.skipped)
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from unreadable_lines(document["totals"], width)

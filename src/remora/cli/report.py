@@ -5,16 +5,16 @@ import click
 from remora.cli.options import Options, command
 from remora.cli.session import project_of
 from remora.errors import UsageError
-from remora.runs.names import run_named
+from remora.runs.names import LAST, run_named
 from remora.runs.report import FORMATS, report_on
 from remora.runs.results import read_run
 
 
 @command(
     "report",
-    examples=("remora report last", "remora report last --format sarif > remora.sarif"),
+    examples=("remora report", "remora report last --format sarif > remora.sarif"),
 )
-@click.argument("run")
+@click.argument("run", default=LAST)
 @click.option(
     "--format",
     "form",
@@ -25,7 +25,8 @@ def report(options: Options, run: str, form: str | None) -> int:
     """Tell of a run in one text: Markdown for a pull request, HTML, SARIF or JSON.
 
     The page needs nothing but itself. SARIF holds each proposed change with its fix, and each
-    finding that is left. RUN is a run's name, the beginning of one, or `last`.
+    finding that is left. RUN is a run's name, the beginning of one, or `last`, as it is without
+    one.
     """
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")

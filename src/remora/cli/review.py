@@ -176,7 +176,8 @@ def _accepted(
     nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
     for node in nodes:
         yield from _conflict(options, project, done, node)
-    yield from _head(done)
+    if done.accepted or nodes:
+        yield from _head(done)
 
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
@@ -213,14 +214,16 @@ def _reverted(done: Reverted) -> Iterator[str]:
     for found in done.conflicts:
         yield plain(f"  {found['node_id'].removeprefix('node:')}")
         yield from _indented(f"{found['path']}: {found['detail']}")
-    yield from _head(done)
+    if done.reverted or done.conflicts:
+        yield from _head(done)
 
 
 def _rejected(done: Verdicts) -> Iterator[str]:
     if not done.rejected:
         yield "no such change set waits" if done.notes else "no change set waits"
     yield from _named("rejected", "yellow", done.rejected)
-    yield from _head(done)
+    if done.rejected:
+        yield from _head(done)
 
 
 def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:

@@ -42,7 +42,7 @@ def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
     """Go through the change sets that wait, on a terminal: look at each, and press a key.
 
     Each verdict is recorded at once, so that you may stop anywhere; the next time goes on with
-    what still waits. RUN is a run's name, the beginning of one, or `last`.
+    what still waits. RUN is a run's name, the beginning of one, or `last`, as it is without one.
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -70,14 +70,19 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Until nothing waits that was not skipped, or `q`."""
-        while (found := self._next()) is not None:
-            group, job, place = found
-            if group != self.group:
-                self.group = group
-                _say(click.style(plain(f"── {group} ──"), fg="cyan"))
-            if not self._decide(job, place):
-                break
+        """Until nothing waits that was not skipped, or `q`; Ctrl-C ends it too, with the same sum."""
+        try:
+            while (found := self._next()) is not None:
+                group, job, place = found
+                if group != self.group:
+                    self.group = group
+                    _say(click.style(plain(f"── {group} ──"), fg="cyan"))
+                if not self._decide(job, place):
+                    break
+        except (click.Abort, KeyboardInterrupt):
+            _say("")
+            self._sum_up()
+            raise
         self._sum_up()
         return 1 if self.conflicts else 0
 

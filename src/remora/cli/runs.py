@@ -12,9 +12,9 @@ from remora.cli.output import coloured, diff_lines, emit, note, plain, print_jso
 from remora.cli.session import again, project_of
 from remora.cli.summary import run_lines
 from remora.runs.listing import RunLine, listed_runs
-from remora.runs.names import run_named
+from remora.runs.names import LAST, run_named
 from remora.runs.project import Project
-from remora.runs.results import jobs_named, list_runs, read_run, run_document
+from remora.runs.results import jobs_asked, list_runs, read_run, run_document
 from remora.runs.shown import diff_document
 from remora.trace import utc_now
 from remora.trace.reader import DAMAGED
@@ -32,12 +32,12 @@ def runs(options: Options) -> int:
     return 0
 
 
-@command("show", examples=("remora show last", "remora show 20260131-0930 --json"))
-@click.argument("run")
+@command("show", examples=("remora show", "remora show 20260131-0930 --json"))
+@click.argument("run", default=LAST)
 def show(options: Options, run: str) -> int:
     """Show what became of a run's jobs.
 
-    RUN is a run's name, the beginning of one, or `last`.
+    RUN is a run's name, the beginning of one, or `last`, as it is without one.
     """
     project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
@@ -47,17 +47,17 @@ def show(options: Options, run: str) -> int:
 
 
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
-@click.argument("run")
-@click.argument("node", required=False)
-def diff(options: Options, run: str, node: str | None) -> int:
+@click.argument("run", default=LAST)
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
-    what its jobs changed, verified or not.
+    what its jobs changed, verified or not. RUN is `last` without one.
     """
     project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
-    document = diff_document(project, view, node)
+    document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)
     else:
@@ -65,7 +65,7 @@ def diff(options: Options, run: str, node: str | None) -> int:
             click.echo("no verified changes in this run", err=True)
         for entry in document["diffs"]:
             _print_diff(entry)
-    asked = view.jobs if node is None else jobs_named(view, node)
+    asked = jobs_asked(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
         note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")

@@ -28,6 +28,8 @@ def run_lines(
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
+    if document["totals"]["skipped"]:
+        yield others(document["totals"]["skipped"])
     for told in said(sums_of(jobs, view.start.plan.get("findings", 0))):
         yield from wrapped(plain(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
@@ -51,13 +53,11 @@ def tried_lines(
 
 
 def totals_line(document: Document) -> str:
-    """`12 jobs: 9 verified, 2 no change; 1 had not begun; 30 others left alone`."""
+    """`12 jobs: 9 verified, 2 no change; 1 had not begun`."""
     jobs, totals = document["jobs"], document["totals"]
     parts = [count(totals["jobs"], "job") + (": " + reviewed(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
         parts.append(f"{totals['jobs'] - len(jobs):,} had not begun")
-    if totals["skipped"]:
-        parts.append(others(totals["skipped"]))
     return "; ".join(parts)
 
 

@@ -13,7 +13,11 @@ class TopGroup(LazyGroup):
     """`remora` itself."""
 
     def __init__(self) -> None:
-        super().__init__("remora", lazy=COMMANDS, context_settings={"max_content_width": 100})
+        super().__init__(
+            "remora",
+            lazy=COMMANDS,
+            context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+        )
         self.params.append(
             click.Option(["--version"], is_flag=True, expose_value=False, callback=_version)
         )

@@ -58,7 +58,7 @@ def read_run(project: Project, run_id: str) -> RunView:
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
     """Every run as `runs --json` shows it, oldest first."""
-    shown = ("run_id", "started", "status", "jobs", "pending", "accepted")
+    shown = ("run_id", "started", "status", "jobs", "pending", "accepted", "conflicts")
     return [{name: getattr(run, name) for name in shown} for run in listed_runs(project.trace)]
 
 
@@ -73,9 +73,16 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
     if not matched:
         near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
         raise NotFound(
-            f"the run {view.run_id} has no node {name!r}", hint=f"nearest: {near}" if near else ""
+            f"the run {view.run_id} has no node {name!r}",
+            hint=f"nearest: {near}" if near else f"`remora show {view.run_id}` lists its nodes",
         )
     return [job for job in view.jobs if job.node_id in matched]
+
+
+def jobs_asked(view: RunView, names: Iterable[str]) -> list[JobView]:
+    """The jobs that any of the names means, each once, in the order of the run."""
+    meant = {job.agent_id for name in names for job in jobs_named(view, name)}
+    return [job for job in view.jobs if job.agent_id in meant]
 
 
 def run_document(project: Project, view: RunView) -> dict[str, Any]:

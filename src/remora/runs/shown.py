@@ -1,5 +1,6 @@
 """What commands say of runs and plans: documents of plans and diffs, and a model that failed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from remora.memory.events import ModelResponse
@@ -7,7 +8,7 @@ from remora.runs.contents import job_diff
 from remora.runs.job_view import JobView
 from remora.runs.plan import Plan
 from remora.runs.project import Project
-from remora.runs.results import STATUSES, RunView, job_document, jobs_named
+from remora.runs.results import STATUSES, RunView, job_document, jobs_asked
 from remora.trace import read_events
 
 PLANNED = "planned"
@@ -33,13 +34,13 @@ def plan_document(project: Project, run_id: str, plan: Plan, model: str | None) 
     }
 
 
-def diff_document(project: Project, view: RunView, node: str | None = None) -> dict[str, Any]:
+def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
     """`{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
-    Without a node: every verified change set. With one (a name or glob): what its jobs changed,
-    verified or not. Raises NotFound for a node that the run does not have.
+    Without nodes: every verified change set. With some (names or globs): what their jobs
+    changed, verified or not. Raises NotFound for a node that the run does not have.
     """
-    jobs = [job for job in view.jobs if job.review] if node is None else jobs_named(view, node)
+    jobs = jobs_asked(view, nodes) if nodes else [job for job in view.jobs if job.review]
     return {
         "run_id": view.run_id,
         "diffs": [

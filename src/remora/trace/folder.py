@@ -19,6 +19,9 @@ SEALED = f"{SUFFIX}.zst"
 them. Where both files are there, the first one is the stream."""
 
 
+_LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
+
+
 class TraceFolder:
     """Paths beneath `root/.agentfs`; nothing is touched until `create`."""
 
@@ -87,7 +90,7 @@ class TraceFolder:
         return streams_in(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
-        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, name))
+        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, kind, name))
 
 
 def stream_id(path: Path) -> str:
@@ -133,12 +136,18 @@ def _found(folder: Path, name: str) -> Path | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
-def _nearest(folder: Path, name: str) -> str:
+def _nearest(folder: Path, kind: str, name: str) -> str:
     import difflib
 
     known = [stream_id(path) for path in streams_in(folder)]
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    return f"nearest: {', '.join(nearest)}" if nearest else f"{len(known)} are recorded here"
+    if nearest:
+        return f"nearest: {', '.join(nearest)}"
+    return (
+        f"`{_LISTED_BY[kind]}` lists those that are recorded here"
+        if known
+        else "none is recorded here"
+    )
 
 
 def _write_gitignore(top: int) -> None:

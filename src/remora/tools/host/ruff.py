@@ -133,6 +133,7 @@ def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
     if finished.returncode != 0:
         said = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
         told = "; ".join(line.strip() for line in said if line.strip())
+        told = told.removeprefix("ruff failed; ")
         raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
     return finished
 

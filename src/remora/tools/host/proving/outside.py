@@ -146,7 +146,10 @@ def carry_out(
         place.ran_under(finished.isolation)
         results = _read(private / "out", orders)
     if "pytest" in results:
-        raise HostError(f"{python.python} has no pytest: install it in the project's environment")
+        raise HostError(
+            f"{python.python} has no pytest: install it there (`{python.python} -m pip install "
+            "pytest`), or name another interpreter as `python` in remora.yaml"
+        )
     if not results:
         said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
