@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.agents import Agent, Job, load_agents
 from remora.agents.target import located
-from remora.agents.verify import Submission, once, parse_errors, verify
+from remora.agents.verify import Proved, Submission, parse_errors, verify
 from remora.errors import HostError, RemoraError
 from remora.files import project_files
 from remora.runs.agent_stream import start_of
@@ -120,7 +120,7 @@ class Recheck:
             findings_before=findings(0),
             findings_after=findings(1),
             target=located(known, now, None),
-            prove=once(lambda ids: self._prove(known, prepared, tree, ids)),
+            prove=Proved(lambda ids: self._prove(known, prepared, tree, ids)),
         )
         names = [name for name in agent.definition.verify if name not in _OF_ALL]
         failed = [check for check in verify(names, submission, agent.scripts) if not check.ok]
