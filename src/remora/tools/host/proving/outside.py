@@ -62,6 +62,13 @@ class _Test(msgspec.Struct, omit_defaults=True):
     ms: int = 0
 
 
+class _Entered(msgspec.Struct):
+    """What one test entered, as `seen.py` reads it."""
+
+    codes: list[tuple[str, int, str]] = []
+    calls: list[tuple[int, int, int]] = []
+
+
 class _Told(msgspec.Struct, omit_defaults=True):
     """All that may stand in a result, of an order or of a call; what else stands there is left out."""
 
@@ -70,6 +77,7 @@ class _Told(msgspec.Struct, omit_defaults=True):
     tests: dict[str, _Test] = {}
     failed: list[str] = []
     lines: list[int] = []
+    seen: dict[str, _Entered] = {}
     effects: list[str] = []
     imported: bool = False
     how: str = ""
@@ -201,3 +209,5 @@ def _names(orders: Sequence[Order]) -> Iterator[str]:
     for number, order in enumerate(orders):
         yield from (str(number), f"{number}-late")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
+        for group, members in enumerate(order.get("properties", ())):
+            yield from (f"{number}-p{group}-{member}" for member in range(len(members)))
