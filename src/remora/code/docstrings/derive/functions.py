@@ -16,6 +16,7 @@ from remora.code.docstrings.derive.verbs import (
     OF,
     TO,
     WORDS,
+    how,
     is_either,
     is_noun,
     is_verb,
@@ -37,7 +38,9 @@ _TRANSITIVE = frozenset(
 _FORMS = {
     "bin": "binary digits",
     "dict": "a dictionary",
+    "float": "a float",
     "hex": "hexadecimal digits",
+    "int": "an integer",
     "str": "a string",
     "unicode": "Unicode text",
 }
@@ -77,6 +80,11 @@ def says_deed(words: Sequence[str], made_of: Skeleton) -> bool:
     """Whether a name says what is done; what gives nothing must do something."""
     gives = made_of.outcome != "nothing"
     return not gives or is_verb(words[0].lower(), alone=len(words) == 1, gives=gives)
+
+
+def is_question_or_form(words: Sequence[str]) -> bool:
+    """Whether a name asks something (`is_empty`), or says into what or from what (`to_json`)."""
+    return bool(words) and words[0].lower() in {*ASKING, "to", "as", "from"}
 
 
 def _begun(first: str, rest: Sequence[str], owner: str, made_of: Skeleton) -> str:
@@ -136,12 +144,11 @@ def _property(words: Sequence[str], whole: str, made_of: Skeleton) -> str:
     if first in ASKING and words[1:]:
         verb = ASKING[first]
         return f"whether the {whole} {verb} {phrase(words[1:])}"
+    if made_of.annotation == "bool" and len(words) == 1:
+        return f"whether the {whole} is {words[0]}" if how(words[0]) else ""
     if made_of.annotation == "bool":
-        return (
-            f"whether the {whole} is {phrase(words)}"
-            if len(words) == 1
-            else phrase(["whether", "the", whole, "has", with_a(words)])
-        )
+        has = not is_verb(first, alone=False, gives=False)
+        return f"whether the {whole} has {with_a(words)}" if has else ""
     return f"{with_the(words)} of the {whole}" if is_noun(words[-1]) else ""
 
 
@@ -153,7 +160,9 @@ def _question(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) ->
         asked = f"`{parameters.pop(0).name}`"
     if not asked:
         return ""
-    what = phrase(rest)
+    what = _said_of(rest) if first in ("is", "are", "was") else phrase(rest)
+    if rest and not what:
+        return ""
     if first in ("has", "have", "contains", "needs", "supports", "allows") and rest:
         what = with_a(rest)
     if not rest and parameters:  # `contains(self, key)`
@@ -161,8 +170,17 @@ def _question(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) ->
     return f"return whether {asked} {ASKING[first]} {what}".rstrip()
 
 
+def _said_of(words: Sequence[str]) -> str:
+    """How something is, or what: `empty`, `a table`; empty where the words do not tell which."""
+    if not words or how(words[-1]):
+        return phrase(words)
+    return with_a(words) if is_noun(words[-1]) else ""
+
+
 def _conversion(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) -> str:
     """`return the order as JSON`, `convert `value` to text`."""
+    if not _form(rest):
+        return ""
     if whole:
         return f"return the {whole} as {_form(rest)}"
     given = [each for each in made_of.parameters if not each.kind]
@@ -173,7 +191,7 @@ def _conversion(first: str, rest: Sequence[str], whole: str, made_of: Skeleton) 
 
 
 def _form(words: Sequence[str]) -> str:
-    return _FORMS.get(phrase(words).lower(), with_a(words))
+    return _FORMS.get(phrase(words).lower(), with_a(words) if is_noun(words[-1]) else "")
 
 
 def _source(rest: Sequence[str], made_of: Skeleton) -> str:

@@ -16,7 +16,7 @@ _FOLDS = {
     "sum": "the sum of",
     "max": "the largest of",
     "min": "the smallest of",
-    "sorted": "sorted,",
+    "sorted": "the sorted list of",
     "len": "the number of",
 }
 

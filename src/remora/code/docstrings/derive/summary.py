@@ -8,7 +8,11 @@ from remora.code.conduct import last_name
 from remora.code.definitions import DefinitionNode, FunctionNode
 from remora.code.docstrings.derive.english import LITTLE_WORDS, is_english
 from remora.code.docstrings.derive.evidence import Evidence, comment_above
-from remora.code.docstrings.derive.functions import effect_text, function_sentence
+from remora.code.docstrings.derive.functions import (
+    effect_text,
+    function_sentence,
+    is_question_or_form,
+)
 from remora.code.docstrings.derive.names import (
     is_plural,
     listed,
@@ -25,6 +29,7 @@ _RECORDS = frozenset(
     ("NamedTuple", "TypedDict", "Struct", "BaseModel", "dataclass", "define", "attrs")
 )
 _KINDS = frozenset(("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
+_SPOKEN = re.compile(r"[aeiouy]", re.IGNORECASE)
 _ENDINGS = ("Error", "Exception", "Warning")
 
 
@@ -57,8 +62,10 @@ def _of_function(node: FunctionNode, evidence: Evidence, *, told: bool) -> Itera
     if is_english(own, evidence) and is_english(words_of(evidence.owner), evidence):
         effect = "" if told else effect_text(node)
         text = f"{text}: {effect}" if text and effect else text
+        # that it is asked, or turned into something, is more than the two names say
+        owner = [] if is_question_or_form(own) else [evidence.owner, *words_of(evidence.owner)]
         fresh = {word.lower() for word in re.findall(r"[A-Za-z]+", text)} - LITTLE_WORDS
-        if told or fresh - {word.lower() for word in own}:
+        if told or fresh - {word.lower() for word in (*own, *owner)}:
             yield text
 
 
@@ -74,7 +81,7 @@ def _of_class(node: ast.ClassDef, evidence: Evidence, *, told: bool) -> Iterator
     fields = [phrase(words_of(each.name)) for each in skeleton(node).attributes]
     if marks & _KINDS:
         yield from _of_members(node, words)
-    elif marks & _RECORDS and 0 < len(fields) <= _MOST_NAMES and not told:
+    elif marks & _RECORDS and 1 < len(fields) <= _MOST_NAMES and not told:
         yield f"{with_a(words)}: {listed(fields)}"
     elif told:
         yield with_a(words)
@@ -93,14 +100,15 @@ def _of_error(node: ast.ClassDef, evidence: Evidence) -> Iterator[str]:
 
 
 def _of_members(node: ast.ClassDef, words: Sequence[str]) -> Iterator[str]:
-    members = [
-        phrase(words_of(target.id.lower()))
+    names = [
+        words_of(target.id.lower())
         for each in node.body
         if isinstance(each, ast.Assign)
         for target in each.targets
         if isinstance(target, ast.Name) and not target.id.startswith("_")
     ]
-    if 1 < len(members) <= _MOST_NAMES + 2:
+    members = [phrase(name) for name in names if all(_SPOKEN.search(word) for word in name)]
+    if 1 < len(members) == len(names) <= _MOST_NAMES + 2:
         yield f"{phrase(words) if is_plural(words) else with_a(words)}: {listed(members, 'or')}"
 
 

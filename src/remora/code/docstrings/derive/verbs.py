@@ -138,6 +138,7 @@ ADJECTIVES = frozenset(
     "unique valid visible writable".split()
 )
 """Words that say how a thing is, and name none."""
+_HOW_ENDINGS = tuple("able al ant ary ean ed ent ful ible ic ive less ous".split())
 _NOUN_ENDINGS = (
     "tion",
     "sion",
@@ -157,6 +158,12 @@ _NOUN_ENDINGS = (
 def is_either(word: str) -> bool:
     """Whether a name of that one word may say what is done as well as what comes out."""
     return word in _NOUNS_TOO
+
+
+def how(word: str) -> bool:
+    """Whether the word surely says how a thing is."""
+    low = word.lower()
+    return low in ADJECTIVES or (low.endswith(_HOW_ENDINGS) and low not in WORDS)
 
 
 def names_nothing(word: str) -> bool:
