@@ -82,7 +82,7 @@ def _told(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str
         yield "no agents yet; `remora analyze` runs them"
         return
     parts = [f"{totals[same]} {_WORDS[same][0]}" for same in (True, False, None) if same in totals]
-    yield f"{count(sum(totals.values()), 'script run')} again: {', '.join(parts) or 'none recorded'}"
+    yield f"{count(sum(totals.values()), 'run')} of scripts repeated: {', '.join(parts) or 'none recorded'}"
 
 
 def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:
