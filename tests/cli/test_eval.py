@@ -1,6 +1,7 @@
 """`remora eval memory`: recorded streams folded again by other settings."""
 
 import json
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,11 @@ def test_settings_beside_what_was_recorded(folder: TraceFolder) -> None:
 
 def test_for_people(folder: TraceFolder) -> None:
     lines = evaluate(folder, "--limit", "900").stdout.splitlines()
-    arms = [(line, lines[at + 1 : at + 10]) for at, line in enumerate(lines) if line[-1:] == ":"]
+    arms = [
+        (line, list(takewhile(str.strip, lines[at + 1 :])))
+        for at, line in enumerate(lines)
+        if line[-1:] == ":"
+    ]
     assert [name for name, _ in arms] == ["recorded:", "900 tokens:"]
     head, *rows = [line.split() for line in arms[0][1]]
     assert head == [

@@ -44,13 +44,14 @@ def refolded(events: list[Event], setting: Setting, mode: str | None = None) -> 
 
 @OF_AGENTS
 def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
-    """The delta made from the event is the one that was recorded: nothing else went into it."""
+    """The delta made from the event is the one that was recorded: nothing else went into it, but
+    what a summarizer's script said, which runs again elsewhere."""
     events = list(read_events(path))
     limit = started(events).limit
     packet, made_again = first_packet(events[0]), 0
     for event in events[1:]:
         result = payload(event)
-        if isinstance(result, ToolResulted):
+        if isinstance(result, ToolResulted) and not result.summarized:
             context = ContextManager({}, packet_size_limit=limit,
                                      token_counter=UpperBound().count_text)  # fmt: skip
             context.packet = packet
@@ -62,7 +63,7 @@ def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
                     assert getattr(made, key) == getattr(recorded, key), key
             made_again += 1
         packet = apply(packet, event.packet_delta)
-    assert made_again >= 2
+    assert made_again >= 2 or path.stem == "scripts"
 
 
 @OF_AGENTS

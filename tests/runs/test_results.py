@@ -43,9 +43,9 @@ def test_a_runs_document(ran: Desk) -> None:
     assert (document["run_id"], document["model"]) == (run_id, "scripted")
     assert document["root"] == str(ran.root)
     assert all(set(job) >= JOB for job in document["jobs"])
-    assert set(document["totals"]) == TOTALS | {"unreadable"}
-    assert document["totals"] == {
-        "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
+    assert set(document["totals"]) == TOTALS | {"operations", "unreadable"}
+    assert document["totals"] | {"operations": ()} == {
+        "operations": (), "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
         "skipped": 1, "unreadable": [{"path": "bad.py", "detail": "line 1: '(' was never closed"}],
     }  # fmt: skip
 
