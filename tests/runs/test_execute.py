@@ -1,6 +1,7 @@
 """A run: its base and plan are kept before anything happens, its jobs are streams, its end is told."""
 
 import asyncio
+import errno
 import hashlib
 import os
 import subprocess
@@ -9,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from remora.agents import Job, Stage
+from remora.agents.beginning import first_context
 from remora.bootstrap import Wish, carry_out
 from remora.config import UserFolders
 from remora.config.schema import ModelConfig
 from remora.errors import DiskError, ModelError, StreamError
-from remora.memory.events import AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
+from remora.memory.context import ContextManager
+from remora.memory.events import AgentError, AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
 from remora.models import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
@@ -202,6 +206,61 @@ class TestFaults:
         assert broken.error == "gone; start it"
         assert by_node["node:a.py:load"].status == "submitted", "no model was needed there"
         assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize(
+        "fault", [RecursionError("too deep\nfor us"), MemoryError(), ValueError("odd")]
+    )
+    def test_a_fault_of_ours_costs_its_job_alone(
+        self, shop: Desk, caplog: pytest.LogCaptureFixture, fault: Exception
+    ) -> None:
+        def breaks(_: Request) -> str:
+            raise fault
+
+        run_id = shop.analyze(breaks, wish=ONE_BY_ONE)
+        by_node = {job.node_id: job for job in shop.view(run_id).jobs}
+        broken = by_node.pop("node:b.py:guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        told = " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
+        assert (broken.error or "").startswith(f"a fault in Remora: {told} (test_execute.py:")
+        assert (broken.error or "").endswith("; please report it; -v shows the traceback")
+        stream = list(read_events(shop.project.trace.agent_stream(broken.agent_id)))
+        (told_of,) = [p for e in stream if isinstance(p := payload(e), AgentError)]
+        assert broken.error == f"{told_of.message}; {told_of.hint}"
+        assert {job.status for job in by_node.values()} == {"submitted"}
+        assert shop.view(run_id).status == "ended"
+        assert shop.problems() == []
+        (record,) = caplog.records
+        assert record.exc_info is not None
+        assert record.exc_info[1] is fault
+
+    def test_a_file_that_the_machine_refuses_costs_its_job_alone(self, shop: Desk) -> None:
+        def breaks(_: Request) -> str:
+            raise OSError(errno.ELOOP, "Too many links", "b.py")
+
+        run_id = shop.analyze(breaks)
+        broken = shop.job(run_id, "guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        assert "Too many links: 'b.py'; check that there is space" in (broken.error or "")
+        assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize("concurrency", [1, 2])
+    def test_what_no_stream_can_tell_is_raised_when_the_other_jobs_are_done(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, concurrency: int
+    ) -> None:
+        def breaks(job: Job, stage: Stage) -> ContextManager:
+            if job.node_id.endswith("__module__"):
+                raise RecursionError("too deep")
+            return first_context(job, stage)
+
+        monkeypatch.setattr("remora.agents.runner.first_context", breaks)
+        with pytest.raises(RecursionError):
+            shop.analyze(wish=Wish(concurrency=concurrency), run_id="broken-1")
+        statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
+        assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
+        assert set(statuses.values()) == {"submitted"}
+        monkeypatch.undo()
+        shop.resume(run_id="broken-1")
+        assert {job.status for job in shop.view("broken-1").jobs} == {"submitted"}
 
     def test_a_model_that_cannot_answer_as_configured_starts_nothing(self, shop: Desk) -> None:
         shop.write({"remora.yaml": "model: {decoding: grammar}\n"})
