@@ -17,7 +17,16 @@ from remora.config import UserFolders
 from remora.config.schema import ModelConfig
 from remora.errors import DiskError, ModelError, StreamError
 from remora.memory.context import ContextManager
-from remora.memory.events import AgentError, AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
+from remora.memory.events import (
+    AgentError,
+    AgentStart,
+    JobEnd,
+    JobStart,
+    RunEnd,
+    RunStart,
+    ToolCalled,
+    payload,
+)
 from remora.models import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
@@ -28,6 +37,7 @@ from tests.runs.conftest import (
     ONE_BY_ONE,
     RULES,
     SHOP,
+    TEN_TURNS,
     UNUSED,
     Desk,
     Kept,
@@ -123,6 +133,29 @@ class TestStreams:
         shop.write({"remora.yaml": "operations: {lint: {max_turns: 2}}\n"})
         run_id = shop.analyze()
         assert {job.stop_reason for job in shop.view(run_id).jobs} == {"max_turns"}
+
+
+class TestTheLastTurn:
+    """What was mended is not lost because there is more than the turns suffice for."""
+
+    def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        run_id = desk.analyze(first, wish=Wish(concurrency=1, max_turns=6))
+        (job,) = desk.view(run_id).jobs
+        assert (job.status, job.turns) == ("submitted", 6)
+        assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
+        stream = read_events(desk.project.trace.agent_stream(job.agent_id))
+        calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
+        assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
+            ("edit_line", "model"), ("submit_result", "rule"),
+        ]  # fmt: skip
+        accept(desk.project, run_id, [], every=True)
+        assert desk.tree()["a.py"].count(b" from ") == 4
+
+    def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        (job,) = desk.view(desk.analyze(first, wish=Wish(max_turns=1))).jobs
+        assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
 class TestConcurrency:

@@ -302,9 +302,11 @@ class TestUnreadable:
         os.write(file, b"from a import f\n\ndef test_it(): f()\n")
         os.close(file)
         os.close(place)
-        known = tested.Tested(tmp_path)
-        assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
-        remove_tree(tmp_path / "d")
+        try:
+            known = tested.Tested(tmp_path)
+            assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
+        finally:
+            remove_tree(tmp_path / "d")  # pytest could not
 
     def test_a_name_that_no_tool_may_be_given(self, shop: Desk) -> None:
         shop.write({"-x.py": UNUSED})
