@@ -133,6 +133,19 @@ class TestNew:
             "    # total = order.total()\n", ""
         )
 
+    def test_what_the_turns_did_not_suffice_for_is_left(
+        self, remora: Remora, project: Path
+    ) -> None:
+        remora("agents", "new", "tidy", cwd=project)
+        twice = COMMENTED.replace("    return", "    tax = 7\n    # tax = 9\n    return")
+        write(project, {"src/price.py": twice})
+        words = ("analyze", "src", "-o", "tidy", "--max-turns", "2", "--json")
+        run = remora(*words, cwd=project).document
+        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert remora("accept", "last", "--all", cwd=project).code == 0
+        once = twice.replace("    # total = order.total()\n", "")
+        assert (project / "src/price.py").read_text() == once
+
     def test_its_test_passes_and_fails_where_the_agent_does_something_else(
         self, remora: Remora, project: Path
     ) -> None:
@@ -153,7 +166,7 @@ class TestNew:
         done = tested()
         assert done.returncode == 0, done.stderr
         script = folder / "candidates.pym"
-        script.write_text(script.read_text().replace("if lines:", "if not lines:"))
+        script.write_text(script.read_text().replace("if lines and", "if not lines and"))
         assert tested().returncode == 1
 
     def test_it_says_what_to_do_next_from_wherever_it_is_run(

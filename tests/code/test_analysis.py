@@ -1,5 +1,6 @@
 """What one file says of its nodes: every field, on real code and on odd code."""
 
+import ast
 import hashlib
 import warnings
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.code import Module, parse_module
+from remora.code import Module, Unreadable, parse_module
 from remora.code.analysis import read_facts
 from remora.code.facts import FileFacts, NodeFacts
 from remora.code.imports import package_of
@@ -199,3 +200,37 @@ def test_no_bytes_raise_or_warn(source: bytes) -> None:
     assert facts.nodes[0].qualname == "__module__"
     assert facts.partial == bool(facts.detail)
     assert caught == []
+
+
+LONG = b"__all__ = ['f']" + b" + ['f']" * 1500 + b"\n\ndef f(): pass\n"
+FAR = b"import a\n__all__ = a" + b".b" * 1500 + b".__all__\n\ndef f(): pass\n"
+
+
+@pytest.mark.parametrize("source", [LONG, FAR], ids=["sum", "attributes"])
+def test_long_lists_of_exports_are_read(source: bytes) -> None:
+    facts = read_facts("a.py", source)
+    assert (facts.partial, [node.qualname for node in facts.nodes]) == (False, ["__module__", "f"])
+
+
+class TestFaults:
+    """What makes us fail is one file that is read as if nothing were in it; nothing is raised."""
+
+    @pytest.fixture(autouse=True)
+    def broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def signature(_: ast.AST) -> str:
+            raise RecursionError("too deep")
+
+        for module in ("analysis", "extract"):
+            monkeypatch.setattr(f"remora.code.{module}.signature", signature)
+
+    def test_in_the_facts(self) -> None:
+        facts = read_facts("a.py", b"def f(): pass\n")
+        assert [node.qualname for node in facts.nodes] == ["__module__"]
+        assert facts.file_hash == hashlib.sha256(b"def f(): pass\n").hexdigest()
+        assert facts.partial
+        assert facts.detail.startswith("a fault in Remora: RecursionError: too deep (")
+
+    def test_in_the_nodes(self) -> None:
+        found = parse_module("a.py", b"def f(): return 7\n")
+        assert isinstance(found, Unreadable)
+        assert found.detail.startswith("a fault in Remora: RecursionError: too deep (")

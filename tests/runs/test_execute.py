@@ -1,6 +1,7 @@
 """A run: its base and plan are kept before anything happens, its jobs are streams, its end is told."""
 
 import asyncio
+import errno
 import hashlib
 import os
 import subprocess
@@ -9,11 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from remora.agents import Job, Stage
+from remora.agents.beginning import first_context
 from remora.bootstrap import Wish, carry_out
 from remora.config import UserFolders
 from remora.config.schema import ModelConfig
 from remora.errors import DiskError, ModelError, StreamError
-from remora.memory.events import AgentStart, JobEnd, JobStart, RunEnd, RunStart, payload
+from remora.memory.context import ContextManager
+from remora.memory.events import (
+    AgentError,
+    AgentStart,
+    JobEnd,
+    JobStart,
+    RunEnd,
+    RunStart,
+    ToolCalled,
+    payload,
+)
 from remora.models import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
@@ -24,6 +37,7 @@ from tests.runs.conftest import (
     ONE_BY_ONE,
     RULES,
     SHOP,
+    TEN_TURNS,
     UNUSED,
     Desk,
     Kept,
@@ -121,6 +135,29 @@ class TestStreams:
         assert {job.stop_reason for job in shop.view(run_id).jobs} == {"max_turns"}
 
 
+class TestTheLastTurn:
+    """What was mended is not lost because there is more than the turns suffice for."""
+
+    def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        run_id = desk.analyze(first, wish=Wish(concurrency=1, max_turns=6))
+        (job,) = desk.view(run_id).jobs
+        assert (job.status, job.turns) == ("submitted", 6)
+        assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
+        stream = read_events(desk.project.trace.agent_stream(job.agent_id))
+        calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
+        assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
+            ("edit_line", "model"), ("submit_result", "rule"),
+        ]  # fmt: skip
+        accept(desk.project, run_id, [], every=True)
+        assert desk.tree()["a.py"].count(b" from ") == 4
+
+    def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        (job,) = desk.view(desk.analyze(first, wish=Wish(max_turns=1))).jobs
+        assert (job.status, job.stop_reason) == ("failed", "max_turns")
+
+
 class TestConcurrency:
     @pytest.mark.parametrize("wanted", [1, 2, 3])
     def test_no_more_at_a_time_than_wished(self, desk: Desk, wanted: int) -> None:
@@ -202,6 +239,61 @@ class TestFaults:
         assert broken.error == "gone; start it"
         assert by_node["node:a.py:load"].status == "submitted", "no model was needed there"
         assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize(
+        "fault", [RecursionError("too deep\nfor us"), MemoryError(), ValueError("odd")]
+    )
+    def test_a_fault_of_ours_costs_its_job_alone(
+        self, shop: Desk, caplog: pytest.LogCaptureFixture, fault: Exception
+    ) -> None:
+        def breaks(_: Request) -> str:
+            raise fault
+
+        run_id = shop.analyze(breaks, wish=ONE_BY_ONE)
+        by_node = {job.node_id: job for job in shop.view(run_id).jobs}
+        broken = by_node.pop("node:b.py:guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        told = " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
+        assert (broken.error or "").startswith(f"a fault in Remora: {told} (test_execute.py:")
+        assert (broken.error or "").endswith("; please report it; -v shows the traceback")
+        stream = list(read_events(shop.project.trace.agent_stream(broken.agent_id)))
+        (told_of,) = [p for e in stream if isinstance(p := payload(e), AgentError)]
+        assert broken.error == f"{told_of.message}; {told_of.hint}"
+        assert {job.status for job in by_node.values()} == {"submitted"}
+        assert shop.view(run_id).status == "ended"
+        assert shop.problems() == []
+        (record,) = caplog.records
+        assert record.exc_info is not None
+        assert record.exc_info[1] is fault
+
+    def test_a_file_that_the_machine_refuses_costs_its_job_alone(self, shop: Desk) -> None:
+        def breaks(_: Request) -> str:
+            raise OSError(errno.ELOOP, "Too many links", "b.py")
+
+        run_id = shop.analyze(breaks)
+        broken = shop.job(run_id, "guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        assert "Too many links: 'b.py'; check that there is space" in (broken.error or "")
+        assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize("concurrency", [1, 2])
+    def test_what_no_stream_can_tell_is_raised_when_the_other_jobs_are_done(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, concurrency: int
+    ) -> None:
+        def breaks(job: Job, stage: Stage) -> ContextManager:
+            if job.node_id.endswith("__module__"):
+                raise RecursionError("too deep")
+            return first_context(job, stage)
+
+        monkeypatch.setattr("remora.agents.runner.first_context", breaks)
+        with pytest.raises(RecursionError):
+            shop.analyze(wish=Wish(concurrency=concurrency), run_id="broken-1")
+        statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
+        assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
+        assert set(statuses.values()) == {"submitted"}
+        monkeypatch.undo()
+        shop.resume(run_id="broken-1")
+        assert {job.status for job in shop.view("broken-1").jobs} == {"submitted"}
 
     def test_a_model_that_cannot_answer_as_configured_starts_nothing(self, shop: Desk) -> None:
         shop.write({"remora.yaml": "model: {decoding: grammar}\n"})

@@ -1,14 +1,19 @@
 """Planning: cheap, deterministic, and it touches nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from remora.bootstrap import Wish, prepare, too_many
+from remora.code import Module, Node
+from remora.code.docstrings import needs_docstring
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import spell_path
+from remora.runs import tested
 from remora.runs.plan import MAX_JOBS, Plan
 from remora.runs.review import accept
+from remora.workspaces.removal import remove_tree
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 
 OWN = """
@@ -269,6 +274,39 @@ class TestUnreadable:
         assert accept(desk.project, run_id, [], every=True).conflicts == []
         assert b"import" not in desk.tree()[name]
         assert desk.problems() == []
+
+    def test_an_odd_file_that_makes_us_fail_is_told_and_left_out(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(module: Module, node: Node) -> bool:
+            if module.path == "a.py":
+                raise RecursionError("too deep")
+            return needs_docstring(module, node)
+
+        monkeypatch.setattr("remora.runs.plan.needs_docstring", fails)
+        plan = shop.plan(Wish(operations=("docstring",)))
+        assert nodes(plan) == ["pkg/c.py:fine"]
+        (told,) = plan.unreadable
+        assert told["path"] == "a.py"
+        assert "a fault in Remora: RecursionError: too deep (test_plan.py:" in told["detail"]
+
+    def test_folders_may_lie_in_folders_however_deep(self, tmp_path: Path) -> None:
+        """Whoever plans tests looks at every file of the project."""
+        (tmp_path / "a.py").write_text("def f(): pass\ndef g(): pass\n")
+        place = os.open(tmp_path, os.O_DIRECTORY)
+        for _ in range(1100):
+            os.mkdir("d", dir_fd=place)
+            above, place = place, os.open("d", os.O_DIRECTORY, dir_fd=place)
+            os.close(above)
+        file = os.open("test_a.py", os.O_WRONLY | os.O_CREAT, dir_fd=place)
+        os.write(file, b"from a import f\n\ndef test_it(): f()\n")
+        os.close(file)
+        os.close(place)
+        try:
+            known = tested.Tested(tmp_path)
+            assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
+        finally:
+            remove_tree(tmp_path / "d")  # pytest could not
 
     def test_a_name_that_no_tool_may_be_given(self, shop: Desk) -> None:
         shop.write({"-x.py": UNUSED})

@@ -1,5 +1,6 @@
 """The turn loop of one agent: append, then apply, then act."""
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
@@ -34,7 +35,8 @@ from remora.agents.summarize import summarized
 from remora.agents.target import followed, located
 from remora.agents.verify import Check, Proved, Submission, verify
 from remora.chat import ToolCall
-from remora.errors import ModelError, RemoraError
+from remora.errors import DiskError, ModelError, RemoraError
+from remora.faults import REPORT, fault
 from remora.ids import spell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -53,6 +55,9 @@ from remora.memory.packet import packet_json
 from remora.memory.unstorable import unstorable
 from remora.tools.host.place import Place
 from remora.tools.host.proving.proof import PROOF_S, Proof, prove
+
+_log = logging.getLogger("remora.faults")
+_log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
 
 
 class AgentRunner:
@@ -92,6 +97,13 @@ class AgentRunner:
             ending = self._broken("model_error", error)
         except RemoraError as error:
             ending = self._broken("tool_error", error)
+        except OSError as error:
+            ending = self._broken("tool_error", DiskError(str(error)))
+        except Exception as error:  # noqa: BLE001 - a bug of ours costs this job, not the run
+            _log.exception("%s", self.job.node_id)
+            ending = self._broken(
+                "tool_error", RemoraError(fault(error), hint=f"{REPORT}; -v shows the traceback")
+            )
         return await self._end(ending)
 
     async def give_up(self, why: RemoraError) -> AgentResult:

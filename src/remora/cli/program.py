@@ -54,6 +54,9 @@ def _end(*_: object) -> None:
 
 def run(args: Sequence[str]) -> int:
     """Run one command line; every failure is told on stderr (and as JSON where asked)."""
+    verbose = "-v" in args or "--verbose" in args
+    if verbose:
+        _show_tracebacks()
     try:
         colour = False if os.environ.get("NO_COLOR") else None
         result = TopGroup().main(list(args), "remora", standalone_mode=False, color=colour)
@@ -67,9 +70,17 @@ def run(args: Sequence[str]) -> int:
     except OSError as error:  # what nobody below had a better word for, our own output's too
         return _refused(args, error)
     except Exception as error:
-        if "-v" in args or "--verbose" in args:
+        if verbose:
             raise
         return _unforeseen(args, error)
+
+
+def _show_tracebacks() -> None:
+    """Also those of faults that cost one job and not the command."""
+    import logging
+
+    if logging.lastResort is not None:  # it writes to what stderr is at the time
+        logging.getLogger("remora.faults").addHandler(logging.lastResort)
 
 
 def _unforeseen(args: Sequence[str], error: Exception) -> int:

@@ -1,7 +1,10 @@
 """Everything that one file says, from its bytes alone."""
 
 import ast
+from hashlib import sha256
 from typing import NamedTuple
+
+import msgspec
 
 from remora.code.complexity import complexities
 from remora.code.definitions import Contents, Definition
@@ -21,6 +24,7 @@ from remora.code.signature import (
 )
 from remora.code.source import Source, Unreadable, read_broken, read_source
 from remora.code.spans import Span, module_span, span_with
+from remora.faults import REPORT, fault
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 
@@ -38,7 +42,22 @@ def read_facts(path: str, source: bytes) -> FileFacts:
 
 
 def read_whole(path: str, source: bytes) -> Reading:
-    """The same, with the tree, for whoever looks at more of it."""
+    """The same, with the tree, for whoever looks at more of it. What a fault of ours keeps from
+    being read is as a file without nodes."""
+    try:
+        return _read_whole(path, source)
+    except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+        empty = _read_whole(path, b"")
+        facts = msgspec.structs.replace(
+            empty.facts,
+            file_hash=sha256(source).hexdigest(),
+            partial=True,
+            detail=f"{fault(error)}; {REPORT}",
+        )
+        return empty._replace(facts=facts)
+
+
+def _read_whole(path: str, source: bytes) -> Reading:
     read = read_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):

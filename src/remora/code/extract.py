@@ -10,6 +10,7 @@ from remora.code.signature import decorators, docstring, docstring_text, first_l
 from remora.code.skip import Skips, find_skips
 from remora.code.source import Source, Unreadable, read_source
 from remora.code.spans import Span, module_span, span_of, without_docstring
+from remora.faults import REPORT, fault
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 _MOST_KEPT = 32
@@ -30,6 +31,13 @@ def _kept(path: str, source: bytes) -> Module | Unreadable:
 
 
 def _parsed(path: str, source: bytes) -> Module | Unreadable:
+    try:
+        return _read(path, source)
+    except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+        return Unreadable(path=path, detail=f"{fault(error)}; {REPORT}")
+
+
+def _read(path: str, source: bytes) -> Module | Unreadable:
     read = read_source(path, source)
     if isinstance(read, Unreadable):
         return read

@@ -37,8 +37,8 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one file says. `path` is spelled as in keys; `nodes` are in source order, the
-    module's own first. `partial`: the file has a syntax error or cannot be decoded; `detail` says
-    which, in one line, and is empty otherwise. `lowered` is what links are made from.
+    module's own first. `partial`: the file has a syntax error, cannot be decoded or made us fail;
+    `detail` says which, in one line, and is empty otherwise. `lowered` is what links are made from.
     """
 
     path: str

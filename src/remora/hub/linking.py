@@ -1,6 +1,5 @@
 """Links that are found before they are asked for: one round, which finds those that are missing."""
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from remora.code.resolve import Carried, Linker, outlived
 from remora.errors import RemoraError
+from remora.faults import in_a_line
 from remora.hub.store import (
     Beginning,
     CarriedRow,
@@ -21,7 +21,6 @@ from remora.ids import split_node_key
 
 _AT_ONCE = 200
 """Nodes of a portion, at most: others wait while it is written."""
-_MOST_SAID = 200
 
 
 class Round(NamedTuple):
@@ -88,16 +87,9 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
     except RemoraError:
         raise
     except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
-        return Portion((), (), tuple(Unlinked(key, _told(error)) for key in keys))
+        return Portion((), (), tuple(Unlinked(key, in_a_line(error)) for key in keys))
     known.update(carried)
     return Portion(links, tuple(carried.values()))
-
-
-def _told(error: Exception) -> str:
-    """What it is, and where it was raised."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    said = f"{type(error).__name__}: {error}"[:_MOST_SAID]
-    return f"{said} ({Path(where.filename).name}:{where.lineno})"
 
 
 def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:

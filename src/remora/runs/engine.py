@@ -24,16 +24,28 @@ class LocalEngine:
         self._concurrency = concurrency
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Workers take the next job until there is none."""
+        """Workers take the next job until there is none.
+
+        What breaks without being a RemoraError or OSError is the job's own trouble: it is raised
+        when the others are done.
+        """
         waiting = iter(jobs)
+        broken: list[Exception] = []
 
         async def worker() -> None:
             for job in waiting:
-                await work(job)
+                try:
+                    await work(job)
+                except (RemoraError, OSError):
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                    broken.append(error)
 
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(max(1, min(self._concurrency, len(jobs)))):
                     group.create_task(worker())
-        except* RemoraError as failed:
+        except* (RemoraError, OSError) as failed:
             raise failed.exceptions[0] from None  # one broken disk says it all
+        if broken:
+            raise broken[0]

@@ -1,8 +1,9 @@
 """Which nodes need which operation: cheap, deterministic, nothing of the project is run."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +20,8 @@ from remora.code import (
 )
 from remora.code.docstrings import needs_docstring
 from remora.code.testing import needs_test
-from remora.errors import ConfigError, HostError, UsageError
+from remora.errors import ConfigError, HostError, RemoraError, UsageError
+from remora.faults import REPORT, fault
 from remora.ids import NodeKey, agent_id
 from remora.runs.own_needs import OwnNeeds
 from remora.runs.tested import Tested
@@ -88,35 +90,67 @@ def make_plan(
     """The jobs of a run. Raises UsageError for a glob that matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
-    findings = _findings(tree, source, agents)
-    tested = Tested(tree)
-    jobs: list[Job] = []
-    chosen: set[str] = set()
-    skipped = found = 0
+    sought = _Sought(run_id, tree, agents, wanted, _findings(tree, source, agents), Tested(tree))
+    unreadable = list(source.unreadable)
+    parts: list[_Part] = []
     for module in source.modules:
-        counts = _by_owner(module, findings.get(module.path, []))
-        text = OwnNeeds(tree, module)
-        for node in (node for node in module.nodes if node.key in wanted):
-            for agent in agents:
-                room = (
-                    selection.max_nodes is None or len(chosen | {node.key}) <= selection.max_nodes
-                )
-                if not room or not _needs(
-                    agent, module, node, counts.get(node.key, 0), text, tested
-                ):
+        room = None
+        if selection.max_nodes is not None:
+            room = selection.max_nodes - sum(part.nodes for part in parts)
+        try:
+            parts.append(sought.within(module, room))
+        except (RemoraError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+            unreadable.append({"path": module.path, "detail": f"{fault(error)}; {REPORT}"})
+    return Plan(
+        jobs=tuple(job for part in parts for job in part.jobs),
+        operations=tuple(agent.definition.operation for agent in agents),
+        nodes=len(nodes),
+        skipped=sum(part.skipped for part in parts),
+        findings=sum(part.findings for part in parts),
+        unreadable=tuple(unreadable),
+    )
+
+
+class _Part(NamedTuple):
+    """What a file adds to a plan; `nodes` counts those with jobs."""
+
+    jobs: list[Job]
+    nodes: int
+    skipped: int
+    findings: int
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """What is looked for in each file, and by what."""
+
+    run_id: str
+    tree: Path
+    agents: Sequence[Agent]
+    wanted: set[NodeKey]
+    findings: Mapping[str, list[dict[str, Any]]]
+    tested: Tested
+
+    def within(self, module: Module, room: int | None) -> _Part:
+        """The jobs on the nodes of a file, on the first `room` of those that need any."""
+        counts = _by_owner(module, self.findings.get(module.path, []))
+        text = OwnNeeds(self.tree, module)
+        jobs: list[Job] = []
+        chosen: set[NodeKey] = set()
+        skipped = found = 0
+        for node in (node for node in module.nodes if node.key in self.wanted):
+            for agent in self.agents:
+                findings = counts.get(node.key, 0)
+                full = room is not None and len(chosen | {node.key}) > room
+                if full or not _needs(agent, module, node, findings, text, self.tested):
                     skipped += 1
                     continue
                 chosen.add(node.key)
-                found += counts.get(node.key, 0) if agent.definition.needs == "ruff" else 0
-                jobs.append(_job(run_id, agent, node))
-    return Plan(
-        jobs=tuple(jobs),
-        operations=tuple(agent.definition.operation for agent in agents),
-        nodes=len(nodes),
-        skipped=skipped,
-        findings=found,
-        unreadable=source.unreadable,
-    )
+                found += findings if agent.definition.needs == "ruff" else 0
+                jobs.append(_job(self.run_id, agent, node))
+        return _Part(jobs, len(chosen), skipped, found)
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:

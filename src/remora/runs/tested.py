@@ -1,5 +1,7 @@
 """Which nodes have tests already, as the code itself tells: nothing is run."""
 
+import os
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -17,10 +19,33 @@ class Tested:
 
     def holds(self, key: str) -> bool:
         """Whether a test calls the node, through whatever else, or is named after it."""
-        return bool(self._related.of(key))
+        try:
+            return bool(self._related.of(key))
+        except Exception:  # what it was in the middle of is not finished, and not right
+            self.__dict__.pop("_related", None)
+            raise
 
     @cached_property
     def _related(self) -> RelatedTests:
-        paths = (path.relative_to(self._tree).as_posix() for path in self._tree.rglob("*.py"))
-        view = MemoryView(read_cold(self._tree, paths))
-        return RelatedTests(Linker(view), view)
+        return RelatedTests(Linker(self._view), self._view)
+
+    @cached_property
+    def _view(self) -> MemoryView:
+        return MemoryView(read_cold(self._tree, _python_files(self._tree)))
+
+
+def _python_files(tree: Path) -> Iterator[str]:
+    """Relative to the tree; without recursion, because folders may be nested deeply."""
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        try:
+            entries = [*os.scandir(tree / above)]
+        except OSError:  # its files cannot be read either
+            continue
+        for entry in entries:
+            path = f"{above}/{entry.name}" if above else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            elif entry.name.endswith(".py"):
+                yield path

@@ -44,7 +44,7 @@ def _read(to: Builder, node: ast.expr) -> list[Export] | None:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
             return _joined([_item(to, item) for item in elts])
         case ast.BinOp(left, ast.Add(), right):
-            return _joined([_read(to, left), _read(to, right)])
+            return _joined([_read(to, each) for each in _summands(left, right)])
         case ast.Call(ast.Name(name), [given]) if name in _COPYING:
             return _read(to, given)
         case ast.Name(name):
@@ -52,6 +52,19 @@ def _read(to: Builder, node: ast.expr) -> list[Export] | None:
         case ast.Attribute(base, attr) if attr == _NAME:
             return _of(_module(to, base))
     return None
+
+
+def _summands(*sides: ast.expr) -> list[ast.expr]:
+    """From left to right; without recursion, because programs write sums of thousands."""
+    found: list[ast.expr] = []
+    waiting = [*reversed(sides)]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
+            waiting += [each.right, each.left]
+        else:
+            found.append(each)
+    return found
 
 
 def _item(to: Builder, item: ast.expr) -> list[Export] | None:
@@ -71,10 +84,12 @@ def _of(module: _Module | None) -> list[Export] | None:
 
 def _module(to: Builder, node: ast.expr) -> _Module | None:
     """The module that `a.b` is, as an import would name it."""
-    if isinstance(node, ast.Attribute):
-        above = _module(to, node.value)
-        return None if above is None else (above[0], f"{above[1]}.{node.attr}")
-    return _imported(to, node.id) if isinstance(node, ast.Name) else None
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    found = _imported(to, node.id) if isinstance(node, ast.Name) else None
+    return None if found is None else (found[0], ".".join([found[1], *reversed(attributes)]))
 
 
 def _imported(to: Builder, name: str, *, of: str = "") -> _Module | None:
