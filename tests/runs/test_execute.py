@@ -158,6 +158,17 @@ class TestTheLastTurn:
         assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
+def test_findings_alike_in_one_line_are_told_apart_by_column(desk: Desk) -> None:
+    """Else the third would be the same call for the third time, which ends a job."""
+    source = "def first(x):\n    one, two, three = x\n    return 1\n"
+    desk.write({"a.py": source, "ruff.toml": 'lint.select = ["RUF059"]\n'})
+    run_id = desk.analyze(first, wish=WISH)
+    (job,) = desk.view(run_id).jobs
+    assert (job.status, job.before, job.after) == ("submitted", {"RUF059": 3}, {})
+    accept(desk.project, run_id, [], every=True)
+    assert b"_one, _two, _three = x" in desk.tree()["a.py"]
+
+
 class TestConcurrency:
     @pytest.mark.parametrize("wanted", [1, 2, 3])
     def test_no_more_at_a_time_than_wished(self, desk: Desk, wanted: int) -> None:
