@@ -146,6 +146,15 @@ if os.fork() == 0:            # a daemon: its parent is gone, its session is new
 os.wait()
 print(os.getpid(), file=open("pids", "a"))
 """
+DEEP = """
+import os
+before = os.getcwd()
+os.chdir(os.environ["HOME"])
+for _ in range(1200):         # deeper than a stack
+    os.mkdir("d")
+    os.chdir("d")
+os.chdir(before)
+"""
 
 
 def pids(folder: Path) -> list[str]:
@@ -198,7 +207,7 @@ from remora.workspaces.process import run
 from remora.workspaces.supervised import Command
 folder = pathlib.Path({str(tmp_path)!r})
 read = tuple(map(pathlib.Path, {[str(path) for path in READ]!r}))
-run(Command(argv=({sys.executable!r}, "-I", "-c", {TREE + "time.sleep(60)"!r}), folder=folder, seconds=60,
+run(Command(argv=({sys.executable!r}, "-I", "-c", {DEEP + TREE + "time.sleep(60)"!r}), folder=folder, seconds=60,
     within=Confinement(read=read, write=(folder,)), environment={{{MARK!r}: {mark!r}}}), level={level})
 """
     with subprocess.Popen([sys.executable, "-c", host]) as parent:

@@ -75,6 +75,9 @@ def _told(order: Order, started: Started, code: int) -> int:
 
 
 def _remove(folder: str) -> None:
-    import shutil
+    """However deep: here nobody waits for what has to be imported."""
+    from pathlib import Path
 
-    shutil.rmtree(folder, ignore_errors=True)
+    from remora.workspaces.removal import discard
+
+    discard(Path(folder))
