@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import select
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from remora.files import git_command, git_environment, git_output
 from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
+
+SILENT_SECONDS = 60.0
+"""So long git may look for an object, or pause in the middle of one."""
 
 
 class Committed(msgspec.Struct, frozen=True):
@@ -43,7 +47,8 @@ def committed_files(root: Path, commit: str) -> dict[str, Committed]:
 
 
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """The raw contents of blobs, in order. Raises OutsideError for one that is not there."""
+    """The raw contents of blobs, in order. Raises OutsideError for one that is not there, and where
+    git does not go on with its answer: an object may be a file that has no end."""
     if not blobs:
         return
     with subprocess.Popen(
@@ -53,19 +58,54 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        bufsize=0,
     ) as git:
         assert git.stdin
         assert git.stdout
-        # one question, one answer: neither side ever waits with a full pipe
-        for blob in blobs:
-            git.stdin.write(blob.encode() + b"\n")
-            git.stdin.flush()
-            words = git.stdout.readline().split()
-            if len(words) != 3:
-                raise OutsideError(f"git has no object {blob} any more")
-            content = git.stdout.read(int(words[2]))
-            git.stdout.read(1)
-            yield content
+        answers = _Answers(git.stdout.fileno())
+        try:
+            # one question, one answer: neither side ever waits with a full pipe
+            for blob in blobs:
+                git.stdin.write(blob.encode() + b"\n")
+                yield answers.next(blob)
+        except BrokenPipeError as error:
+            raise OutsideError("git cat-file ended before all was asked") from error
+        finally:
+            git.kill()  # nothing is left to be said, and it may hang
+
+
+class _Answers:
+    """What `git cat-file --batch` answers."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._said = bytearray()
+        self._ready = select.poll()
+        self._ready.register(stream, select.POLLIN)
+
+    def next(self, blob: str) -> bytes:
+        while (end := self._said.find(b"\n")) < 0:
+            self._hear(blob)
+        words = self._said[:end].split()
+        if len(words) != 3:
+            raise OutsideError(f"git has no object {blob} any more")
+        begin, size = end + 1, int(words[2])
+        while len(self._said) <= begin + size:  # a newline ends it
+            self._hear(blob)
+        content = bytes(self._said[begin : begin + size])
+        del self._said[: begin + size + 1]
+        return content
+
+    def _hear(self, blob: str) -> None:
+        if not self._ready.poll(SILENT_SECONDS * 1000):
+            raise OutsideError(
+                f"git said nothing about the object {blob} for {SILENT_SECONDS:g} s",
+                hint="is its file under .git/objects a file at all? `git fsck` looks",
+            )
+        more = os.read(self._stream, 1 << 20)
+        if not more:
+            raise OutsideError(f"git ended without the object {blob}", hint="git fsck")
+        self._said += more
 
 
 def pin_commit(root: Path, run_id: str, commit: str) -> None:
