@@ -1,5 +1,6 @@
 """Five layers become one Config, and every fault is named with its place."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -276,9 +277,20 @@ def test_a_fault_is_its_own_layers(files: Files) -> None:
 
 
 def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "gone.yaml"):
-        with pytest.raises(ConfigError, match="no such file"):
+    folder, pipe, link = tmp_path / "folder", tmp_path / "pipe", tmp_path / "link"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    link.symlink_to("gone.yaml")
+    for path, kind in {
+        tmp_path / "gone.yaml": "no such file",
+        folder: "a folder, not a file",
+        pipe: "a pipe (FIFO), not a file",
+        link: "a link that leads nowhere",
+        Path("/dev/null"): "a device, not a file",
+    }.items():
+        with pytest.raises(ConfigError) as raised:
             load_config(user_file=None, project_file=path, environ={}, flags={})
+        assert raised.value.message == f"{path}: {kind}"
     with pytest.raises(DiskError, match="too long"):
         load_config(user_file=None, project_file=tmp_path / ("x" * 999), environ={}, flags={})
 

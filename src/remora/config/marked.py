@@ -1,5 +1,6 @@
 """YAML that people wrote, with the line and column of every value, and errors that point there."""
 
+import stat
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +30,10 @@ def read_yaml_file(path: Path) -> Marked:
     """The one document in `path`. Raises ConfigError (wrong) or DiskError (cannot be read)."""
     name = shown(path)
     try:
-        if not path.is_file():
-            raise ConfigError(f"{name}: no such file", hint="it must be a YAML file, or not there")
+        if not path.is_file():  # opening a pipe would wait for somebody to write
+            raise ConfigError(
+                f"{name}: {_instead(path)}", hint="it must be a YAML file, or not there"
+            )
         with path.open("rb") as stream:
             source = stream.read(SIZE_LIMIT + 1)
     except OSError as error:
@@ -38,6 +41,16 @@ def read_yaml_file(path: Path) -> Marked:
     if len(source) > SIZE_LIMIT:
         raise ConfigError(f"{name}: larger than 1 MiB", hint="this is no configuration file")
     return read_yaml(source, name)
+
+
+def _instead(path: Path) -> str:
+    """What is there where no file is."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link that leads nowhere" if path.is_symlink() else "no such file"
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe (FIFO)", stat.S_IFSOCK: "a socket"}
+    return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"
 
 
 def shown(path: Path) -> str:
