@@ -12,13 +12,9 @@ import click
 
 from remora.cli.options import Options
 from remora.memory.packet import clip
+from remora.plain import plain as plain  # noqa: PLC0414 - commands have it from here
 
 _COMMAND = re.compile(r"`[^`\n]*`")
-_TURNING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-"""By these a text is shown in another order, or in other lines, than it is read by Python."""
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")} | {
-    c: f"\\u{c:04x}" for c in _TURNING
-}
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLOURS = {
@@ -80,11 +76,6 @@ def _paragraphs(text: str, width: int | None) -> list[str]:
         for line in plain_lines(text)
         for part in ([line] if line.startswith(" ") else wrapped(line, width))
     ]
-
-
-def plain(text: str) -> str:
-    """One line with no character that a terminal would obey: names come from foreign trees."""
-    return text.translate(_CONTROLS)
 
 
 def plain_lines(text: str) -> list[str]:

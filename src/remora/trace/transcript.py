@@ -6,17 +6,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.memory.events import Event
+from remora.plain import plain
 
 _INDENT = "    "
 _SHOWN = 400
 """Characters of a tool's raw output; requests and answers are shown whole."""
-_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-CONTROLS = {
-    **{c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")},
-    **{c: f"\\u{c:04x}" for c in (*_DIRECTIONS, *range(0xD800, 0xE000))},
-}
-"""What a terminal would obey, what turns a line around or hides is spelled out: a transcript
-quotes what nobody vouches for."""
 
 
 class Quoted(NamedTuple):
@@ -72,10 +66,10 @@ def _lines(event: Event, turn: int) -> Iterator[str]:
         yield f"== turn {event.turn} =="
     for part in parts_of(event):
         if isinstance(part, str):
-            yield part.translate(CONTROLS)
+            yield plain(part)
         else:
-            yield f"{part.title}:".translate(CONTROLS)
-            yield from (_INDENT + line.translate(CONTROLS) for line in part.text.split("\n"))
+            yield plain(f"{part.title}:")
+            yield from (_INDENT + plain(line) for line in part.text.split("\n"))
 
 
 def _started(data: dict[str, Any]) -> Iterator[Part]:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -19,6 +20,8 @@ from tests.runs.report.shape import LOG
 
 HOSTILE = "<script>alert(1)</script>|`x`[y](z)\x1b[31m\u202e&amp;"
 ODD_PATH = "d r/100%25 `ä`|<b>.py"
+SIGNS = "\x1b\x85\x7f\r\x0b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff"
+"""What a terminal or page would obey, and what turns a line around."""
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n\n\ndef raising(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n'  # fmt: skip
 
 
@@ -285,6 +288,33 @@ class TestMarkdown:
         text = markdown(replace(report, jobs=(replace(job, files=(long,)),)))
         assert len(text) < 10_000
         assert f"1 more diff is too long for here: `remora diff {report.run_id}`" in text
+
+
+def spoiled(value: Any) -> Any:
+    """A record with `SIGNS` in every text of it."""
+    match value:
+        case str():
+            return value + SIGNS
+        case msgspec.Struct():
+            fields = value.__struct_fields__
+            return replace(value, **{name: spoiled(getattr(value, name)) for name in fields})
+        case dict():
+            ours = {"path", "detail", *WORTH}
+            return {key if key in ours else spoiled(key): spoiled(v) for key, v in value.items()}
+        case tuple():
+            return tuple(map(spoiled, value))
+    return value
+
+
+@pytest.mark.parametrize("name", ["html", "md"])
+def test_nothing_in_it_is_obeyed_or_turned_around(shop: Desk, name: str) -> None:
+    reject(shop.project, shop.newest, ["a.py:load"])
+    report = of_all_agents(told(shop))
+    jobs = tuple(
+        replace(job, branch="b", error="e", conflicts=({"path": "p"},)) for job in report.jobs
+    )
+    odd = replace(report, jobs=jobs, unreadable=({"path": "p", "detail": "d"},), commit="c")
+    assert not set(SIGNS) & set(FORMATS[name](spoiled(odd)))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
+from remora.plain import plain
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.words import (
     choices,
@@ -13,7 +14,6 @@ from remora.runs.report.words import (
     done,
     headline,
     left_codes,
-    plain,
     reasons,
     state_word,
     totals,
@@ -52,16 +52,16 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _diffs(report)
     yield ""
     told = "`remora trace verify` proves that this is what happened; the record ends with"
-    yield f"<sub>{told} {report.head.count} {report.head.hash}. Remora {_text(report.version)}</sub>"
+    yield f"<sub>{told} {report.head.count} {_text(report.head.hash)}. Remora {_text(report.version)}</sub>"
 
 
 def _row(job: JobReport) -> str:
     cells = [
         _code(f"{job.path}:{job.name}") + f" {_text(job.operation)}",
-        state_word(job.state) + (f" on {_code(job.branch)}" if job.branch else ""),
+        _text(state_word(job.state)) + (f" on {_code(job.branch)}" if job.branch else ""),
         _text(done(job)),
-        left_codes(job.left),
-        deciders(job),
+        _text(left_codes(job.left)),
+        _text(deciders(job)),
     ]
     cells[1] += "".join(f"<br>{_text(reason)}" for reason in reasons(job))
     cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a table splits even code at it

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from remora.plain import plain
 from remora.runs.findings import OURS
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.style import STYLE
@@ -14,7 +15,6 @@ from remora.runs.report.words import (
     done,
     headline,
     left_codes,
-    plain,
     reasons,
     state_word,
     totals,

@@ -2,18 +2,13 @@
 
 from collections.abc import Sequence
 
+from remora.plain import plain
 from remora.runs.findings import codes_text, deeds
 from remora.runs.report.model import Finding, JobReport, Report
 from remora.runs.sums import said
-from remora.trace.transcript import CONTROLS
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
 """What people are told of a state; in JSON it stays what it is."""
-
-
-def plain(text: str) -> str:
-    """One line of nothing but what it looks like: names and messages come from foreign trees."""
-    return text.translate(CONTROLS)
 
 
 def headline(report: Report) -> str:

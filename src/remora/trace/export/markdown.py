@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from remora.memory.events import Event
-from remora.trace.transcript import CONTROLS, Quoted, parts_of
+from remora.plain import plain
+from remora.trace.transcript import Quoted, parts_of
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
 _HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -25,13 +26,13 @@ def markdown(events: Iterable[Event]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """`text` as one line of Markdown that shows just these characters."""
-    plain = text.translate(CONTROLS).replace("\t", " ")
-    return _SPECIAL.sub(r"\\\1", plain).translate(_HTML)
+    shown = plain(text).replace("\t", " ")
+    return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
 
 
 def _fenced(quoted: Quoted) -> Iterator[str]:
     """The text within a fence that is longer than any in it."""
-    lines = [line.translate(CONTROLS) for line in quoted.text.split("\n")]
+    lines = [plain(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
     fence = "`" * (longest + 1)
     yield f"{escaped(quoted.title)}:"
