@@ -16,6 +16,7 @@ from remora.bootstrap import (
     model_flags,
     open_project,
     prepare,
+    require_tests,
     too_many,
 )
 from remora.cli.asker import caller_of
@@ -126,6 +127,7 @@ def _analyze(
             f"{shape(plan)}, {estimate(plan)}: more than are run unasked",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
+    require_tests(prepared.python)
     model = connect_model(caller, prepared.project.config)
     own = connect_own_models(caller, prepared, model)
     _make_records(prepared)
