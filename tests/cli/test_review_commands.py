@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree
 from tests.cli.four import Four
+from tests.cli.test_terminal import on_terminal
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +19,10 @@ def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
 
 class Desk:
     def __init__(self, remora: Remora, root: Path) -> None:
-        self._remora, self.root = remora, root
+        self.remora, self.root = remora, root
 
     def __call__(self, *words: str) -> Done:
-        return self._remora(*words, cwd=self.root)
+        return self.remora(*words, cwd=self.root)
 
 
 @pytest.fixture
@@ -36,6 +37,20 @@ class TestAccept:
         assert error["code"] == "usage_error"
         assert "--rule" in error["message"]
         assert "a.py:load" in error["hint"]
+
+    @pytest.mark.parametrize("more", [(), ("--git-branch", "tidy")])
+    def test_a_terminal_shows_how_far_it_is(self, desk: Desk, more: tuple[str, ...]) -> None:
+        seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all", *more)
+        assert re.search(r"change sets .*4/4", seen)
+        # it is gone at the end: the summary stands alone
+        assert "change sets " not in seen[seen.index("accepted 4 change sets") :]
+
+    @pytest.mark.parametrize("quiet", ["--json", "--quiet"])
+    def test_who_wants_no_words_is_shown_nothing(self, desk: Desk, quiet: str) -> None:
+        assert "4/4" not in on_terminal(desk.remora, desk.root, "accept", "last", "--all", quiet)
+
+    def test_a_pipe_is_shown_nothing(self, desk: Desk) -> None:
+        assert desk("accept", "last", "--all").err == ""
 
     def test_a_rule_alone_is_a_choice(self, desk: Desk) -> None:
         done = desk("accept", "last", "--rule", "F401", "--json")
