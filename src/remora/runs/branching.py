@@ -39,7 +39,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     narrow: Narrowing = ALL
 
 
-def accept_onto(  # noqa: PLR0913 (all that a person can say)
+def accept_onto(
     project: Project,
     run_id: str,
     name: str,

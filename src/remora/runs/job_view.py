@@ -13,6 +13,7 @@ from remora.runs.counting import Counting
 from remora.runs.findings import known_findings, known_worth
 from remora.runs.lineage import ancestors
 from remora.runs.project import Project
+from remora.runs.reasons import Reason
 from remora.runs.work import job_start
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.reader import INTERRUPTED, RUNNING, typed
@@ -25,7 +26,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
     `before` and `after` count lint findings by code as the agent's tools first and last knew
     them (null: no tool said so); `worth` is that of the test that was written, as far as it is
-    known; `branch` is the one that it was committed to; `conflicts` are the
+    known; `why` tells of `no_change` why; `branch` is the one that it was committed to; `conflicts` are the
     last verdict's, `{node_id, path, detail}`.
     With `damaged` its stream cannot be read: of that nothing is told but `error`.
     """
@@ -54,6 +55,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None
     worth: dict[str, int] | None = None
+    why: str | None = None
 
 
 def read_attempt(project: Project, job: Job) -> JobView:
@@ -122,9 +124,11 @@ class _Told:
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
         self._worth: dict[str, int] | None = None
+        self._reason = Reason()
 
     def see(self, event: Event) -> None:
         self._tally.see(event)
+        self._reason.see(event)
         self._learn([event])
         self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
@@ -172,4 +176,5 @@ class _Told:
             change_set=end.change_set,
             change_set_sha256=end.change_set_sha256,
             error=end.error,
+            why=self._reason.text(self._after) if end.status == "no_change" else None,
         )

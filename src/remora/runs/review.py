@@ -156,9 +156,7 @@ def decided(
     )
 
 
-def sound(
-    project: Project, jobs: Iterable[JobView]
-) -> tuple[list[Usable], list[StreamDamaged]]:
+def sound(project: Project, jobs: Iterable[JobView]) -> tuple[list[Usable], list[StreamDamaged]]:
     """The jobs whose streams and contents are what was recorded, with what they would write; and
     what is wrong with the others."""
     usable: list[Usable] = []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from remora.runs.findings import codes_text, deeds
 from remora.runs.report.model import Finding, JobReport, Report
-from remora.runs.sums import said
+from remora.runs.sums import asked_text, said
 from remora.trace.transcript import CONTROLS
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
@@ -43,17 +43,15 @@ def totals(report: Report) -> str:
     text = count(report.planned, "job") + (f": {states}" if states else "")
     begun = sum(report.states.values())
     text += f"; {report.planned - begun:,} had not begun" if begun < report.planned else ""
-    return text + (f"; {count(report.skipped, 'other node')} left alone" if report.skipped else "")
+    others = count(report.skipped_nodes, "other node")
+    return text + (f"; {others} left alone" if report.skipped_nodes else "")
 
 
 def choices(report: Report) -> str:
     """How often a model decided where that could change the result."""
     if not report.asked:
         return "no decision had a choice: rules took them all"
-    return (
-        f"{count(report.asked, 'decision')} had a choice; "
-        f"in {report.differed:,} the model differed from the first of the list"
-    )
+    return asked_text(report.asked, report.differed)
 
 
 def deciders(job: JobReport) -> str:
