@@ -31,6 +31,7 @@ def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
         "branch": None,
         "error": None,
         "why": None,
+        "same": False,
         **said,
     }
 

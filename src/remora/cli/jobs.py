@@ -9,6 +9,7 @@ from remora.cli.output import coloured, count, plain, wrapped
 from remora.ids import split_node_key
 from remora.runs.findings import Codes, codes_text, counts, deeds, fixed_and_left
 
+SAME = "the same change as before: doing it again, and what was said of it, made no difference"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """What people are told of a status; in JSON it stays what it is."""
@@ -156,6 +157,8 @@ def _reasons(job: Document) -> Iterator[str]:
         yield from conflict_lines(job)
     elif job["error"] and job["status"] in _TELLING:
         yield str(job["error"])
+    if job["same"]:
+        yield SAME
 
 
 def _deciders(decided_by: Mapping[str, int]) -> str:

@@ -128,6 +128,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
         "why": job.why,
+        "same": job.same,
         "error": job.error,
     }
 

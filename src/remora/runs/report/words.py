@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from remora.runs.findings import codes_text, deeds
+from remora.runs.report.left import STAYS
 from remora.runs.report.model import Finding, JobReport, Report
 from remora.runs.sums import asked_text, said
 from remora.trace.transcript import CONTROLS
@@ -60,9 +61,13 @@ def deciders(job: JobReport) -> str:
 
 
 def done(job: JobReport) -> str:
-    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`."""
-    told = plain(deeds(job.fixed))
-    if job.worth and job.fixed:
+    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`; of what
+    met a conflict in the conditional, and nothing of what was refused: that is left."""
+    if job.review not in STAYS:
+        return ""
+    is_done = job.review in ("pending", "accepted")
+    told = plain(deeds(job.fixed, done=is_done))
+    if job.worth and job.fixed and is_done:
         told += (
             f", which notices {job.worth['killed']:,} of {job.worth['mutants']:,} planted faults"
         )
