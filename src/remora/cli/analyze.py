@@ -145,7 +145,7 @@ def _analyze(
             (model, *own.values()),
             asked["max_time"],
         )
-    return report(options, prepared.project, prepared.run_id, stopped)
+    return report(options, prepared.project, prepared.run_id, stopped, announced=True)
 
 
 def _only_plan(options: Options, prepared: Prepared, wish: Wish, model: str | None) -> int:

@@ -18,13 +18,19 @@ _WRONG = ("failed", "error")
 
 
 def run_lines(
-    options: Options, project: Project, view: RunView, document: Document
+    options: Options,
+    project: Project,
+    view: RunView,
+    document: Document,
+    *,
+    heading: bool = True,
 ) -> Iterator[str]:
     """Everything about a run, from its document."""
     jobs, width = document["jobs"], room()
-    began = str(view.started)[:16].replace("T", " ")
-    yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
-    yield plain(f"model {document['model']}")
+    if heading:
+        began = str(view.started)[:16].replace("T", " ")
+        yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
+        yield plain(f"model {document['model']}")
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
