@@ -89,7 +89,7 @@ class TestAccept:
 
     def test_a_commit_that_waits_for_git_keeps_nobody_from_looking(self, desk: Desk) -> None:
         """It was killed before the commit, and the repository is gone since."""
-        (place,) = (desk._remora.home / "state" / "remora" / "roots").iterdir()
+        (place,) = (desk.remora.home / "state" / "remora" / "roots").iterdir()
         run_id = desk("runs", "--json").document["runs"][0]["run_id"]
         done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json").document
         job = next(j for j in desk("show", "last", "--json").document["jobs"] if j["branch"])
@@ -137,7 +137,7 @@ class TestRevert:
 
     def test_a_run_of_somebody_else_is_refused(self, desk: Desk) -> None:
         desk("accept", "last", "--all")
-        shutil.rmtree(desk._remora.home / "state")
+        shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
         assert desk("revert", "last", "--trust-run", "--json").code == 0
 
@@ -163,7 +163,7 @@ class TestReport:
 
 class TestClean:
     def test_without_a_yes_nothing_goes(self, desk: Desk) -> None:
-        slots = next((desk._remora.home / "cache" / "remora" / "roots").glob("*/slots"))
+        slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
         done = desk("clean")
         assert done.code == 2
         assert "--yes" in done.err

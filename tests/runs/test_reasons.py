@@ -2,9 +2,9 @@
 
 from msgspec import Raw
 
-from remora.memory.delta import NewAction, PacketDelta
+from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
-from remora.memory.packet import Candidate
+from remora.memory.packet import Candidate, NewAction
 from remora.runs.reasons import Reason
 
 LOOKED = PacketDelta(add_action=NewAction(tool="look", args={}, summary="1 finding: E741"))
