@@ -57,9 +57,13 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     assert "2 of 3 docstrings written: 1 added, 1 mended" in shown
     assert "+        Raises:" in remora("diff", "last", "Shelf.take", cwd=shelf).out
 
+    again = remora("retry", "last", "Shelf.take", "--feedback", "shorter", cwd=shelf)
+    assert "the same change as before" in " ".join(again.out.split())
     feedback = 'I would say "Take a book away" here'
     words = ("retry", "last", "Shelf.take", "--feedback", feedback)
-    assert remora(*words, cwd=shelf).code == 0
+    other = remora(*words, cwd=shelf)
+    assert other.code == 0
+    assert "the same" not in other.out
     assert remora("reject", "last", "Shelf.place", cwd=shelf).code == 0
     assert remora("accept", "last", "--all", cwd=shelf).code == 0
     assert remora("trace", "verify", "--all", cwd=shelf).code == 0

@@ -30,6 +30,8 @@ def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
         "conflicts": [],
         "branch": None,
         "error": None,
+        "why": None,
+        "same": False,
         **said,
     }
 
@@ -66,6 +68,40 @@ def test_why_nothing_changed_is_told() -> None:
         "  no change  f  3 turns · rules",
         "             ruff could not be started",
     ]
+
+
+def unchanged(node: str, why: str = "", **said: Any) -> dict[str, Any]:
+    return job(node, status="no_change", review="", why=why, **said)
+
+
+def test_what_changed_nothing_is_one_line_of_its_file() -> None:
+    left = findings({"E711": 1, "E501": 2}, {"E711": 1, "E501": 2})
+    lines = shown(
+        unchanged("a.py:f", **left), job("a.py:g"), unchanged("a.py:h", **left), unchanged("b.py:f")
+    )
+    assert lines == [
+        "a.py",
+        "  verified   g  3 turns · rules",
+        "  no change  2 jobs  left E501 x4, E711 x2",
+        "b.py",
+        "  no change  f  3 turns · rules",
+    ]
+
+
+def test_a_part_that_failed_is_not_folded_away() -> None:
+    lines = shown(unchanged("a.py:f"), unchanged("a.py:g"), unchanged("a.py:h", error="no ruff"))
+    assert [line.split("  ")[-1].strip() for line in lines[1:]] == [
+        "3 turns · rules", "no ruff", "2 jobs",
+    ]  # fmt: skip
+
+
+def test_verbose_tells_each_with_its_reason() -> None:
+    lines = shown(unchanged("a.py:f", "no fix"), unchanged("a.py:g", "as it is"), verbose=True)
+    assert [line.strip() for line in lines if not line.startswith("  no change")] == [
+        "a.py",
+        "no fix", "lint-0123456789ab, 3 turns: rule 3",
+        "as it is", "lint-0123456789ab, 3 turns: rule 3",
+    ]  # fmt: skip
 
 
 def test_where_a_conflict_is_is_told() -> None:

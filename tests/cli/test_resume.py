@@ -116,6 +116,8 @@ class TestRetry:
         assert document["run_id"] == before["run_id"]
         assert [job["attempt"] for job in document["jobs"]].count(2) == 1
         new = next(job for job in document["jobs"] if job["attempt"] == 2)
+        first = next(job for job in document["jobs"] if job["attempt"] == 1)
+        assert (first["same"], new["same"]) == (False, True)
         packet = remora(
             "trace", "packet", new["agent_id"], "--turn", "1", "--json", cwd=project
         ).document

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree
 from tests.cli.four import Four
+from tests.cli.test_terminal import on_terminal
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +19,10 @@ def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
 
 class Desk:
     def __init__(self, remora: Remora, root: Path) -> None:
-        self._remora, self.root = remora, root
+        self.remora, self.root = remora, root
 
     def __call__(self, *words: str) -> Done:
-        return self._remora(*words, cwd=self.root)
+        return self.remora(*words, cwd=self.root)
 
 
 @pytest.fixture
@@ -36,6 +37,20 @@ class TestAccept:
         assert error["code"] == "usage_error"
         assert "--rule" in error["message"]
         assert "a.py:load" in error["hint"]
+
+    @pytest.mark.parametrize("more", [(), ("--git-branch", "tidy")])
+    def test_a_terminal_shows_how_far_it_is(self, desk: Desk, more: tuple[str, ...]) -> None:
+        seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all", *more)
+        assert re.search(r"change sets .*4/4", seen)
+        # it is gone at the end: the summary stands alone
+        assert "change sets " not in seen[seen.index("accepted 4 change sets") :]
+
+    @pytest.mark.parametrize("quiet", ["--json", "--quiet"])
+    def test_who_wants_no_words_is_shown_nothing(self, desk: Desk, quiet: str) -> None:
+        assert "4/4" not in on_terminal(desk.remora, desk.root, "accept", "last", "--all", quiet)
+
+    def test_a_pipe_is_shown_nothing(self, desk: Desk) -> None:
+        assert desk("accept", "last", "--all").err == ""
 
     def test_a_rule_alone_is_a_choice(self, desk: Desk) -> None:
         done = desk("accept", "last", "--rule", "F401", "--json")
@@ -74,7 +89,7 @@ class TestAccept:
 
     def test_a_commit_that_waits_for_git_keeps_nobody_from_looking(self, desk: Desk) -> None:
         """It was killed before the commit, and the repository is gone since."""
-        (place,) = (desk._remora.home / "state" / "remora" / "roots").iterdir()
+        (place,) = (desk.remora.home / "state" / "remora" / "roots").iterdir()
         run_id = desk("runs", "--json").document["runs"][0]["run_id"]
         done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json").document
         job = next(j for j in desk("show", "last", "--json").document["jobs"] if j["branch"])
@@ -122,7 +137,7 @@ class TestRevert:
 
     def test_a_run_of_somebody_else_is_refused(self, desk: Desk) -> None:
         desk("accept", "last", "--all")
-        shutil.rmtree(desk._remora.home / "state")
+        shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
         assert desk("revert", "last", "--trust-run", "--json").code == 0
 
@@ -148,7 +163,7 @@ class TestReport:
 
 class TestClean:
     def test_without_a_yes_nothing_goes(self, desk: Desk) -> None:
-        slots = next((desk._remora.home / "cache" / "remora" / "roots").glob("*/slots"))
+        slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
         done = desk("clean")
         assert done.code == 2
         assert "--yes" in done.err

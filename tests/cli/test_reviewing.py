@@ -266,6 +266,7 @@ def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
         terminal.press("t")
         terminal.sees("done otherwise")
         terminal.types("be careful")
+        terminal.sees("the same change as before")
         terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 0

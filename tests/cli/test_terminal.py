@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Ran, Remora, command
 
 
-def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100) -> str:
-    """Everything that a terminal gets to see."""
+def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100, code: int = 0) -> str:
+    """Everything that a terminal gets to see of a command that ends with this code."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command(args),
@@ -28,7 +28,7 @@ def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100) -> s
     while chunk := _read(ours):
         seen += chunk
     os.close(ours)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=30) == code
     return seen.decode("utf-8", "replace")
 
 
@@ -56,7 +56,9 @@ def test_a_pipe_gets_no_colours(ran: Ran) -> None:
 @pytest.mark.slow
 def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze")
-    begun, display, summary = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}", seen, maxsplit=2)
+    begun, rest = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}, model ", seen)
+    display, summary = rest.split("src/settings.py\r\n")
+    assert "SmolLM2" not in summary  # told as it began
     assert "2 jobs (lint 2) in 1 file, 3 findings: about 10 seconds" in begun
     assert "jobs " in display
     assert re.search(r"\d turns? · [\d,]+ tokens? sent · \d findings? fixed", display)
@@ -65,6 +67,12 @@ def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
     # it is gone at the end: the summary stands alone
     assert "src/settings.py:read" not in summary
     assert summary.rstrip().splitlines()[-1].strip().startswith("remora accept")
+
+
+def test_how_to_go_on_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
+    seen = on_terminal(remora, project, "analyze", "--max-time", "0.3", code=130)
+    assert "nothing of yours was touched" in seen
+    assert seen.count("remora analyze --resume") == 1
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,7 @@ def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
         ("eval", "memory"),
         ("eval", "memory", "--limit", "50"),
         ("trace", "verify", "-v"),
+        ("tools", "list"),
     ],
 )
 def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:
@@ -88,3 +97,11 @@ def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:
     lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
     assert len(lines) > 1
     assert max(map(len, lines)) <= 80
+
+
+def test_signatures_are_whole_however_narrow_it_is(ran: Ran) -> None:
+    seen = click.unstyle(on_terminal(ran.remora, ran.root, "tools", "list", columns=80))
+    told = " ".join(seen.split())
+    functions = ran("tools", "list", "--json").document["host_functions"]
+    told_of = [f"{each['signature']} {each['description']}" for each in functions]
+    assert [one for one in told_of if one not in told] == []

@@ -74,7 +74,10 @@ def test_list_tells_every_tool_and_host_function(poor: Remora, own: Path) -> Non
     functions = {each["name"]: each for each in document["host_functions"]}
     assert functions["read_text"]["signature"] == "read_text(path: str) -> str"
     assert all(each["description"] for each in functions.values())
-    assert "own/count" in poor("tools", "list", cwd=own).out
+    listed = poor("tools", "list", cwd=own).out
+    (head,) = [line for line in listed.splitlines() if line.startswith("own/count(")]
+    assert "limit=" in head
+    assert f"{head}\n    Counts files.\n    may call list_files\n" in listed
 
 
 def test_list_goes_on_past_a_script_that_is_wrong(poor: Remora, own: Path) -> None:

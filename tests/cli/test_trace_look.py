@@ -53,6 +53,12 @@ class TestDiff:
         assert same["changes"] == []
         assert ": 0 changes" in ran("trace", "diff", agent, "--from", "2", "--to", "2").out
 
+    def test_a_run_is_told_from_an_agent(self, ran: Ran, agent: str) -> None:
+        error = ran("trace", "packet", "last", "--json").error
+        assert error["message"].endswith("is a run, and this is asked of an agent")
+        (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
+        assert agent in ran(*listed.split()).out
+
     def test_a_turn_that_is_not_there(self, ran: Ran, agent: str) -> None:
         done = ran("trace", "diff", agent, "--from", "2", "--to", "99", "--json")
         assert done.code == 1

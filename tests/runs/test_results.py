@@ -43,10 +43,13 @@ def test_a_runs_document(ran: Desk) -> None:
     assert (document["run_id"], document["model"]) == (run_id, "scripted")
     assert document["root"] == str(ran.root)
     assert all(set(job) >= JOB for job in document["jobs"])
-    assert set(document["totals"]) == TOTALS | {"operations", "unreadable"}
-    assert document["totals"] | {"operations": ()} == {
-        "operations": (), "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
-        "skipped": 1, "unreadable": [{"path": "bad.py", "detail": "line 1: '(' was never closed"}],
+    totals = document["totals"]
+    assert set(totals) == TOTALS | {"skipped_nodes", "unreadable", "operations"}
+    (lint,) = totals.pop("operations")
+    assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
+    assert totals == {
+        "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
+        "skipped": 1, "skipped_nodes": 1, "unreadable": [{"path": "bad.py", "detail": "line 1: '(' was never closed"}],
     }  # fmt: skip
 
 
@@ -62,6 +65,9 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
     assert (guarded["asked"], guarded["differed"]) == (1, 1)
     assert 0 < guarded["max_packet_tokens"] < 3000
     assert guarded["raw_bytes"] > 100
+    assert load["why"] is None
+    (left,) = [job for job in document["jobs"] if job["status"] == "no_change"]
+    assert left["why"] == "1 finding: B904; 0 with a safe fix"
     results = {
         job.node_id: result
         for (job, result) in zip(ran.view(run_id).jobs, document["jobs"], strict=True)

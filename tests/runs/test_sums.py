@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from remora.runs.sums import Docstrings, Findings, NewTests, Sum, said, sums_of
+from remora.runs.sums import (
+    Docstrings,
+    Findings,
+    NewTests,
+    Sum,
+    asked_text,
+    planned_left_alone,
+    said,
+    sums_of,
+)
 
 WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 7}
 
@@ -88,3 +97,19 @@ def test_the_words() -> None:
     ]
     assert said(sums)[2].brief == "1 of 2 missing tests added"
     assert sums_of([], 0) == ()
+
+
+def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> None:
+    """Five nodes, three operations: one node has two jobs, one has one."""
+    jobs = [{"node_id": "node:a.py:f"}, {"node_id": "node:a.py:f"}, {"node_id": "node:a.py:g"}]
+    plan = {"jobs": jobs, "operations": ["lint", "docstring", "test"], "skipped": 12}
+    assert planned_left_alone(plan) == 3
+    assert planned_left_alone({}) == 0
+
+
+def test_what_the_model_made_of_its_choices_is_told_in_words() -> None:
+    assert asked_text(1, 0) == "the model was asked once, and the first candidate was taken"
+    told = "the model was asked 23 times, and the first candidate was taken each time"
+    assert asked_text(23, 0) == told
+    told = "the model was asked 23 times, and another candidate than the first was taken twice"
+    assert asked_text(23, 2) == told.replace("twice", "2 times")

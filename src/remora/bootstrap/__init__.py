@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         open_project,
     )
     from remora.bootstrap.planning import Prepared, Wish, prepare, too_many
+    from remora.bootstrap.proving import require_tests, try_tests
     from remora.bootstrap.resuming import Resumable, carry_on, connect_models, resumable
     from remora.bootstrap.wiring import (
         EMBEDDED_LIMIT,
@@ -44,10 +45,12 @@ __all__ = [
     "open_config",
     "open_project",
     "prepare",
+    "require_tests",
     "resumable",
     "retry_jobs",
     "retry_models",
     "too_many",
+    "try_tests",
 ]
 
 # Loaded on first use: a command for the Hub must not pay for what runs agents.
@@ -72,10 +75,12 @@ _HOMES = {
     "open_config": "caller",
     "open_project": "opening",
     "prepare": "planning",
+    "require_tests": "proving",
     "resumable": "resuming",
     "retry_jobs": "forking",
     "retry_models": "forking",
     "too_many": "planning",
+    "try_tests": "proving",
 }
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and no others

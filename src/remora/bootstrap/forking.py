@@ -7,6 +7,7 @@ from remora.agents import Job
 from remora.agents.fork import with_agent, with_model
 from remora.bootstrap.caller import Caller
 from remora.bootstrap.planning import agents_for
+from remora.bootstrap.proving import python_for, require_tests
 from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.resuming import Resumable, connect_models, resumable
 from remora.bootstrap.wiring import asking_for
@@ -87,6 +88,7 @@ def retry_jobs(
     jobs = retries.to_retry(project, run_id, node)
     operations = sorted({job.operation for job in jobs})
     agents = {a.definition.operation: a for a in agents_for(project.root, operations)}
+    require_tests(python_for(caller, project, agents.values()))
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:
         return with_agent(start, agents[job.operation], project.redact)

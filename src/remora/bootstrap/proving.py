@@ -6,6 +6,7 @@ from pathlib import Path
 from remora.agents import Agent
 from remora.bootstrap.caller import Caller
 from remora.config import Config
+from remora.errors import HostError, UsageError
 from remora.runs.project import Project
 from remora.workspaces.interpreters import ProjectPython, is_activated
 from remora.workspaces.isolation import best_level
@@ -35,6 +36,25 @@ def interpreter_for(caller: Caller, root: Path, config: Config) -> ProjectPython
     python = find_interpreter(root, config.python, active)
     activated = is_activated(python, root, active)
     return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
+
+
+def require_tests(python: ProjectPython | None) -> None:
+    """Raises UsageError where the interpreter that agents need cannot run tests: said once, before a
+    run, and not by each of its jobs. None where no agent needs one."""
+    if python is None:
+        return
+    from remora.tools.host.proving.ready import require_pytest
+
+    try:
+        require_pytest(python)
+    except HostError as error:
+        hint = "only operations that run tests, as `-o test` does, need it"
+        raise UsageError(error.message, hint=hint) from error
+
+
+def try_tests(caller: Caller, root: Path, config: Config) -> None:
+    """Find the interpreter and try it. Raises as `interpreter_for` and `require_tests` do."""
+    require_tests(interpreter_for(caller, root, config))
 
 
 def _runs_code(agent: Agent) -> bool:

@@ -11,7 +11,7 @@ from remora.bootstrap.caller import Caller
 from remora.bootstrap.facts import FactSource, fact_source
 from remora.bootstrap.opening import model_key
 from remora.bootstrap.planning import Wish, agents_for
-from remora.bootstrap.proving import python_for
+from remora.bootstrap.proving import python_for, require_tests
 from remora.bootstrap.recorded import as_begun, wish_of
 from remora.bootstrap.wiring import asking_for, listeners_for, max_turns_for
 from remora.errors import ModelError, NotFound, StreamDamaged
@@ -68,7 +68,7 @@ def resumable(
 
     Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
     are never read from a stream. Raises UsageError where the run is not ours, or an agent is not
-    any more what it was; StreamLocked where the run is going on; NotFound, StreamDamaged.
+    any more what it was, or tests cannot be run that agents need; StreamLocked where the run is going on; NotFound, StreamDamaged.
     """
     if last_event(project.trace.existing_run(run_id)) is None:
         hint = "it was killed as it began: there is nothing to go on with"
@@ -88,6 +88,8 @@ def resumable(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
+    python = python_for(caller, project, agents.values())
+    require_tests(python)
     return Resumable(
         project=project,
         run_id=run_id,
@@ -97,7 +99,7 @@ def resumable(
         models=tuple(dict.fromkeys(name for name in names if name)),
         events_file=caller.folders.cache / "events.jsonl",
         facts=fact_source(caller, project),
-        python=python_for(caller, project, agents.values()),
+        python=python,
         only=only,
     )
 

@@ -16,6 +16,7 @@ from remora.bootstrap import (
     model_flags,
     open_project,
     prepare,
+    require_tests,
     too_many,
 )
 from remora.cli.asker import caller_of
@@ -126,6 +127,7 @@ def _analyze(
             f"{shape(plan)}, {estimate(plan)}: more than are run unasked",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
+    require_tests(prepared.python)
     model = connect_model(caller, prepared.project.config)
     own = connect_own_models(caller, prepared, model)
     _make_records(prepared)
@@ -143,7 +145,7 @@ def _analyze(
             (model, *own.values()),
             asked["max_time"],
         )
-    return report(options, prepared.project, prepared.run_id, stopped)
+    return report(options, prepared.project, prepared.run_id, stopped, announced=True)
 
 
 def _only_plan(options: Options, prepared: Prepared, wish: Wish, model: str | None) -> int:

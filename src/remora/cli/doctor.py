@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from remora.bootstrap import Caller, model_status, open_config
+from remora.bootstrap import Caller, model_status, open_config, try_tests
 from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import emit, plain
 from remora.errors import ConfigError
-from remora.runs.checkup import Check, copying, deciding, machine
+from remora.runs.checkup import Check, copying, deciding, linting, machine, proving
 from remora.runs.definitions import check_definitions
 from remora.workspaces.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
 
@@ -28,7 +28,7 @@ def doctor(options: Options) -> int:
     """
     caller = caller_of(options)
     root = caller.find_root()
-    checks = [*machine(root, caller.folders), *_configured(caller), _agents(root)]
+    checks = [*machine(root, caller.folders), linting(root), *_configured(caller), _agents(root)]
     level, better = best_level(), list(lacking())
     ok = all(check.ok for check in checks if check.needed)
     document = {
@@ -45,15 +45,21 @@ def doctor(options: Options) -> int:
 
 
 def _configured(caller: Caller) -> list[Check]:
-    """The configuration, and the driver and the model that it names."""
+    """The configuration, and the driver, the interpreter and the model that it names."""
+    root = caller.find_root()
     try:
-        config = open_config(caller, caller.find_root())
+        config = open_config(caller, root)
         status = model_status(caller, config)
     except ConfigError as error:
         wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
     known = Check(name="config", ok=True, detail="every key is known")
-    return [known, copying(config.workspace.driver, caller.folders), *deciding(status)]
+    return [
+        known,
+        copying(config.workspace.driver, caller.folders),
+        proving(lambda: try_tests(caller, root, config), config.python),
+        *deciding(status),
+    ]
 
 
 def _agents(root: Path) -> Check:

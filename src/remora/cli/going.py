@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 from remora.bootstrap import Resumable, carry_on
@@ -72,9 +73,11 @@ def report(
     run_id: str,
     stopped: str = "",
     only: Collection[str] | None = None,
+    *,
+    announced: bool = False,
 ) -> int:
     """Say what became of the whole run, or with `only` of these agents; the exit code that tells
-    it too. The document is the whole run's."""
+    it too. The document is the whole run's. `announced`: the run was named as it began."""
     try:
         view = read_run(project, run_id)
     except NotFound:  # stopped before the run had begun
@@ -83,13 +86,17 @@ def report(
     document = run_document(project, view)
     jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
     if only is None:
-        emit(options, document, run_lines(options, project, view, document))
+        # who reads both has the run's name and model from when it began
+        known = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
+        lines = run_lines(options, project, view, document, heading=not known)
+        emit(options, document, lines)
     else:
         emit(options, document, tried_lines(options, project, view, jobs))
     if stopped:
         note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
-        resume = again(options, project.root, "analyze", "--resume", run_id)
-        note(options, f"`{resume}` does the rest")
+        if options.json or only is not None or not sys.stdout.isatty():  # else it stands above
+            resume = again(options, project.root, "analyze", "--resume", run_id)
+            note(options, f"`{resume}` does the rest")
         return 130
     if {job["status"] for job in jobs} <= GOOD:
         return 0

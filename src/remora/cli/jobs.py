@@ -1,5 +1,6 @@
 """Jobs in words: by file, what became of each, what was fixed and what was left."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -8,6 +9,7 @@ from remora.cli.output import coloured, count, plain, wrapped
 from remora.ids import split_node_key
 from remora.runs.findings import Codes, codes_text, counts, deeds, fixed_and_left
 
+SAME = "the same change as before: doing it again, and what was said of it, made no difference"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """What people are told of a status; in JSON it stays what it is."""
@@ -20,7 +22,8 @@ gives all it has more to names."""
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
     """A heading for each file; a line for each job, and more for why it did not succeed.
 
-    `verbose` adds each agent's name, its turns and who decided them.
+    Where several jobs of a file changed nothing, one line tells of them all. `verbose` tells each with
+    its reason, and adds each agent's name, its turns and who decided them.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     named = list(zip(jobs, _names(jobs), strict=True))
@@ -28,10 +31,16 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield plain(path)
-        for job, name in group:
+        rows = list(group)
+        alike = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
+        for job, name in rows:
+            if len(alike) > 1 and _is_unchanged(job):
+                continue
             yield from _job(job, name, columns, width)
             if verbose:
-                yield f"{'':{states + 4}}{job['agent_id']}, {course(job)}"
+                yield from _more(job, " " * (states + 4), width)
+        if len(alike) > 1:
+            yield from _unchanged(alike, columns, width)
 
 
 def state_word(job: Document) -> str:
@@ -84,6 +93,36 @@ def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) 
         yield from (indent + line for line in wrapped(plain(reason), _left(width, indent)))
 
 
+def _more(job: Document, indent: str, width: int | None) -> Iterator[str]:
+    if _is_unchanged(job) and job["why"]:
+        yield from (indent + line for line in wrapped(plain(job["why"]), _left(width, indent)))
+    yield f"{indent}{job['agent_id']}, {course(job)}"
+
+
+def _is_unchanged(job: Document) -> bool:
+    """Whether its agent left all as it was, and nothing went wrong on the way."""
+    return job["status"] == "no_change" and not job["error"]
+
+
+def _unchanged(
+    jobs: Sequence[Document], columns: tuple[int, int], width: int | None
+) -> Iterator[str]:
+    """One line for all jobs of a file that changed nothing: how many, and what they left."""
+    states, names = columns
+    state, number = _WORDS["no_change"], count(len(jobs), "job")
+    left: Counter[str] = sum((Counter(_stays(job)) for job in jobs), Counter())
+    begin = f"  {state.ljust(states)}  {number.ljust(names)}"
+    told = done_text({}, left)
+    first, *more = _fitted(begin, told, " " * (states + 4), width)
+    yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
+    yield from more
+
+
+def _stays(job: Document) -> Codes:
+    known = fixed_and_left(job)
+    return known[1] if known else {}
+
+
 def _fitted(begin: str, text: str, indent: str, width: int | None) -> list[str]:
     """The text behind the line's beginning, wrapped beneath itself; under it, where too little
     room is left."""
@@ -118,6 +157,8 @@ def _reasons(job: Document) -> Iterator[str]:
         yield from conflict_lines(job)
     elif job["error"] and job["status"] in _TELLING:
         yield str(job["error"])
+    if job["same"]:
+        yield SAME
 
 
 def _deciders(decided_by: Mapping[str, int]) -> str:

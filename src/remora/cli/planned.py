@@ -25,8 +25,7 @@ def plan_lines(
     if plan.jobs:
         yield ""
         yield from wrapped(shape(plan), width)
-        if plan.skipped:
-            yield others(plan.skipped)
+        yield from others(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from unreadable_lines(document["totals"], width)

@@ -1,7 +1,7 @@
 """How a run goes while it goes: a live display on a terminal, plain lines elsewhere."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -18,6 +18,7 @@ from remora.cli.output import count, plain
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.runs.findings import OURS, Codes, fixed, known_findings
 from remora.runs.plan import Plan
+from remora.runs.review import Pace, Usable
 
 
 class Count:
@@ -123,6 +124,28 @@ def watching(options: Options) -> Iterator[Count]:
         display = LiveDisplay()
         with Live(display, console=Console(stderr=True), transient=True, refresh_per_second=8):
             yield display
+
+
+@contextmanager
+def accepting(options: Options) -> Iterator[Pace]:
+    """How far an accept is: a bar on a terminal, nothing where a program reads along."""
+    if options.quiet or options.json or not sys.stderr.isatty():
+        yield iter
+        return
+    bar = Progress(
+        TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("change sets", total=None)
+
+        def pace(usable: Sequence[Usable]) -> Iterator[Usable]:
+            bar.update(task, total=len(usable))
+            for each in usable:
+                yield each
+                bar.advance(task)
+
+        yield pace
 
 
 def _one_line(text: str, style: str = "") -> Text:

@@ -11,6 +11,7 @@ from remora.bootstrap import keep_witnessed
 from remora.cli.asker import caller_of
 from remora.cli.options import Options, command
 from remora.cli.output import count, emit, note, plain, room, wrapped
+from remora.cli.progress import accepting
 from remora.cli.session import again, project_of
 from remora.cli.summary import anew
 from remora.errors import RemoraError
@@ -71,19 +72,16 @@ def accept(
     project = project_of(options)
     name = run_named(project.trace, run)
     narrow = narrowing(chosen["rules"], chosen["conditions"])
-    if git_branch is None:
-        done = review.accept(
-            project,
-            name,
-            nodes,
-            every=chosen["every"],
-            narrow=narrow,
-            trusted=chosen["trust_run"],
-        )
-    else:
-        wanted = Wanted(nodes=nodes, every=chosen["every"], narrow=narrow)
-        done = accept_onto(project, name, git_branch, wanted, trusted=chosen["trust_run"])
-    kept = keep_witnessed(caller_of(options), project, done.observed)
+    every, trusted = chosen["every"], chosen["trust_run"]
+    with accepting(options) as pace:
+        if git_branch is None:
+            done = review.accept(
+                project, name, nodes, every=every, narrow=narrow, trusted=trusted, pace=pace
+            )
+        else:
+            wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
+            done = accept_onto(project, name, git_branch, wanted, trusted=trusted, pace=pace)
+        kept = keep_witnessed(caller_of(options), project, done.observed)
     for text in (*done.notes, *done.damaged, *([kept] if kept else [])):
         note(options, text)
     if any(": new finding " in text for text in done.notes):

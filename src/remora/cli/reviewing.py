@@ -14,6 +14,7 @@ from remora.bootstrap import keep_witnessed, retry_jobs, retry_models
 from remora.cli.asker import caller_of
 from remora.cli.editor import open_in_editor
 from remora.cli.going import brought_to_its_end
+from remora.cli.jobs import SAME
 from remora.cli.options import Options, command
 from remora.cli.output import count, plain, print_error, room, wrapped
 from remora.cli.review_screen import action_lines, change_set_lines, packet_lines
@@ -152,10 +153,8 @@ class _Review:
             raise KeyboardInterrupt
         self.done["tried again"] += 1
         for after in read_run(self.project, self.run_id).jobs:
-            if after.agent_id in (wanted.only or ()) and not after.review:
-                self._show(
-                    wrapped(plain(f"  {after.status}: {after.error or 'no change'}"), room())
-                )
+            if after.agent_id in (wanted.only or ()):
+                self._show(wrapped(plain(_tried(after)), room()))
         return True
 
     def edit(self, job: JobView) -> bool:
@@ -239,6 +238,13 @@ def _key() -> str:
     except EOFError:
         return "q"
     return "q" if key in _END_OF_INPUT else key.lower()
+
+
+def _tried(job: JobView) -> str:
+    """What to know of a new attempt that its diff does not show; perhaps nothing."""
+    if job.same:
+        return f"  {SAME}"
+    return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
 
 
 def _say(line: str) -> None:

@@ -12,24 +12,32 @@ from remora.cli.session import again
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
 from remora.runs.results import RunView
-from remora.runs.sums import said, sums_of
+from remora.runs.sums import asked_text, said, sums_of
 
 _WRONG = ("failed", "error")
 
 
 def run_lines(
-    options: Options, project: Project, view: RunView, document: Document
+    options: Options,
+    project: Project,
+    view: RunView,
+    document: Document,
+    *,
+    heading: bool = True,
 ) -> Iterator[str]:
     """Everything about a run, from its document."""
     jobs, width = document["jobs"], room()
-    began = str(view.started)[:16].replace("T", " ")
-    yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
-    yield plain(f"model {document['model']}")
+    if heading:
+        began = str(view.started)[:16].replace("T", " ")
+        yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
+        yield plain(f"model {document['model']}")
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
-    if document["totals"]["skipped"]:
-        yield others(document["totals"]["skipped"])
+    yield from others(document["totals"])
+    if not options.verbose and any(job["why"] for job in jobs):
+        why = again(options, project.root, "show", view.run_id, "-v")
+        yield from wrapped(f"why some changed nothing: `{why}`", width)
     for told in said(sums_of(jobs, view.start.plan.get("findings", 0))):
         yield from wrapped(plain(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
@@ -42,7 +50,7 @@ def tried_lines(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
     """What became of a few of a run's jobs, and what to type next."""
-    yield from job_lines(jobs, room(), verbose=options.verbose)
+    yield from job_lines(jobs, room(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
         yield ""
@@ -61,9 +69,10 @@ def totals_line(document: Document) -> str:
     return "; ".join(parts)
 
 
-def others(skipped: int) -> str:
-    """How many pairs of node and operation were left out: most of them need nothing."""
-    return f"{count(skipped, 'other node')} left alone"
+def others(totals: Mapping[str, Any]) -> Iterator[str]:
+    """How many nodes became no job: most of them need nothing."""
+    if totals["skipped_nodes"]:
+        yield f"{count(totals['skipped_nodes'], 'other node')} left alone"
 
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
@@ -78,9 +87,7 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
     asked = sum(job["asked"] for job in jobs)
     differed = sum(job["differed"] for job in jobs)
     if asked:
-        told = f"{count(asked, 'decision')} had a choice; "
-        told += f"in {differed:,} the model differed from the first of the list"
-        yield from wrapped(told, width)
+        yield from wrapped(asked_text(asked, differed), width)
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:

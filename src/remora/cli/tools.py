@@ -12,7 +12,7 @@ from remora.bootstrap.tool_names import KnownTool, check_scripts, known_tools
 from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
 from remora.cli.asker import caller_of
 from remora.cli.options import PATH, Options, command, group
-from remora.cli.output import coloured, emit, fitted, note, plain, plain_lines, table
+from remora.cli.output import coloured, emit, fitted, note, plain, plain_lines, room, wrapped
 from remora.memory.storable import storable
 from remora.pym import ScriptChecks
 from remora.tools import HOST_FUNCTIONS, ScriptCheck
@@ -143,13 +143,38 @@ def _function_document(name: str) -> dict[str, str]:
 
 
 def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Iterator[str]:
-    rows = [[tool["name"], ", ".join(tool["grants"]), tool["description"]] for tool in found]
-    yield from table(("TOOL", "MAY CALL", "DESCRIPTION"), rows)
+    yield click.style("TOOLS", bold=True)
+    for tool in found:
+        yield from _block(f"{tool['name']}({_takes(tool['parameters'])})", tool["description"])
+        if tool["grants"]:
+            yield from _indented(f"may call {', '.join(tool['grants'])}")
     yield ""
     yield click.style("HOST FUNCTIONS", bold=True)
     for function in functions:
-        yield fitted(f"{function['signature']}")
-        yield fitted(f"    {function['description']}")
+        yield from _block(function["signature"], function["description"])
+
+
+def _takes(parameters: dict[str, Any] | None) -> str:
+    """`target, limit=3`; nothing of a script that cannot be read."""
+    known = (parameters or {}).get("properties", {})
+    needed = (parameters or {}).get("required", ())
+    told = [
+        name if name in needed else f"{name}={json.dumps(schema.get('default'))}"
+        for name, schema in known.items()
+    ]
+    return ", ".join(told)
+
+
+def _block(head: str, about: str) -> Iterator[str]:
+    """Nothing is cut: a signature is here to be written after."""
+    yield from (click.style(line, bold=True) for line in wrapped(plain(head), room(), "        "))
+    yield from _indented(about)
+
+
+def _indented(text: str) -> Iterator[str]:
+    width = room()
+    for line in wrapped(plain(text), width and width - 4):
+        yield f"    {line}"
 
 
 def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:

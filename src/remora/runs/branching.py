@@ -21,7 +21,7 @@ from remora.runs.landing import keep, objections
 from remora.runs.narrowing import ALL, Narrowing
 from remora.runs.project import Project
 from remora.runs.recheck import Recheck, Tree
-from remora.runs.review import Verdicts, decided, pick, refused
+from remora.runs.review import Pace, Verdicts, decided, pick, refused
 from remora.runs.stream import RunStream, opened_run
 from remora.runs.trust import check_ours
 from remora.runs.verdict import verdict_on
@@ -40,7 +40,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def accept_onto(
-    project: Project, run_id: str, name: str, wanted: Wanted, *, trusted: bool = False
+    project: Project,
+    run_id: str,
+    name: str,
+    wanted: Wanted,
+    *,
+    trusted: bool = False,
+    pace: Pace = iter,
 ) -> Verdicts:
     """Commit the chosen change sets onto a branch, one commit for each, from HEAD or from what the
     branch has after it. Neither the working tree nor the user's index is touched.
@@ -60,7 +66,7 @@ def accept_onto(
             branch = branch if found else grown(branch)
             return found
 
-        return decided(stream, picked, commit)
+        return decided(stream, picked, commit, pace)
 
 
 def _commit_one(

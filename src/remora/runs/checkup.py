@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,11 +14,12 @@ import msgspec
 
 from remora.config import UserFolders, make_private
 from remora.errors import HostError, RemoraError
-from remora.files import git_output
+from remora.files import git_output, project_files
 from remora.models.embedded import require_engine
 from remora.models.provider import Status
 from remora.pym import Limits, load_source
 from remora.tools import lint_text
+from remora.tools.host.ruff_config import SETTINGS
 from remora.workspaces.driver import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
@@ -81,6 +82,40 @@ def deciding(status: Status) -> list[Check]:
             hint=problem.hint if problem else "",
         ),
     ]
+
+
+def linting(root: Path) -> Check:
+    """The project's own settings of ruff, wherever its Python files have some, as ruff takes them."""
+
+    def read() -> str:
+        for folder in _with_settings(project_files(root).paths):
+            lint_text(root, (folder / "remora_doctor.py").as_posix(), b"")
+        return "ruff takes the project's settings"
+
+    return _tried("settings", read, hint="correct it: ruff's settings are the project's")
+
+
+def _with_settings(paths: Sequence[str]) -> list[Path]:
+    """The root, and the folders of settings that count for Python files."""
+    files = [Path(path) for path in paths]
+    above = {folder for file in files if file.suffix == ".py" for folder in file.parents}
+    return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
+
+
+def proving(find: Callable[[], None], configured: str | None) -> Check:
+    """Whether the project's tests can be run; needed where the configuration names the interpreter,
+    for then somebody counts on it. `find` raises where they cannot."""
+    try:
+        find()
+    except RemoraError as error:
+        return Check(
+            name="tests",
+            ok=False,
+            detail=error.message,
+            needed=configured is not None,
+            hint=error.hint,
+        )
+    return Check(name="tests", ok=True, detail="the project's interpreter starts, and has pytest")
 
 
 def _python() -> Check:

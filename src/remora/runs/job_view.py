@@ -1,6 +1,7 @@
 """One attempt of a job, read from its agent's stream."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -9,10 +10,12 @@ from remora.agents import Job
 from remora.agents.outcome import DECIDERS, Tally
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
+from remora.runs.agent_stream import end_of
 from remora.runs.counting import Counting
 from remora.runs.findings import known_findings, known_worth
-from remora.runs.lineage import ancestors
+from remora.runs.lineage import ancestors, parent_of
 from remora.runs.project import Project
+from remora.runs.reasons import Reason
 from remora.runs.work import job_start
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.reader import INTERRUPTED, RUNNING, typed
@@ -25,7 +28,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
     `before` and `after` count lint findings by code as the agent's tools first and last knew
     them (null: no tool said so); `worth` is that of the test that was written, as far as it is
-    known; `branch` is the one that it was committed to; `conflicts` are the
+    known; `why` tells of `no_change` why; with `same` its change set is that of
+    the attempt that it began from; `branch` is the one that it was committed to; `conflicts` are the
     last verdict's, `{node_id, path, detail}`.
     With `damaged` its stream cannot be read: of that nothing is told but `error`.
     """
@@ -54,6 +58,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None
     worth: dict[str, int] | None = None
+    why: str | None = None
+    same: bool = False
 
 
 def read_attempt(project: Project, job: Job) -> JobView:
@@ -122,15 +128,19 @@ class _Told:
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
         self._worth: dict[str, int] | None = None
+        self._reason = Reason()
+        self._parent = ""
 
     def see(self, event: Event) -> None:
         self._tally.see(event)
+        self._reason.see(event)
         self._learn([event])
         self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
         data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))
+            self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
         elif isinstance(data, AgentEnd):
             self._end = data
@@ -148,6 +158,15 @@ class _Told:
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
+
+    def _is_parents(self, end: AgentEnd) -> bool:
+        """Whether it comes to what the attempt before came to, so that nobody need look twice."""
+        if not (self._parent and end.change_set):
+            return False
+        with suppress(StreamDamaged, DiskError):
+            before = end_of(self._folder, self._parent)
+            return before is not None and before.change_set_sha256 == end.change_set_sha256
+        return False
 
     def in_view(self, view: JobView) -> JobView:
         tally, end = self._tally, self._end
@@ -172,4 +191,6 @@ class _Told:
             change_set=end.change_set,
             change_set_sha256=end.change_set_sha256,
             error=end.error,
+            same=self._is_parents(end),
+            why=self._reason.text(self._after) if end.status == "no_change" else None,
         )

@@ -14,7 +14,7 @@ from remora.runs.counting import STALE, UNDECIDED, Counting
 from remora.runs.job_view import JobView, read_job
 from remora.runs.listing import listed_runs
 from remora.runs.project import Project
-from remora.runs.sums import sums_of
+from remora.runs.sums import planned_left_alone, sums_of
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.reader import typed
 
@@ -99,6 +99,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             "jobs": len(plan.get("jobs", [])),
             **{status: statuses.count(status) for status in STATUSES},
             "skipped": plan.get("skipped", 0),
+            "skipped_nodes": planned_left_alone(plan),
             "unreadable": plan.get("unreadable", []),
             "operations": msgspec.to_builtins(sums_of(jobs, plan.get("findings", 0))),
         },
@@ -126,6 +127,8 @@ def job_document(job: JobView) -> dict[str, Any]:
         "worth": job.worth,
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
+        "why": job.why,
+        "same": job.same,
         "error": job.error,
     }
 

@@ -23,6 +23,11 @@ from remora.runs.verdict import said, verdict_on
 from remora.runs.witnessed import witnessed
 from remora.workspaces import FilePatch, prepare
 
+Usable = tuple[JobView, list[FilePatch]]
+"""A job that can be accepted, and what it would write."""
+Pace = Callable[[Sequence[Usable]], Iterable[Usable]]
+"""Hands them out one after the other, and may show how far that is."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
@@ -40,7 +45,7 @@ class Verdicts:
     observed: Observation | None = None
 
 
-def accept(
+def accept(  # noqa: PLR0913 (all that a person can say)
     project: Project,
     run_id: str,
     nodes: Sequence[str],
@@ -48,6 +53,7 @@ def accept(
     every: bool = False,
     narrow: Narrowing = ALL,
     trusted: bool = False,
+    pace: Pace = iter,
 ) -> Verdicts:
     """Write the chosen change sets to the user's files, each whole or not at all.
 
@@ -67,7 +73,7 @@ def accept(
                 accepted.append(job)
             return found
 
-        done = decided(stream, picked, act)
+        done = decided(stream, picked, act, pace)
         return replace(done, observed=witnessed(project, accepted))
 
 
@@ -106,7 +112,7 @@ def reject(  # noqa: PLR0913 (all that a person can say)
 class Picked:
     """Jobs that can be accepted with what they would write; what is to be said of the others."""
 
-    usable: list[tuple[JobView, list[FilePatch]]]
+    usable: list[Usable]
     notes: list[str]
     damaged: list[str]
 
@@ -134,10 +140,11 @@ def decided(
     stream: RunStream,
     picked: Picked,
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
+    pace: Pace,
 ) -> Verdicts:
     """Accept what was picked, one after the other; `act` returns the conflicts, none if it is
     accepted."""
-    met = [(job.node_id, act(job, patches)) for job, patches in picked.usable]
+    met = [(job.node_id, act(job, patches)) for job, patches in pace(picked.usable)]
     return Verdicts(
         run_id=stream.run_id,
         accepted=[node_id for node_id, found in met if not found],
@@ -149,12 +156,10 @@ def decided(
     )
 
 
-def sound(
-    project: Project, jobs: Iterable[JobView]
-) -> tuple[list[tuple[JobView, list[FilePatch]]], list[StreamDamaged]]:
+def sound(project: Project, jobs: Iterable[JobView]) -> tuple[list[Usable], list[StreamDamaged]]:
     """The jobs whose streams and contents are what was recorded, with what they would write; and
     what is wrong with the others."""
-    usable: list[tuple[JobView, list[FilePatch]]] = []
+    usable: list[Usable] = []
     broken: list[StreamDamaged] = []
     for job in jobs:
         try:

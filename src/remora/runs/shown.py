@@ -9,6 +9,7 @@ from remora.runs.job_view import JobView
 from remora.runs.plan import Plan
 from remora.runs.project import Project
 from remora.runs.results import STATUSES, RunView, job_document, jobs_asked
+from remora.runs.sums import left_alone
 from remora.trace import read_events
 
 PLANNED = "planned"
@@ -29,6 +30,9 @@ def plan_document(project: Project, run_id: str, plan: Plan, model: str | None) 
             "jobs": len(jobs),
             **dict.fromkeys(STATUSES, 0),
             "skipped": plan.skipped,
+            "skipped_nodes": left_alone(
+                [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
+            ),
             "unreadable": list(plan.unreadable),
         },
     }

@@ -73,6 +73,28 @@ def sums_of(jobs: Sequence[Document], planned: int) -> tuple[Sum, ...]:
     return tuple(_planned(one, planned) if one.findings is not None else one for one in sums)
 
 
+def left_alone(node_ids: Sequence[str], operations: int, skipped: int) -> int:
+    """How many nodes were looked at and became no job. `node_ids` are those of the jobs; `skipped`
+    counts pairs of node and operation, so that with the jobs each node is there once for each."""
+    return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
+
+
+def planned_left_alone(plan: Mapping[str, Any]) -> int:
+    """The same of a plan as the run's stream has it."""
+    nodes = [str(job["node_id"]) for job in plan.get("jobs", ())]
+    return left_alone(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
+
+
+def asked_text(asked: int, differed: int) -> str:
+    """How often a model was asked, and whether that made a difference."""
+    times = "once" if asked == 1 else f"{asked:,} times"
+    told = f"the model was asked {times}, "
+    if not differed:
+        return told + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
+    others = "once" if differed == 1 else f"{differed:,} times"
+    return told + f"and another candidate than the first was taken {others}"
+
+
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """A sum in words: `done` of `of`, of what, and what more there is to say, perhaps nothing."""
 

@@ -75,7 +75,13 @@ class TraceFolder:
 
     def existing_agent(self, agent_id: str) -> Path:
         """As `find_agent`, but raises NotFound, naming the nearest, instead of giving None."""
-        return self.find_agent(agent_id) or self._missing(self.traces, "agent", agent_id)
+        found = self.find_agent(agent_id)
+        if found is None and self.find_run(agent_id) is not None:
+            raise NotFound(
+                f"{agent_id} is a run, and this is asked of an agent",
+                hint=f"`remora trace list --run {agent_id}` names its agents",
+            )
+        return found or self._missing(self.traces, "agent", agent_id)
 
     def existing_run(self, run_id: str) -> Path:
         """As `find_run`, but raises NotFound, naming the nearest, instead of giving None."""

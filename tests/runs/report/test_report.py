@@ -268,6 +268,18 @@ class TestMarkdown:
         assert len(rows) == 1 + len(report.jobs)
         assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
 
+    def test_what_was_refused_is_left_and_not_done(self, shop: Desk) -> None:
+        reject(shop.project, shop.newest, ["a.py:load"])
+        told_in_rows = markdown(told(shop)).splitlines()
+        assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
+        assert "lint: left F401; 3 turns: rule 3" in page(told(shop))
+
+    def test_what_met_a_conflict_would_be_done(self, shop: Desk) -> None:
+        (shop.root / "a.py").unlink()
+        accept(shop.project, shop.newest, ["a.py:load"])
+        (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]
+        assert row.endswith("| would fix F401 |  | rule 3 |")
+
     def test_hostile_names_add_no_cell_and_no_markup(self, shop: Desk) -> None:
         text = markdown(hostile(told(shop)))
         outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)  # fences hold anything

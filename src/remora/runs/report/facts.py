@@ -15,7 +15,7 @@ from remora.runs.project import Project
 from remora.runs.report.left import findings_left
 from remora.runs.report.model import Edit, FileChange, JobReport, Report
 from remora.runs.results import RunView, job_document
-from remora.runs.sums import sums_of
+from remora.runs.sums import planned_left_alone, sums_of
 from remora.workspaces import diff
 from remora.workspaces.align import hunks
 from remora.workspaces.merge import split_lines
@@ -42,6 +42,7 @@ def report_on(project: Project, view: RunView) -> Report:
         commit=view.start.base.get("commit"),
         planned=len(plan.get("jobs", [])),
         skipped=plan.get("skipped", 0),
+        skipped_nodes=planned_left_alone(plan),
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),

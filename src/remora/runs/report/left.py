@@ -16,21 +16,21 @@ from remora.trace.reader import typed
 
 _SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """As the built-in lint agent writes a diagnostic."""
-_STAYS = (*UNDECIDED, "accepted")
+STAYS = (*UNDECIDED, "accepted")
 """Where a change set is in the files, or may come there, what it mends is not left."""
 
 
 def findings_left(folder: TraceFolder, job: JobView) -> tuple[Finding, ...]:
     """With the lines they had when the run began, as far as the record names them; the others by
     their codes alone."""
-    after = job.after if job.review in _STAYS else job.before
+    after = job.after if job.review in STAYS else job.before
     if not after:
         return ()
     missing = Counter(after)
     found = []
     with suppress(RemoraError):
         first, last = _diagnostics(folder, job.agent_id)
-        left = Counter(_text(line) for line in (last if job.review in _STAYS else first))
+        left = Counter(_text(line) for line in (last if job.review in STAYS else first))
         for line in first:
             finding = _finding(line)
             if left[_text(line)] and missing[finding.code]:

@@ -64,7 +64,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A run. `sums` say what each operation came to; `fixed` of `findings` are a linter's that are mended
-    by what is accepted or waits, both null where no job knows of any; `waiting` counts change sets that nobody has said yes or no to."""
+    by what is accepted or waits, both null where no job knows of any; `waiting` counts change sets that nobody has said yes or no to; `skipped` counts pairs of node and
+    operation, `skipped_nodes` nodes."""
 
     run_id: str
     project: str
@@ -76,6 +77,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None
     planned: int
     skipped: int
+    skipped_nodes: int
     unreadable: tuple[dict[str, Any], ...]
     states: dict[str, int]
     waiting: int

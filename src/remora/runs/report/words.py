@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from remora.plain import plain
 from remora.runs.findings import codes_text, deeds
+from remora.runs.report.left import STAYS
 from remora.runs.report.model import Finding, JobReport, Report
-from remora.runs.sums import said
+from remora.runs.sums import asked_text, said
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
 """What people are told of a state; in JSON it stays what it is."""
@@ -38,17 +39,15 @@ def totals(report: Report) -> str:
     text = count(report.planned, "job") + (f": {states}" if states else "")
     begun = sum(report.states.values())
     text += f"; {report.planned - begun:,} had not begun" if begun < report.planned else ""
-    return text + (f"; {count(report.skipped, 'other node')} left alone" if report.skipped else "")
+    others = count(report.skipped_nodes, "other node")
+    return text + (f"; {others} left alone" if report.skipped_nodes else "")
 
 
 def choices(report: Report) -> str:
     """How often a model decided where that could change the result."""
     if not report.asked:
         return "no decision had a choice: rules took them all"
-    return (
-        f"{count(report.asked, 'decision')} had a choice; "
-        f"in {report.differed:,} the model differed from the first of the list"
-    )
+    return asked_text(report.asked, report.differed)
 
 
 def deciders(job: JobReport) -> str:
@@ -57,9 +56,13 @@ def deciders(job: JobReport) -> str:
 
 
 def done(job: JobReport) -> str:
-    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`."""
-    told = plain(deeds(job.fixed))
-    if job.worth and job.fixed:
+    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`; of what
+    met a conflict in the conditional, and nothing of what was refused: that is left."""
+    if job.review not in STAYS:
+        return ""
+    is_done = job.review in ("pending", "accepted")
+    told = plain(deeds(job.fixed, done=is_done))
+    if job.worth and job.fixed and is_done:
         told += (
             f", which notices {job.worth['killed']:,} of {job.worth['mutants']:,} planted faults"
         )

@@ -8,7 +8,8 @@ from typing import Any
 from remora.errors import HostError
 from remora.tools.host.place import Place
 
-_NAMES = (".ruff.toml", "ruff.toml", "pyproject.toml")
+SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
+"""Files that may hold some; of one folder the first that does."""
 _LIMIT = 1024 * 1024
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
@@ -57,7 +58,7 @@ def target_version(place: Place) -> list[str]:
 
 def _configures(place: Place, folder: str) -> bool:
     """Whether this very folder holds a configuration; it and all it extends are looked at."""
-    for name in _NAMES:
+    for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):
             continue

@@ -114,8 +114,9 @@ class Results:
 def carry_out(
     place: Place, paths: Sequence[str], orders: Sequence[Order], under: Circumstances = TWICE[0]
 ) -> Results:
-    """`paths` are folders of the tree that modules are imported from. Raises HostError where no code
-    of the project may be run, or its interpreter cannot be."""
+    """`paths` are folders of the tree that modules are imported from. Without orders it is only seen
+    whether there is a pytest. Raises HostError where no code of the project may be run, or its
+    interpreter cannot be."""
     python = permitted(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
@@ -161,7 +162,7 @@ def carry_out(
     if not results:
         said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
-        raise HostError(f"the project's interpreter came to nothing: {why[:200]}")
+        raise HostError(f"the project's interpreter {python.python} came to nothing: {why[:200]}")
     return Results(results)
 
 

@@ -26,7 +26,7 @@ def main() -> None:
     if asked["shift"]:
         shift_clocks(asked["shift"])
     cut_off()
-    if any("ids" in order for order in asked["orders"]):
+    if not asked["orders"] or any("ids" in order for order in asked["orders"]):
         try:
             import pytest
         except ImportError:

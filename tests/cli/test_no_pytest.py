@@ -1,0 +1,98 @@
+"""A project whose interpreter cannot run tests: said once, before a run, and by `doctor`."""
+
+import os
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, write
+from tests.held import need
+
+SUM = 'def plus(a):\n    """One more."""\n    return a + 1\n'
+
+
+@pytest.fixture
+def bare(project: Path) -> Path:
+    """A project with an environment of its own, in which nothing is installed."""
+    need(2)
+    venv.create(project / ".venv", with_pip=False)
+    return write(project, {"plus.py": SUM})
+
+
+@pytest.mark.parametrize("words", [("-o", "test"), ("-o", "lint", "-o", "test")])
+def test_without_pytest_no_run_begins(remora: Remora, bare: Path, words: tuple[str, ...]) -> None:
+    done = remora("analyze", *words, "--json", cwd=bare)
+    assert done.code == 2
+    interpreter = bare / ".venv" / "bin" / "python"
+    assert done.error["message"].startswith(f"{interpreter} has no pytest")
+    assert f"{interpreter} -m pip install pytest" in done.error["message"]
+    assert "-o test" in done.error["hint"]
+    assert not (bare / ".agentfs").exists()
+
+
+def test_a_plan_and_other_operations_do_without(remora: Remora, bare: Path) -> None:
+    assert remora("analyze", "-o", "test", "--dry-run", cwd=bare).code == 0
+    assert remora("analyze", "-o", "lint", "plus.py", cwd=bare).code == 0
+
+
+def check(remora: Remora, root: Path, name: str) -> Any:
+    (found,) = [
+        each
+        for each in remora("doctor", "--json", cwd=root).document["checks"]
+        if each["name"] == name
+    ]
+    return found
+
+
+def test_doctor_tells_it_and_whose_need_it_is(remora: Remora, bare: Path) -> None:
+    told = check(remora, bare, "tests")
+    assert not told["ok"]
+    assert not told["needed"]  # lint and docstring do without
+    assert "has no pytest" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("nowhere/python", "python: nowhere/python is not there"),
+        ("broken", "broken came to nothing"),
+    ],
+)
+def test_doctor_starts_the_interpreter_that_is_configured(
+    remora: Remora, bare: Path, named: str, said: str
+) -> None:
+    write(bare, {"remora.yaml": f"python: {named}\n", "broken": "#!/bin/sh\nexit 1\n"})
+    (bare / "broken").chmod(0o755)
+    told = check(remora, bare, "tests")
+    assert not told["ok"]
+    assert told["needed"]
+    assert said in told["detail"]
+    assert remora("doctor", cwd=bare).code == 1
+
+
+def test_doctor_is_content_with_one_that_has_it(remora: Remora, project: Path) -> None:
+    need(2)
+    active = Remora(remora.home, {**remora.environ, "VIRTUAL_ENV": sys.prefix})
+    assert check(active, project, "tests")["ok"]
+
+
+@pytest.mark.parametrize("folder", ["", "shop"])
+def test_doctor_has_ruff_read_the_projects_settings(
+    remora: Remora, project: Path, folder: str
+) -> None:
+    assert check(remora, project, "settings")["ok"]
+    settings = os.path.join(folder, "ruff.toml")  # noqa: PTH118 - as it is spelled
+    write(project, {"shop/cart.py": SUM, settings: 'lint.select = ["NOPE"]\n'})
+    told = check(remora, project, "settings")
+    assert not told["ok"]
+    assert told["needed"]
+    assert "NOPE" in told["detail"]
+    assert settings in told["detail"]
+
+
+def test_settings_that_count_for_no_python_file_are_nobodys(remora: Remora, project: Path) -> None:
+    write(project, {"data/ruff.toml": "nonsense [\n"})
+    assert check(remora, project, "settings")["ok"]
