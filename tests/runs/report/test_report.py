@@ -138,6 +138,14 @@ class TestAllAgents:
         assert "| node |" not in first
         assert text.count("<details>") == text.count("</details>")
 
+    def test_much_that_is_left_is_folded(self, shop: Desk) -> None:
+        report = told(shop)
+        left = tuple(Finding(code="E501", message="too long", line=n) for n in range(1, 31))
+        text = markdown(replace(report, jobs=(replace(report.jobs[0], left=left),)))
+        head, _, folded = text.partition("### Left\n\n<details><summary>30 findings")
+        assert "E501 too long" not in head
+        assert folded.partition("</details>")[0].count("E501 too long") == 30
+
     def test_a_docstring_that_is_missing_is_a_result_of_sarif(self, shop: Desk) -> None:
         log = json.loads(FORMATS["sarif"](of_all_agents(told(shop))))
         jsonschema.validate(log, LOG)

@@ -22,6 +22,8 @@ from remora.runs.sums import said
 
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""
+_MOST_LEFT = 20
+"""Findings that are left and shown without being asked for."""
 _TICKS = re.compile(r"`+")
 _BARE_BAR = re.compile(r"(?<!\\)\|")
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -37,7 +39,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"Run {_code(report.run_id)} · {_text(course(report))}"
     yield ""
-    yield f"{_text(totals(report))}. {choices(report)[:1].upper()}{choices(report)[1:]}."
+    yield f"{_text(totals(report))}. {choices(report)}."
     more = [one for one in said(report.sums) if one.more]
     if more:
         yield ""
@@ -70,13 +72,19 @@ def _row(job: JobReport) -> str:
 
 def _left(report: Report) -> Iterator[str]:
     found = [(job, finding) for job in report.jobs for finding in job.left]
-    if found:
-        yield ""
-        yield "### Left"
-        yield ""
+    if not found and not report.unreadable:
+        return
+    folded = len(found) > _MOST_LEFT
+    yield from ["", "### Left", ""]
+    if folded:
+        yield from [
+            f"<details><summary>{len(found)} findings of the nodes that were worked on</summary>",
+            "",
+        ]
     for job, finding in found:
         place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
         yield f"- {_code(place)} {_text(plain(f'{finding.code} {finding.message}'.strip()))}"
+    yield from ["", "</details>", ""] if folded else []
     for file in report.unreadable:
         yield f"- {_code(str(file.get('path')))} could not be read: {_text(plain(str(file.get('detail'))))}"
 

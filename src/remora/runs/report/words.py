@@ -44,10 +44,11 @@ def totals(report: Report) -> str:
 
 
 def choices(report: Report) -> str:
-    """How often a model decided where that could change the result."""
+    """How often a model decided where that could change the result: a sentence."""
     if not report.asked:
-        return "no decision had a choice: rules took them all"
-    return asked_text(report.asked, report.differed)
+        return "No decision had a choice: rules took them all"
+    told = asked_text(report.asked, report.differed)
+    return told[:1].upper() + told[1:]
 
 
 def deciders(job: JobReport) -> str:
