@@ -47,7 +47,7 @@ def _instead(path: Path) -> str:
     """What is there where no file is."""
     try:
         mode = path.stat().st_mode
-    except FileNotFoundError:
+    except OSError:
         return "a link that leads nowhere" if path.is_symlink() else "no such file"
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe (FIFO)", stat.S_IFSOCK: "a socket"}
     return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"
