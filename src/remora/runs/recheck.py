@@ -1,6 +1,5 @@
 """A merged change set is verified again: by what holds for all, and by its agent's own checks."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,15 @@ from remora.runs.resume import check_definition
 from remora.tools import lint_text, new_findings
 from remora.tools.host.place import Place
 from remora.tools.host.proving.proof import PROOF_S, Proof, prove
-from remora.workspaces import Base, FileConflict, Prepared, SlotDriver, Write, take_base
+from remora.workspaces import (
+    Base,
+    FileConflict,
+    Prepared,
+    SlotDriver,
+    Write,
+    discard,
+    take_base,
+)
 from remora.workspaces.beneath import FILE_LIMIT, Beneath
 
 _OF_ALL = {"parses", "no_new_findings"}
@@ -150,7 +157,7 @@ class Recheck:
         except RemoraError as error:
             raise HostError(error.message) from error
         folder = self._project.cache / "bases" / f"{self._run_id}~merged"
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         try:
             with SlotDriver(tree.copy(folder), self._project.cache / "slots").open() as workspace:
                 workspace.set_files({w.path: (w.result, w.mode) for w in prepared.writes})
@@ -158,4 +165,4 @@ class Recheck:
                 with place.within(PROOF_S):
                     return prove(place, job.path, job.qualname, ids, enough=1)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
