@@ -98,8 +98,8 @@ class Connection(asyncio.Protocol):
             self._discard(data)
             return
         self._buffer += data
-        if self.task is not None and len(self._buffer) > MAX_BYTES:
-            self._transport.pause_reading()
+        if (self.task is not None or self._full) and len(self._buffer) > MAX_BYTES:
+            self._transport.pause_reading()  # until all that came is answered
         self._pump()
 
     def eof_received(self) -> bool:
