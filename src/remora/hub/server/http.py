@@ -114,6 +114,8 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
             return
         self._pump()
+        if self._full:  # else what comes would be kept without a bound
+            self.transport.pause_reading()
 
     def eof_received(self) -> bool:
         """What was asked is still answered."""
