@@ -53,9 +53,7 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         if not error.message.startswith("import of "):
             raise
         return _unfit(error.message)
-    cases = (
-        [c for c in found.cases if c.raises or not contradicts(subject, c.call)] if found else []
-    )
+    cases = [case for case in found.cases if _is_meant(subject, case)] if found else []
     if found is None or not (cases or found.held):
         why = "no call with values that are known comes to something that a test can say"
         return _unfit(why, calls=len(calls))
