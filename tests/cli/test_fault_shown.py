@@ -6,7 +6,7 @@ import pytest
 
 from remora.cli.program import run
 
-_LOG = logging.getLogger("remora.faults")
+_LOG = logging.getLogger("remora.text")
 
 
 @pytest.fixture(autouse=True)

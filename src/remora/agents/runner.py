@@ -36,7 +36,6 @@ from remora.agents.target import followed, located
 from remora.agents.verify import Check, Proved, Submission, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError
-from remora.faults import REPORT, fault
 from remora.ids import spell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -53,10 +52,11 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.unstorable import unstorable
+from remora.text import REPORT, fault
 from remora.tools.host.place import Place
 from remora.tools.host.proving.proof import PROOF_S, Proof, prove
 
-_log = logging.getLogger("remora.faults")
+_log = logging.getLogger("remora.text")
 _log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
 
 

@@ -12,7 +12,7 @@ import click
 
 from remora.cli.options import Options
 from remora.memory.packet import clip
-from remora.plain import plain as plain  # noqa: PLC0414 - commands have it from here
+from remora.text import plain as plain  # noqa: PLC0414 - commands have it from here
 
 _COMMAND = re.compile(r"`[^`\n]*`")
 _UNITS = ("bytes", "KB", "MB", "GB")

@@ -80,7 +80,7 @@ def _show_tracebacks() -> None:
     import logging
 
     if logging.lastResort is not None:  # it writes to what stderr is at the time
-        logging.getLogger("remora.faults").addHandler(logging.lastResort)
+        logging.getLogger("remora.text").addHandler(logging.lastResort)
 
 
 def _unforeseen(args: Sequence[str], error: Exception) -> int:

@@ -24,8 +24,8 @@ from remora.code.signature import (
 )
 from remora.code.source import Source, Unreadable, read_broken, read_source
 from remora.code.spans import Span, module_span, span_with
-from remora.faults import REPORT, fault
 from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.text import REPORT, fault
 
 
 class Reading(NamedTuple):

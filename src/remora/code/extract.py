@@ -10,8 +10,8 @@ from remora.code.signature import decorators, docstring, docstring_text, first_l
 from remora.code.skip import Skips, find_skips
 from remora.code.source import Source, Unreadable, read_source
 from remora.code.spans import Span, module_span, span_of, without_docstring
-from remora.faults import REPORT, fault
 from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.text import REPORT, fault
 
 _MOST_KEPT = 32
 _LONGEST_KEPT = 256 * 1024

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from remora.code.resolve import Carried, Linker, outlived
 from remora.errors import RemoraError
-from remora.faults import in_a_line
 from remora.hub.store import (
     Beginning,
     CarriedRow,
@@ -18,6 +17,7 @@ from remora.hub.store import (
     link_state,
 )
 from remora.ids import split_node_key
+from remora.text import in_a_line
 
 _AT_ONCE = 200
 """Nodes of a portion, at most: others wait while it is written."""

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from remora.agents import Job
 from remora.errors import NotFound
-from remora.memory.events import AgentEnd, AgentStart
+from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.trace import (
     Clock,
@@ -64,3 +64,25 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
         end = typed(last) if last is not None and last.type == AgentEnd.type else None
         return end if isinstance(end, AgentEnd) else None
     return None
+
+
+def job_start(job: Job) -> JobStart:
+    """Says in the run's stream that an attempt begins, or goes on."""
+    return JobStart(
+        agent_id=job.agent_id,
+        operation=job.operation,
+        node_id=job.node_id,
+        attempt=job.attempt,
+    )
+
+
+def job_end(job: Job, status: str, head: Head) -> JobEnd:
+    """Says how an attempt ended, and anchors its stream."""
+    return JobEnd(
+        agent_id=job.agent_id,
+        operation=job.operation,
+        node_id=job.node_id,
+        attempt=job.attempt,
+        status=status,
+        head=head,
+    )

@@ -10,12 +10,12 @@ from remora.agents.cut import Cut, cut_at
 from remora.agents.fork import forked
 from remora.errors import HostError, NotFound, UsageError
 from remora.ids import unspell_path
+from remora.runs.agent_stream import job_start
 from remora.runs.attempts import Attempts, attempts_of
 from remora.runs.begin import AsNow, Numbers, begin
 from remora.runs.grounds import Grounds
 from remora.runs.project import Project
 from remora.runs.stream import opened_run
-from remora.runs.work import job_start
 from remora.trace import Clock, last_event, read_events, utc_now
 from remora.workspaces import Beneath
 

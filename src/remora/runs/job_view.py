@@ -10,13 +10,12 @@ from remora.agents import Job
 from remora.agents.outcome import DECIDERS, Tally
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
-from remora.runs.agent_stream import end_of
+from remora.runs.agent_stream import end_of, job_start
 from remora.runs.counting import Counting
 from remora.runs.findings import known_findings, known_worth
 from remora.runs.lineage import ancestors, parent_of
 from remora.runs.project import Project
 from remora.runs.reasons import Reason
-from remora.runs.work import job_start
 from remora.trace import TraceFolder, read_events, stream_status
 from remora.trace.reader import INTERRUPTED, RUNNING, typed
 

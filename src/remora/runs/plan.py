@@ -21,10 +21,10 @@ from remora.code import (
 from remora.code.docstrings import needs_docstring
 from remora.code.testing import needs_test
 from remora.errors import ConfigError, HostError, RemoraError, UsageError
-from remora.faults import REPORT, fault
 from remora.ids import NodeKey, agent_id
 from remora.runs.own_needs import OwnNeeds
 from remora.runs.tested import Tested
+from remora.text import REPORT, fault
 from remora.tools.host.place import TEXT_LIMIT
 from remora.tools.lint import lint_findings
 

@@ -11,13 +11,13 @@ from remora.agents.cut import cut_at
 from remora.agents.fork import begun_anew
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
-from remora.runs.agent_stream import agent_writer, end_of, start_of
+from remora.runs.agent_stream import agent_writer, end_of, job_end, start_of
 from remora.runs.attempts import Attempts, attempts_of
 from remora.runs.begin import Numbers, begin
 from remora.runs.grounds import Grounds, Moved
 from remora.runs.run import Run
 from remora.runs.stream import RunStream, opened_run
-from remora.runs.work import job_end, work_on
+from remora.runs.work import work_on
 from remora.trace import read_events
 from remora.trace.reader import INTERRUPTED
 from remora.trace.redact import Redactor

@@ -8,6 +8,7 @@ from remora.agents.cut import cut_at
 from remora.agents.fork import begun_anew, forked
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart
+from remora.runs.agent_stream import job_start
 from remora.runs.attempts import attempts_of
 from remora.runs.begin import AsNow, Numbers, begin
 from remora.runs.counting import RETRIED
@@ -17,7 +18,6 @@ from remora.runs.project import Project
 from remora.runs.results import jobs_named, read_run
 from remora.runs.stream import opened_run
 from remora.runs.verdict import said, verdict_on
-from remora.runs.work import job_start
 from remora.trace import Clock, read_events, utc_now
 from remora.trace.reader import INTERRUPTED, RUNNING
 

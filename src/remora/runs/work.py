@@ -12,9 +12,9 @@ from remora.agents.asking import Asking, check_able
 from remora.agents.sides import UserFile
 from remora.agents.summarize import summarizers_in
 from remora.errors import HostError, RemoraError, StreamDamaged
-from remora.memory.events import AgentStart, Head, JobEnd, JobStart
+from remora.memory.events import AgentStart
 from remora.models import Model
-from remora.runs.agent_stream import agent_writer, start_of
+from remora.runs.agent_stream import agent_writer, job_end, job_start, start_of
 from remora.runs.lineage import ancestors
 from remora.runs.run import Ground, Run
 from remora.runs.stream import RunStream
@@ -38,28 +38,6 @@ async def work_on(
     await aside(stream.append, job_end(job, result.status, result.head))
     run.watcher.ended(job, result)
     return result.status
-
-
-def job_start(job: Job) -> JobStart:
-    """Says in the run's stream that an attempt begins, or goes on."""
-    return JobStart(
-        agent_id=job.agent_id,
-        operation=job.operation,
-        node_id=job.node_id,
-        attempt=job.attempt,
-    )
-
-
-def job_end(job: Job, status: str, head: Head) -> JobEnd:
-    """Says how an attempt ended, and anchors its stream."""
-    return JobEnd(
-        agent_id=job.agent_id,
-        operation=job.operation,
-        node_id=job.node_id,
-        attempt=job.attempt,
-        status=status,
-        head=head,
-    )
 
 
 async def _run_agent(

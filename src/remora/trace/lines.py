@@ -140,3 +140,8 @@ def _newline_before(source: Source, end: int) -> int:
         if found >= 0:
             return start + found
     return -1
+
+
+def is_torn(line: Line) -> bool:
+    """Whether a line at the end of a stream is what a cut write leaves: unfinished or with holes."""
+    return not line.ended or b"\0" in line.raw or stated_hash(line.raw) is None

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
-from remora.trace.lines import Line, chained, stated_hash
+from remora.trace.lines import Line, chained, is_torn
 from remora.trace.private import open_file, write_all
 from remora.trace.source import FileSource, pieces, sha256_of
 
@@ -26,11 +26,6 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     torn: int
     told: frozenset[str]
-
-
-def is_torn(line: Line) -> bool:
-    """Whether a line at the end of a stream is what a cut write leaves: unfinished or with holes."""
-    return not line.ended or b"\0" in line.raw or stated_hash(line.raw) is None
 
 
 def survey(file: int, path: Path) -> Contents:

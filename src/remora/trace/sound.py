@@ -5,9 +5,8 @@ from pathlib import Path
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head
-from remora.trace.lines import Line, chained
+from remora.trace.lines import Line, chained, is_torn
 from remora.trace.reader import event_of, opened
-from remora.trace.recover import is_torn
 
 
 def sound_events(path: Path) -> Iterator[Event]:

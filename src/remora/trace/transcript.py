@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.memory.events import Event
-from remora.plain import plain
+from remora.text import plain
 
 _INDENT = "    "
 _SHOWN = 400

@@ -4,7 +4,6 @@ import html
 import re
 from collections.abc import Iterator
 
-from remora.plain import plain
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.words import (
     choices,
@@ -19,6 +18,7 @@ from remora.runs.report.words import (
     totals,
 )
 from remora.runs.sums import said
+from remora.text import plain
 
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""

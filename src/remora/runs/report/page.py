@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from html import escape
 
-from remora.plain import plain
 from remora.runs.findings import OURS
 from remora.runs.report.model import JobReport, Report
 from remora.runs.report.style import STYLE
@@ -21,6 +20,7 @@ from remora.runs.report.words import (
     waiting,
 )
 from remora.runs.sums import said
+from remora.text import plain
 
 _CLASSES = {
     "submitted": "good",

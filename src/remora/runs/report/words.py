@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from remora.plain import plain
 from remora.runs.findings import codes_text, deeds
 from remora.runs.report.left import STAYS
 from remora.runs.report.model import Finding, JobReport, Report
 from remora.runs.sums import asked_text, said
+from remora.text import plain
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
 """What people are told of a state; in JSON it stays what it is."""

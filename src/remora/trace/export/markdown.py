@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from remora.memory.events import Event
-from remora.plain import plain
+from remora.text import plain
 from remora.trace.transcript import Quoted, parts_of
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")

@@ -10,10 +10,9 @@ from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.anchor import SavedAnchor
 from remora.trace.folder import stream_id
-from remora.trace.lines import Line, lines
+from remora.trace.lines import Line, is_torn, lines
 from remora.trace.lock import is_locked
 from remora.trace.reader import opened
-from remora.trace.recover import is_torn
 from remora.trace.sign import Signer
 from remora.trace.source import Source
 from remora.trace.verify.anchors import Ending, RunAnchors, check_anchors, check_saved
