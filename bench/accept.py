@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.workspaces import FilePatch, commit, prepare
+from remora.workspaces.apply.transaction import FilePatch, commit, prepare
 
 FILES = 100
 LINES = 200

@@ -23,12 +23,12 @@ from typing import Any
 BENCH = Path(__file__).parent
 sys.path.insert(0, str(BENCH.parent))
 
-from remora.code.analysis import read_facts  # noqa: E402
-from remora.code.edges import TIERS  # noqa: E402
-from remora.code.facts import NodeFacts  # noqa: E402
-from remora.code.related import RelatedTests  # noqa: E402
-from remora.code.resolve import Linker  # noqa: E402
-from remora.hub.view import MemoryView  # noqa: E402
+from remora.code.callgraph.linker import Linker  # noqa: E402
+from remora.code.file_analysis import read_facts  # noqa: E402
+from remora.code.file_facts import NodeFacts  # noqa: E402
+from remora.code.links import TIERS  # noqa: E402
+from remora.code.pytest_model.related_tests import RelatedTests  # noqa: E402
+from remora.hub.query.snapshots import MemoryView  # noqa: E402
 from remora.ids import node_key  # noqa: E402
 
 _QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore")

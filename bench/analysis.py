@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from remora.code.analysis import read_facts
+from remora.code.file_analysis import read_facts
 
 CORPORA = ("inspect_ai", "networkx", "mypy")
 ROUNDS = 3

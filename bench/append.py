@@ -10,7 +10,9 @@ from pathlib import Path
 
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
-from remora.trace import Identity, ObjectStore, StreamWriter
+from remora.trace.content.objects import ObjectStore
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
 
 EVENTS = 20_000
 ROUNDS = 3

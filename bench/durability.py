@@ -14,7 +14,9 @@ from uuid import uuid4
 
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
-from remora.trace import Durability, Identity, ObjectStore, StreamWriter
+from remora.trace.content.objects import ObjectStore
+from remora.trace.stream.line_builder import Durability, Identity
+from remora.trace.stream.writer import StreamWriter
 
 EVENTS = 160
 TURN = 8

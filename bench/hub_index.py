@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from remora.code.resolve import Linker
-from remora.hub.indexer import Indexer
-from remora.hub.members import Members
-from remora.hub.store import HubStore
+from remora.code.callgraph.linker import Linker
+from remora.hub.index.indexer import Indexer
+from remora.hub.members.members import Members
+from remora.hub.store.hub_store import HubStore
 
 SLICE = 128
 EDITED_FILES = 885

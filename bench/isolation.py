@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 from ruff import find_ruff_bin
 
-from remora.workspaces.confinement import Confinement
-from remora.workspaces.interpreters import readable_for
-from remora.workspaces.isolation import NAMES, best_level, problem_of
-from remora.workspaces.process import run
-from remora.workspaces.supervised import Command
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import readable_for
+from remora.sandbox.isolation import NAMES, best_level, problem_of
+from remora.sandbox.process import run
+from remora.sandbox.supervisor_client import Command
 
 RUNS = 15
 _TEST = """

@@ -6,9 +6,10 @@ import time
 
 from hub_index import SLICE, corpora, opened, project
 
-from remora.code.lowered import decode_lowered, encode_lowered
-from remora.code.resolve import IndexedFiles, Linker
-from remora.hub.view import View
+from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.linker import Linker
+from remora.code.ir.model import decode_lowered, encode_lowered
+from remora.hub.query.snapshots import View
 
 ASKED = 200
 

@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from remora.hub.linking import begin_round, find_links
-from remora.hub.store import HubStore
+from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.store.hub_store import HubStore
 
 sys.path.insert(0, str(Path(__file__).parent))
 from hub_daemon import ECHO, Line, hub, process

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from remora.memory.events import AgentStart, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.lines import TAIL, framed, line_hash
-from remora.trace.sealed import seal
+from remora.trace.content.line_format import TAIL, framed, line_hash
+from remora.trace.stream.compression import seal
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 
 SIZE = 1_000_000_000
 MOST_MB = 200

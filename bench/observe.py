@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from accuracy import PACKAGES, Package, pytest_run, unpack
 
-from remora.hub.observe.running import PLUGIN
+from remora.hub.observe.observed_run import PLUGIN
 
 RUNS = 3
 

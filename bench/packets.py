@@ -8,13 +8,19 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import connect_model
+from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.run_factory import carry_out
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
 from remora.memory.projection import apply
-from remora.memory.prompt import HISTORY, HISTORY_TYPES, render
-from remora.models import Model
-from remora.trace import TraceFolder, read_events, utc_now
+from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
+from remora.memory.prompt.render import render
+from remora.models.protocol import Model
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
+from remora.trace.trace_folder import TraceFolder
 
 WISH = Wish(node="src/shop/catalog.py:*", unsafe_fixes=True)
 SHOP = Path(__file__).parent.parent / "examples" / "shop"

@@ -4,14 +4,15 @@ import asyncio
 import os
 from pathlib import Path
 
-from remora.agents import load_agent
-from remora.agents.agent import BUILTIN_FOLDER
-from remora.config import ModelConfig, UserFolders
+from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.config.schema import ModelConfig
+from remora.config.user_folders import UserFolders
 from remora.memory.delta import PacketDelta, candidate, new_action
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.prompt import LABELS, render
-from remora.models import Decoding, Model, Request
+from remora.memory.prompt.base import LABELS
+from remora.memory.prompt.render import render
+from remora.models.protocol import Decoding, Model, Request
 from remora.models.provider import open_model
 
 TURNS = 8

@@ -13,7 +13,7 @@ from remora.chat import Message
 from remora.memory import ContextManager, DecisionPacket, PacketDelta, apply
 from remora.memory.budget import fit
 from remora.memory.events import Event, decode_event, payload
-from remora.memory.prompt import render
+from remora.memory.prompt.render import render
 
 EARLY, LATE = 1_000, 100_000
 WINDOW = 500

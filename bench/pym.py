@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from remora.pym import load_source
-from remora.tools import Tool, run_tool
+from remora.tools.tool import Tool, run_tool
 
 RUNS = 200
 STARTS = 15

@@ -16,9 +16,14 @@ from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResulted, TurnStart
 from remora.memory.projection import apply
-from remora.memory.prompt import render
-from remora.trace import Identity, StreamWriter, TraceFolder, packet_at, read_events
-from remora.trace.index import PacketReader, reindex, trace_queries
+from remora.memory.prompt.render import render
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.index.queries import reindex, trace_queries
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import packet_at
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 
 SIZE = 100_000_000
 """Bytes of the stream."""

@@ -26,15 +26,17 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.prompt import render
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.lines import lines
-from remora.trace.reader import opened
-from remora.trace.verify import Target, verify_stream
-from remora.trace.verify.chain import ChainCheck
-from remora.trace.verify.origin import Parents
-from remora.trace.verify.references import Stores
-from remora.trace.verify.report import Problems
+from remora.memory.prompt.render import render
+from remora.trace.content.line_format import lines
+from remora.trace.read.reader import opened
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.chain_check import ChainCheck
+from remora.trace.verify.content_check import Stores
+from remora.trace.verify.origin_check import Parents
+from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.verify_report import Problems
 
 TURNS = 2_000
 ROUNDS = 3

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import watchfiles
 
-from remora.hub.members import Members
-from remora.hub.watcher import Watcher, open_watcher
+from remora.hub.members.members import Members
+from remora.hub.watch.factory import open_watcher
+from remora.hub.watch.watcher_protocol import Watcher
 
 FILES = 885
 SAVES = 60

@@ -8,9 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from remora.files import ProjectFiles
-from remora.workspaces import Base, SlotDriver, Workspace, WorkspaceDriver, make_driver, take_base
-from remora.workspaces.driver import OVERLAY, overlay_problem
+from remora.files.project_files import ProjectFiles
+from remora.workspaces.copy.driver_choice import OVERLAY, make_driver, overlay_problem
+from remora.workspaces.copy.slot import SlotDriver
+from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.workspace import Workspace, WorkspaceDriver
 
 SIZES = (1_000, 3_000, 10_000)
 ROUNDS = 15

@@ -206,7 +206,8 @@ def show_packet(shop: Path, report: dict[str, Any]) -> None:
 
 def tokens(*texts: str) -> list[int]:
     """Counted by the model's own tokenizer."""
-    from remora.config import ModelConfig, UserFolders
+    from remora.config.schema import ModelConfig
+    from remora.config.user_folders import UserFolders
     from remora.models.provider import open_model
 
     cache = UserFolders.from_environ(os.environ).cache

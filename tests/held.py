@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.workspaces.isolation import problem_of
-from remora.workspaces.supervised import bubblewrap
+from remora.sandbox.isolation import problem_of
+from remora.sandbox.supervisor_client import bubblewrap
 
 ALL = (0, 1, 2, 3)
 SAFE = (2, 3)

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.ids import (
-    MODULE,
-    agent_id,
-    is_id,
-    node_key,
-    spell_path,
-    split_node_key,
-    unspell_path,
-)
+from remora.ids import MODULE, agent_id, is_id, node_key, spell_path, split_node_key, unspell_path
 
 
 def test_an_agents_id_is_made_of_run_node_and_attempt() -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.files import project_files
-from remora.workspaces import make_driver, take_base
+from remora.files.project_files import project_files
+from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.snapshot import take_base
 from tests.adversarial.world import ATTACKS, World
 from tests.held import need
 from tests.workspaces.conftest import skip_without

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.agents import load_agents
-from remora.agents.agent import MOST_OWN
-from remora.agents.starter import start_agent
+from remora.agents.definition.agent import MOST_OWN, load_agents
+from remora.agents.definition.scaffold import start_agent
 from remora.errors import ConfigError
 from tests.cli.conftest import Remora, lint_project, tree, write
 

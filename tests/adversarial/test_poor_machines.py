@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from remora.workspaces.supervised import bubblewrap
+from remora.sandbox.supervisor_client import bubblewrap
 from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
 from tests.workspaces.conftest import skip_without
 
@@ -86,7 +86,7 @@ def test_doctor_tells_what_a_machine_gives_and_how_to_get_more(
 
 
 def test_an_ordinary_user_gets_namespaces_too(folder: Path) -> None:
-    ask = "from remora.workspaces.isolation import problem_of; print([problem_of(2)])"
+    ask = "from remora.sandbox.isolation import problem_of; print([problem_of(2)])"
     done = subprocess.run(
         [*ORDINARY, sys.executable, "-c", ask], capture_output=True, text=True, check=True
     )

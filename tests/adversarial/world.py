@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.workspaces.confinement import Confinement
-from remora.workspaces.interpreters import readable_for
-from remora.workspaces.process import run_attached
-from remora.workspaces.supervised import Command
-from remora.workspaces.views import seen_path
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import readable_for
+from remora.sandbox.proc_paths import seen_path
+from remora.sandbox.process import run_attached
+from remora.sandbox.supervisor_client import Command
 from tests.held import MARK, survivors
 
 ATTACKS = Path(__file__).with_name("attacks")

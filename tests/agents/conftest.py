@@ -12,28 +12,35 @@ from typing import Any
 
 import pytest
 
-from remora.agents import AgentResult, AgentRunner, Job, Stage, load_agent
-from remora.agents.agent import BUILTIN_FOLDER, Agent
-from remora.agents.asking import Asking
-from remora.agents.pull import NodeFacts, NoHub
+from remora.agents.decision.query_settings import Asking
+from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.inputs.hub_pull import NodeFacts, NoHub
+from remora.agents.job import AgentResult, Job
+from remora.agents.loop.dependencies import Stage
+from remora.agents.loop.runner import AgentRunner
 from remora.chat import ToolCall
-from remora.config import UserFolders
+from remora.config.user_folders import UserFolders
 from remora.errors import ModelError
-from remora.files import project_files
+from remora.files.project_files import project_files
 from remora.ids import agent_id, node_key
 from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
-from remora.models import Capabilities, Model, Request, weights
-from remora.models.embedded import EmbeddedModel
-from remora.models.model import Strategy
-from remora.models.retry import Limits
+from remora.models.client.retry_policy import Limits
+from remora.models.embedded import weights
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
-from remora.tools.lint import lint_findings
-from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
-from remora.trace.redact import Redactor
-from remora.trace.verify import verify_all
-from remora.workspaces import make_driver, take_base
-from remora.workspaces.interpreters import ProjectPython
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.file_findings import lint_findings
+from remora.trace.read.reader import read_events
+from remora.trace.redact.redactor import Redactor
+from remora.trace.stream.emitters import JsonlEventEmitter
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
+from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
 
 RUN = "run-1"

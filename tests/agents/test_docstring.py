@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from remora.agents import load_agent
-from remora.agents.agent import BUILTIN_FOLDER, Agent
+from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
 from remora.memory.events import SubmitResult, ToolCalled
-from remora.models.embedded import EmbeddedModel
+from remora.models.embedded.embedded_model import EmbeddedModel
 from tests.agents.conftest import Play, Played, Theatre, choose
 
 SHOP = '''\

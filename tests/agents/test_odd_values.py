@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
-from remora.agents.recall import Outputs, raw_text
+from remora.agents.builtin_tools import Outputs, raw_text
+from remora.memory.decode_values import unstorable
+from remora.memory.encode_values import storable
 from remora.memory.events import ToolCalled, ToolResulted
-from remora.memory.storable import storable
-from remora.memory.unstorable import unstorable
-from remora.trace.transcript import transcript
+from remora.trace.read.transcript import transcript
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
 ACT = '{"tool":"act","args":{}}'

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.extension import checked_extensions
-from remora.agents.outcome import Tally, Watch, raw_size
-from remora.agents.summarize import ScriptSummarizer, summarizer_named
-from remora.agents.target import located, stretches
+from remora.agents.inputs.packet_extensions import checked_extensions
+from remora.agents.inputs.target_location import located, stretches
+from remora.agents.loop.stop_rules import Tally, Watch, raw_size
+from remora.agents.summarizers import ScriptSummarizer, summarizer_named
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
-from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 from tests.agents.conftest import SOURCE, Play, Theatre, a_job
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents import Agent, load_agent
-from remora.agents.agent import BUILTIN_FOLDER
-from remora.agents.rerun import Rerun, rerun_scripts
+from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.replay import Rerun, rerun_scripts
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
 from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
 from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything

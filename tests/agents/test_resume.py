@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents import Agent
+from remora.agents.definition.agent import Agent
 from remora.chat import ToolCall
 from remora.memory.events import ToolCalled, ToolResulted
-from remora.models import Request
+from remora.models.protocol import Request
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
 EDITS = """

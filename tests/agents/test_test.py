@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from remora.agents import load_agent
-from remora.agents.agent import BUILTIN_FOLDER, Agent
-from remora.agents.verify import Check, Submission, verify
+from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.verification import Check, Submission, verify
 from remora.memory.events import SubmitResult, ToolCalled
-from remora.models.embedded import EmbeddedModel
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.proving.proof import Proof
-from remora.workspaces.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, choose
 from tests.held import need
 from tests.workspaces.conftest import skip_without

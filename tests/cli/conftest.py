@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from remora.config import UserFolders
-from remora.models import weights
+from remora.config.user_folders import UserFolders
+from remora.models.embedded import weights
 from tests.warm import warm
 
 MODULE = '''"""Reads settings."""

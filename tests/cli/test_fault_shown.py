@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from remora.cli.program import run
+from remora.cli.app.entry import run
 
 _LOG = logging.getLogger("remora.text")
 

@@ -8,9 +8,9 @@ from importlib.metadata import version
 import click
 import pytest
 
-from remora.cli.front import COMMANDS, GLOBAL_OPTIONS, front_page
-from remora.cli.options import global_options
-from remora.cli.top import TopGroup
+from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
+from remora.cli.app.options import global_options
+from remora.cli.app.root_group import TopGroup
 
 HEAVY = {"pydantic", "msgspec", "httpx", "rich", "yaml", "jsonschema", "asyncio", "click"}
 

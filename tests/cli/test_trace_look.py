@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from remora.memory.events import JobStart, RunStart, TurnStart
-from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
 from tests.cli.test_terminal import on_terminal
 

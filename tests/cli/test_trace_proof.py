@@ -135,7 +135,7 @@ class TestKey:
 GUARDED = textwrap.dedent(
     """
     import json, sys
-    from remora.cli.program import run
+    from remora.cli.app.entry import run
 
     def refuse(name, args):
         if name.split(".")[0] in ("socket", "subprocess") or name in (

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from remora.code.analysis import read_facts
+from remora.code.file_analysis import read_facts
 
 
 def outdated(header: str, docstring: str, body: str = "return 1") -> bool:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from remora.code.analysis import read_facts
-from remora.code.resolve import Linker
-from remora.hub.view import MemoryView
+from remora.code.callgraph.linker import Linker
+from remora.code.file_analysis import read_facts
+from remora.hub.query.snapshots import MemoryView
 from tests.code.ground import Pair, Program, Score, Seen, programs, run
 
 PROGRAMS = programs()

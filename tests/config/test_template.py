@@ -7,7 +7,10 @@ import jsonschema
 import yaml
 from pydantic import BaseModel
 
-from remora.config import Config, commented_yaml, config_schema, known_keys, load_config
+from remora.config.loading import load_config
+from remora.config.messages import known_keys
+from remora.config.schema import Config, config_schema
+from remora.config.template import commented_yaml
 
 
 def uncommented() -> str:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.config import Config, is_loopback, load_config
+from remora.config.loading import load_config
+from remora.config.schema import Config
+from remora.config.trust import is_loopback
 from remora.errors import ConfigError
 
 

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate, Event
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.line_file import LineFile
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.line_file import LineFile
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
 

@@ -16,23 +16,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap import (
-    Caller,
-    Wish,
-    carry_out,
-    connect_model,
-    open_project,
-    prepare,
-    retry_jobs,
-)
-from remora.models import Model
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import connect_model, open_project
+from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.start_fork import retry_jobs
+from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
-from remora.runs.branching import Wanted, accept_onto
 from remora.runs.project import Project
-from remora.runs.results import list_runs
-from remora.runs.revert import revert
-from remora.runs.review import accept, reject
-from remora.trace import utc_now
+from remora.runs.records.results import list_runs
+from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.revert import revert
+from remora.runs.review.review import accept, reject
+from remora.trace.stream.line_builder import utc_now
 
 NODE = "part0/m.py:load"
 

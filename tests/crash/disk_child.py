@@ -19,13 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap import Caller, open_project
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError
-from remora.runs.journals import complete_journals
 from remora.runs.project import Project
-from remora.runs.results import list_runs, read_run
-from remora.runs.review import accept
-from remora.trace.verify import verify_all
+from remora.runs.records.results import list_runs, read_run
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.review import accept
+from remora.trace.verify.folder_check import verify_all
 
 PAGE = 4096
 MOST = 400

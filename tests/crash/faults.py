@@ -21,10 +21,12 @@ from typing import Any, cast
 from remora.errors import RemoraError, StreamWriteFailed
 from remora.memory.events import ContextUpdate, JobEnd
 from remora.runs.project import Project
-from remora.runs.stream import opened_run
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.line_file import LineFile
-from remora.trace.private import sync_data
+from remora.runs.records.run_stream import opened_run
+from remora.trace.content.private_files import sync_data
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.line_file import LineFile
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
 TURNS = 30

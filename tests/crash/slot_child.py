@@ -11,8 +11,9 @@ import signal
 import sys
 from pathlib import Path
 
-from remora.files import project_files
-from remora.workspaces import SlotDriver, take_base
+from remora.files.project_files import project_files
+from remora.workspaces.copy.slot import SlotDriver
+from remora.workspaces.copy.snapshot import take_base
 
 
 class Fuse:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from remora.runs.journals import complete_journals
-from remora.runs.review import accept
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.review import accept
 from tests.crash.conftest import run
 from tests.runs.conftest import RULES, UNUSED, Desk
 

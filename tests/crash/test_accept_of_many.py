@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.journals import complete_journals
-from remora.runs.review import accept
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.review import accept
 from tests.crash.conftest import run
 from tests.crash.test_surroundings import mounted
 from tests.runs.conftest import RULES, Desk, Kept

@@ -8,9 +8,11 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Recovered
-from remora.trace import StreamWriter, TraceFolder, read_events
-from remora.trace.recover import survey
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import read_events
+from remora.trace.stream.recovery import survey
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, Recorder, RunRecorder, agent_identity
 
 

@@ -10,9 +10,11 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Head, TurnStart
-from remora.runs.trust import head_after
-from remora.trace import StreamWriter, TraceFolder, read_events
-from remora.trace.verify import verify_all
+from remora.runs.provenance import head_after
+from remora.trace.read.reader import read_events
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.crash.faults import CALLS, IDENTITY, MUTANTS
 from tests.warm import warm
 

@@ -52,6 +52,6 @@ def test_the_process_that_keeps_them_ends_too(layered: Desk) -> None:
 
 def _keeps(pid: int) -> bool:
     try:
-        return "jail.layers" in Path(f"/proc/{pid}/cmdline").read_text()
+        return "child.layer_mounts" in Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return False

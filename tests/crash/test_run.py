@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from remora.memory.events import RunEnd
-from remora.runs.results import list_runs
-from remora.trace.verify import verify_all
+from remora.runs.records.results import list_runs
+from remora.trace.verify.folder_check import verify_all
 from tests.crash.conftest import descendants, gone_within, run, start
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk
 

@@ -6,8 +6,9 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from remora.files import project_files
-from remora.workspaces import Base, SlotDriver, take_base
+from remora.files.project_files import project_files
+from remora.workspaces.copy.slot import SlotDriver
+from remora.workspaces.copy.snapshot import Base, take_base
 from tests.crash.conftest import run
 from tests.runs.conftest import SHOP, Desk
 from tests.warm import warm

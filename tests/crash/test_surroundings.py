@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from remora.runs.stream import opened_run
-from remora.trace import list_streams, read_events
+from remora.runs.records.run_stream import opened_run
+from remora.trace.read.reader import list_streams, read_events
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 from tests.warm import warm
 

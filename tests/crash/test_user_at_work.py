@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.journals import complete_journals
+from remora.runs.review.journals import complete_journals
 from tests.crash.conftest import start
 from tests.crash.test_surroundings import remora
 from tests.crash.user_child import BASE

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from remora.memory.events import Recovered, TurnStart
-from remora.trace import StreamWriter, TraceFolder, read_events, stream_status
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import read_events, stream_status
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.crash.appending import IDENTITY
 from tests.warm import warm
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from remora.agents.definition import AgentDefinition
-from remora.agents.verify import CHECKS
-from remora.bootstrap import Caller, Wish, carry_out, prepare
+from remora.agents.definition.agent_yaml import AgentDefinition
+from remora.agents.verification import CHECKS
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
-from remora.runs.contents import job_diff
-from remora.runs.results import read_run
-from remora.tools import HOST_FUNCTIONS
-from remora.trace import utc_now
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.results import read_run
+from remora.tools.registry import HOST_FUNCTIONS
+from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from remora.cli.eval import memory
-from remora.evals import Report, Tally
-from remora.evals.setting import RENDERER_NAMES, SUMMARIZERS, Setting
-from remora.evals.values import SMALL
+from remora.cli.agents.eval import memory
+from remora.evals.argument_coverage import SMALL
+from remora.evals.eval_report import Report, Tally
+from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, Setting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "evaluations.md").read_text(encoding="utf-8")

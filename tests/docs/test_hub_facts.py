@@ -7,12 +7,12 @@ from typing import get_args
 import msgspec
 from click import Context
 
-from remora.cli.hub import hub
-from remora.code.analysis import read_facts
-from remora.code.edges import TIERS
+from remora.cli.hub.hub_group import hub
+from remora.code.file_analysis import read_facts
+from remora.code.links import TIERS
 from remora.config.schema import HubConfig
-from remora.hub import rules
-from remora.hub.actions.own import OwnScripts
+from remora.hub import update_rules
+from remora.hub.index.user_scripts import OwnScripts
 from remora.hub.node import NodeState
 from remora.hub.protocol import TYPES, Code
 
@@ -25,7 +25,7 @@ def test_the_page_names_every_field_and_tier() -> None:
 
 
 def test_the_page_names_every_update_action() -> None:
-    actions = [action.__name__ for action in rules.UpdateAction.__args__]
+    actions = [action.__name__ for action in update_rules.UpdateAction.__args__]
     assert [name for name in actions if f"`{name}`" not in PAGE] == []
 
 

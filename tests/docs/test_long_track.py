@@ -12,12 +12,12 @@ import pytest
 import zstandard
 
 from remora.memory.canonical import MAX_DEPTH
+from remora.memory.decode_values import unstorable
 from remora.memory.delta import PacketDelta
 from remora.memory.events import PAYLOADS, ContextUpdate
 from remora.memory.packet import DecisionPacket
-from remora.memory.unstorable import unstorable
-from remora.trace import TraceFolder, read_events
-from remora.trace.reader import data_of
+from remora.trace.read.reader import data_of, read_events
+from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import HERE, laid_out
 from tests.trace.conftest import AGENT, RUN, Recorder, play_run, rechained
 

@@ -9,10 +9,12 @@ import pytest
 
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
-from remora.tools import HOST_FUNCTIONS, Tool, ToolResult, check_script, not_run, run_tool
-from remora.tools.host.files import LIST_LIMIT
-from remora.tools.host.references import REFERENCE_LIMIT
-from remora.tools.registry import seconds_for
+from remora.tools.contract import ToolResult
+from remora.tools.host.find_references import REFERENCE_LIMIT
+from remora.tools.host.text_files import LIST_LIMIT
+from remora.tools.registry import HOST_FUNCTIONS, seconds_for
+from remora.tools.script_check import check_script
+from remora.tools.tool import Tool, not_run, run_tool
 
 PAGE = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)

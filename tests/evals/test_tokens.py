@@ -6,7 +6,7 @@ from remora.chat import Message, ToolSchema
 from remora.evals.tokens import Tokenizers
 from remora.memory.events import AgentStart, ModelRequest
 from remora.memory.packet import DecisionPacket
-from remora.models.counters import UpperBound
+from remora.models.token_counters import UpperBound
 
 MESSAGES = (Message(role="system", content="é" * 20), Message(role="user", content="x" * 60))
 

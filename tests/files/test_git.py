@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.files import git_command, git_environment
+from remora.files.git import git_command, git_environment
 
 LACKING = "1" * 40
 CONFIGURATION = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files import GitIgnores
+from remora.files.git_ignores import GitIgnores
 
 
 def git(root: Path, *words: str) -> None:

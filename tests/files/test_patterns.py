@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.files import IgnoreRules, glob_regex
+from remora.files.patterns import IgnoreRules, glob_regex
 
 _PARTS = st.lists(st.sampled_from(["**", "*", "a", "b", "a*", "*a", "*a*b", "?b*", "[ab]*a", "*?"]))
 _PATHS = st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=6).map("/".join)

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from remora.agents import load_agent
-from remora.agents.agent import BUILTIN_FOLDER
-from remora.bootstrap import Wish
+from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.bootstrap.prepare_run import Wish
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
-from remora.models import Request
+from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
-from remora.runs.review import accept, reject
-from remora.trace import packet_at, read_events
+from remora.runs.review.review import accept, reject
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, ticking

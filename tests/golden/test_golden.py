@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from remora.agents.rerun import rerun_scripts
+from remora.agents.replay import rerun_scripts
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentEnd, AgentError, ModelRequest, RunStart, ToolCalled, payload
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
-from remora.trace import TraceFolder, packet_at, read_events, transcript
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import packet_at
+from remora.trace.read.transcript import transcript
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 
 HERE = Path(__file__).parent
 CHECK = HERE.parent / "independent" / "check_streams.py"

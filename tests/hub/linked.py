@@ -4,9 +4,9 @@ import sqlite3
 
 import msgspec
 
-from remora.code.lowered import decode_lowered, encode_lowered
-from remora.hub.linking import begin_round, find_links
-from remora.hub.store import HubStore
+from remora.code.ir.model import decode_lowered, encode_lowered
+from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.store.hub_store import HubStore
 
 
 def link(store: HubStore) -> int:

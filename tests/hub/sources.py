@@ -1,7 +1,7 @@
 """Facts of small files for the tests of the Hub."""
 
-from remora.code.analysis import read_facts
-from remora.code.facts import FileFacts
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
 
 
 def facts_of(path: str, source: str) -> FileFacts:

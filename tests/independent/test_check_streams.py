@@ -19,10 +19,12 @@ from remora.memory.budget import trim
 from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
 from remora.memory.events import AgentStart, Change, TurnStart
 from remora.memory.packet import Excerpt
-from remora.trace import StreamWriter, TraceFolder, read_lines
-from remora.trace.retention.expired import Expired, log_expired
-from remora.trace.sealed import seal
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import read_lines
+from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.stream.compression import seal
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import (
     AGENT,
     NODE,

@@ -16,7 +16,8 @@ from remora.memory import delta as make
 from remora.memory.budget import fit, steps, trim
 from remora.memory.canonical import canonical
 from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
-from remora.memory.prompt import Rendered, render
+from remora.memory.prompt.base import Rendered
+from remora.memory.prompt.render import render
 
 
 def action(turn: int) -> Action:

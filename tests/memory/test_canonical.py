@@ -24,8 +24,8 @@ from remora.memory.canonical import (
     escape_surrogates,
     plain,
 )
+from remora.memory.encode_values import storable
 from remora.memory.packet import DecisionPacket, Fact, packet_json
-from remora.memory.storable import storable
 
 
 def dumps(value: Any) -> bytes:

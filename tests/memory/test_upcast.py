@@ -15,12 +15,13 @@ from remora.memory.events import VERSION, ToolCalled, decode_event, payload
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
-from remora.trace import TraceFolder, list_streams, packet_at, read_events, read_lines
-from remora.trace.index.reading import Reading
-from remora.trace.lines import lines
-from remora.trace.reader import last_event
-from remora.trace.source import FileSource
-from remora.trace.verify import verify_all
+from remora.trace.content.byte_source import FileSource
+from remora.trace.content.line_format import lines
+from remora.trace.index.ingest import Reading
+from remora.trace.read.reader import last_event, list_streams, read_events, read_lines
+from remora.trace.read.state_at import packet_at
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"
 ENVELOPE = {"run_id": "run-1", "agent_id": AGENT, "operation": "lint", "node_id": NODE}

@@ -14,10 +14,11 @@ import msgspec
 import pytest
 
 from remora.chat import Message
-from remora.config import UserFolders
-from remora.models import Answer, Decoding, Request, weights
-from remora.models.embedded import EmbeddedModel
-from remora.models.retry import Limits
+from remora.config.user_folders import UserFolders
+from remora.models.client.retry_policy import Limits
+from remora.models.embedded import weights
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.protocol import Answer, Decoding, Request
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -11,11 +11,12 @@ import msgspec
 import pytest
 
 from remora.chat import Message
-from remora.config import ModelConfig
+from remora.config.schema import ModelConfig
 from remora.errors import ConfigError, ModelError
-from remora.models import Capabilities, Decoding, Request, weights
-from remora.models.embedded import EmbeddedModel
-from remora.models.embedded_process import Served, ServerOptions, ServerProcess
+from remora.models.embedded import weights
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess
+from remora.models.protocol import Capabilities, Decoding, Request
 from remora.models.provider import listening, open_model, status
 
 MESSAGES = (Message(role="user", content="A or B?"),)

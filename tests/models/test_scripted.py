@@ -4,7 +4,7 @@ import pytest
 
 from remora.chat import Message, ToolCall
 from remora.errors import ModelError
-from remora.models import Decoding, Model, Request, truncated
+from remora.models.protocol import Decoding, Model, Request, truncated
 from remora.models.scripted import ScriptedModel
 
 REQUEST = Request(

@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import Caller, Prepared, Wish, carry_out, connect_model, prepare
-from remora.runs.results import read_run
-from remora.runs.review import accept
-from remora.tools import lint_findings
-from remora.trace import utc_now
-from remora.trace.verify import verify_all
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import connect_model
+from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.run_factory import carry_out
+from remora.runs.records.results import read_run
+from remora.runs.review.review import accept
+from remora.tools.host.ruff.file_findings import lint_findings
+from remora.trace.stream.line_builder import utc_now
+from remora.trace.verify.folder_check import verify_all
 from tests.quiet import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

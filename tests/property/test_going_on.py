@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.agents.cut import cut_at
-from remora.trace import packet_at
+from remora.agents.fork_point import cut_at
+from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre
 from tests.agents.test_resume import (
     BAD,

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.trace.redact import BUILTIN, PLACEHOLDER, OwnRule, Redactor
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.placeholder import PLACEHOLDER
+from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.rule import OwnRule
 from tests.trace.redact.planted import planted, readable
 
 KEY = b"k" * 32

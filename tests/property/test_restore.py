@@ -16,17 +16,18 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from remora.agents import Job
-from remora.bootstrap import Wish
+from remora.agents.job import Job
+from remora.bootstrap.prepare_run import Wish
 from remora.ids import unspell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
-from remora.memory.prompt import render
-from remora.models import Request
+from remora.memory.prompt.render import render
+from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
-from remora.trace import files_at, packet_at, read_events
-from remora.trace.verify import verify_all
-from remora.workspaces import Base, BaseFile, restore_base
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import files_at, packet_at
+from remora.trace.verify.folder_check import verify_all
+from remora.workspaces.copy.snapshot import Base, BaseFile, restore_base
 from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"

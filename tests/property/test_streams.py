@@ -16,6 +16,7 @@ from remora.chat import ToolSchema
 from remora.memory import ContextManager, PacketDelta, apply
 from remora.memory.budget import fit, trim
 from remora.memory.canonical import canonical_sha256
+from remora.memory.decode_values import unstorable
 from remora.memory.delta import capped
 from remora.memory.events import (
     AgentError,
@@ -28,23 +29,18 @@ from remora.memory.events import (
     TurnStart,
     decode_event,
 )
-from remora.memory.packet import (
-    PINNED,
-    Candidate,
-    DecisionPacket,
-    Excerpt,
-    NewAction,
-    packet_json,
-)
+from remora.memory.json_schemas import event_schema, packet_schema
+from remora.memory.packet import PINNED, Candidate, DecisionPacket, Excerpt, NewAction, packet_json
 from remora.memory.projection import replay
-from remora.memory.prompt import render
-from remora.memory.schema import event_schema, packet_schema
-from remora.memory.unstorable import unstorable
-from remora.trace import Identity, StreamWriter, TraceFolder, read_events, read_lines
+from remora.memory.prompt.render import render
 from remora.trace.blobs import resolve
-from remora.trace.verify import verify_stream
+from remora.trace.read.reader import read_events, read_lines
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.stream_check import verify_stream
 from tests.clock import ticking
-from tests.memory.test_unstorable import same
+from tests.memory.test_decode_values import same
 from tests.trace.conftest import target
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"

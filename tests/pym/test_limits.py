@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from remora.pym import Limits, ScriptRun, load_source
-from remora.pym.kept import TooDeep
+from remora.pym.outputs import TooDeep
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 TIGHT = Limits(duration_s=0.5, memory_mb=32, recursion=100, host_calls=20, print_bytes=4096)

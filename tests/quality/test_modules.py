@@ -12,8 +12,8 @@ MAX_LINES = 500
 READS_ENVIRONMENT = (
     "cli/",
     "bootstrap/",
-    "config/folders.py",  # for the Hub's client, which is used as a library
-    "hub/observe/plugin.py",  # runs alone, in the project's interpreter
+    "config/user_folders.py",  # for the Hub's client, which is used as a library
+    "hub/observe/pytest_plugin.py",  # runs alone, in the project's interpreter
 )
 
 

@@ -15,31 +15,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from remora.agents import AgentResult, Job
-from remora.bootstrap import (
-    Caller,
-    Prepared,
-    Resumable,
-    Wish,
-    carry_on,
-    carry_out,
-    open_project,
-    prepare,
-    resumable,
-)
+from remora.agents.job import AgentResult, Job
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.resume_run import Resumable, carry_on, resumable
+from remora.bootstrap.run_factory import carry_out
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
-from remora.models import Model, Request
+from remora.models.protocol import Model, Request
 from remora.models.scripted import ScriptedModel
-from remora.pym.check import problems
-from remora.runs.job_view import JobView
-from remora.runs.plan import Plan
+from remora.pym.script_problems import problems
+from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
-from remora.runs.results import RunView, read_run
-from remora.trace import read_events, utc_now
-from remora.trace.verify import verify_all
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, read_run
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
+from remora.trace.verify.folder_check import verify_all
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
 CLEAN = "def fine():\n    return 1\n"

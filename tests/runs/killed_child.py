@@ -13,21 +13,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from remora.bootstrap import (
-    Caller,
-    Wish,
-    carry_on,
-    carry_out,
-    connect_model,
-    connect_models,
-    open_project,
-    prepare,
-    resumable,
-)
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import connect_model, open_project
+from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.resume_run import carry_on, connect_models, resumable
+from remora.bootstrap.run_factory import carry_out
 from remora.memory.events import Event
-from remora.models import Model
+from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
-from remora.trace import utc_now
+from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 from tests.runs.conftest import eager, renamed
 

@@ -6,11 +6,12 @@ import pytest
 
 from remora.errors import UsageError
 from remora.memory.events import Review
-from remora.runs import branch_journal, branching
-from remora.runs.branch_journal import complete_branch, trailer
-from remora.runs.branching import Wanted, accept_onto
-from remora.runs.revert import revert
-from remora.runs.review import Verdicts
+from remora.runs.review import branch as branching
+from remora.runs.review import branch_journal
+from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch_journal import complete_branch, trailer
+from remora.runs.review.revert import revert
+from remora.runs.review.review import Verdicts
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 EVERY = Wanted(every=True)
@@ -80,8 +81,8 @@ class TestCommits:
         assert (shop.root / "pkg/a.py").read_text() == mine
 
     def test_the_root_may_be_a_folder_of_the_repository(self, shop: Desk) -> None:
-        from remora.workspaces import FilePatch, prepare
-        from remora.workspaces.branch import open_branch, tree_with
+        from remora.workspaces.apply.git_branch import open_branch, tree_with
+        from remora.workspaces.apply.transaction import FilePatch, prepare
 
         root = shop.root / "pkg"
         branch = open_branch(root, "fixes")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import Caller, open_project
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import open_project
 from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
@@ -30,12 +31,14 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.runs.compact import compact
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.folder import stream_id
-from remora.trace.retention import contents_of, names_in, read_expired
-from remora.trace.sound import sound_head
-from remora.trace.verify import verify_all
+from remora.runs.retention.compact import compact
+from remora.trace.read.verified_reader import sound_head
+from remora.trace.retention.expired_log import read_expired
+from remora.trace.retention.unused_contents import contents_of, names_in
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.verify.folder_check import verify_all
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 NODE = "node:a.py:f"
@@ -43,8 +46,9 @@ CHILD = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from remora.bootstrap import Caller, open_project
-from remora.runs.compact import compact
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import open_project
+from remora.runs.retention.compact import compact
 root = Path(sys.argv[1])
 project = open_project(Caller(environ={"HOME": sys.argv[2]}, folder=root, root=root))
 print("ready", flush=True)

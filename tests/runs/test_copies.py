@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from remora.workspaces import SlotDriver
+from remora.workspaces.copy.slot import SlotDriver
 from tests.runs.conftest import Desk
 
 INCLUDE = ["data/*.json", "**/.env*", ".env"]

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from remora.agents import Job
-from remora.bootstrap import Wish, carry_out
+from remora.agents.job import Job
+from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.run_factory import carry_out
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
-from remora.runs.review import accept, reject
-from remora.trace import read_events, utc_now
+from remora.runs.review.review import accept, reject
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
 
 FILES = {"a.py": UNUSED, "ruff.toml": RULES}

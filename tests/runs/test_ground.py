@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from remora.files import project_files
-from remora.runs.run import Ground
-from remora.workspaces import SlotDriver, take_base
+from remora.files.project_files import project_files
+from remora.runs.execution.run import Ground
+from remora.workspaces.copy.slot import SlotDriver
+from remora.workspaces.copy.snapshot import take_base
 
 
 def test_a_file_of_the_base_is_linted_once_for_all_jobs(tmp_path: Path) -> None:

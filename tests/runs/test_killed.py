@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from remora.config import UserFolders
-from remora.models import weights
-from remora.trace.verify import verify_all
+from remora.config.user_folders import UserFolders
+from remora.models.embedded import weights
+from remora.trace.verify.folder_check import verify_all
 from tests.runs.conftest import CHOICE, RULES, TEN_TURNS, UNUSED, Desk
 from tests.runs.killed_child import RUN
 from tests.warm import warm

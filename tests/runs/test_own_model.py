@@ -3,10 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from remora.bootstrap import Caller, Wish, carry_out, prepare
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
-from remora.runs.results import read_run
-from remora.trace import read_events, utc_now
+from remora.runs.records.results import read_run
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 
 AGENT = """\

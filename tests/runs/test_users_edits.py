@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.review import accept
-from remora.workspaces.placing import Placing
+from remora.runs.review.review import accept
+from remora.workspaces.apply.file_swap import Placing
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 DONE = UNUSED.replace("    import re\n", "")

@@ -9,7 +9,7 @@ import pytest
 
 from remora.errors import ReplayMismatch
 from remora.pym import HostCall, Limits, load_source
-from remora.tools import Tool, ToolRun, replay_tool, run_tool
+from remora.tools.tool import Tool, ToolRun, replay_tool, run_tool
 
 CLOCK = datetime(2025, 3, 4, tzinfo=UTC)
 WORDS = "from remora.pym import Input, external\n"

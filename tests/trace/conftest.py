@@ -33,11 +33,13 @@ from remora.memory.events import (
 )
 from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.prompt import render
-from remora.trace import Identity, StreamWriter, TraceFolder
-from remora.trace.verify import Target
-from remora.trace.verify.origin import Parents
-from remora.trace.verify.references import Stores
+from remora.memory.prompt.render import render
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.content_check import Stores
+from remora.trace.verify.origin_check import Parents
+from remora.trace.verify.stream_check import Target
 from tests.clock import ticking
 
 RUN = "run-1"

@@ -11,7 +11,6 @@ from msgspec import DecodeError, Raw, structs
 
 from remora.errors import NotFound, StreamDamaged, StreamError
 from remora.memory.events import Change, ToolResulted, payload
-from remora.trace import TraceFolder
 from remora.trace import blobs as module
 from remora.trace.blobs import (
     BLOB_LIMIT,
@@ -24,7 +23,8 @@ from remora.trace.blobs import (
     whole_data,
     whole_payload,
 )
-from remora.trace.frames import MAGIC
+from remora.trace.content.zstd_frames import MAGIC
+from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import Recorder
 
 KEYS = st.sampled_from(["$blob", "$$blob", "$$$blob", "sha256", "a"])

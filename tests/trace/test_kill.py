@@ -6,8 +6,10 @@ import sys
 import time
 from pathlib import Path
 
-from remora.trace import StreamWriter, TraceFolder, list_streams, read_events, stream_status
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import list_streams, read_events, stream_status
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, agent_identity
 
 WRITER = """
@@ -15,7 +17,9 @@ import resource, signal, sys
 from pathlib import Path
 from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate
-from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 
 root, limit, *words = sys.argv[1:]
 folder = TraceFolder(Path(root))

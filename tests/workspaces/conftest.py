@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.files import project_files
-from remora.workspaces import Base, take_base
-from remora.workspaces.driver import OVERLAY, overlay_problem
+from remora.files.project_files import project_files
+from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
+from remora.workspaces.copy.snapshot import Base, take_base
 
 
 @pytest.fixture

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.workspaces.confinement import Confinement
-from remora.workspaces.process import Ended, run_attached
-from remora.workspaces.supervised import Command
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.process import Ended, run_attached
+from remora.sandbox.supervisor_client import Command
 from tests.held import ALL, MARK, need, survivors, wait_until_gone
 
 DRIVER = """
 import sys
 from pathlib import Path
-from remora.workspaces.confinement import Confinement
-from remora.workspaces.interpreters import readable_for
-from remora.workspaces.process import run_attached
-from remora.workspaces.supervised import Command
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import readable_for
+from remora.sandbox.process import run_attached
+from remora.sandbox.supervisor_client import Command
 ended = run_attached(Command(
     argv=tuple(sys.argv[3:]),
     folder=Path.cwd(),

@@ -10,20 +10,17 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.workspaces import (
-    Base,
-    Confinement,
-    WorkspaceDriver,
-    changes_between,
-    make_driver,
-    run,
-)
-from remora.workspaces.changes import FileState
-from remora.workspaces.interpreters import readable_for
-from remora.workspaces.isolation import problem_of
-from remora.workspaces.jail.order import NAMESPACES
-from remora.workspaces.supervised import Command
-from remora.workspaces.views import seen_path
+from remora.sandbox.child.command_record import NAMESPACES
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import readable_for
+from remora.sandbox.isolation import problem_of
+from remora.sandbox.proc_paths import seen_path
+from remora.sandbox.process import run
+from remora.sandbox.supervisor_client import Command
+from remora.workspaces.copy.changes import FileState, changes_between
+from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.workspace import WorkspaceDriver
 from tests.workspaces.conftest import skip_without, tree
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remora.workspaces.apply import FileConflict, FilePatch, commit, prepare
+from remora.workspaces.apply.transaction import FileConflict, FilePatch, commit, prepare
 
 BASE = b"a = 1\n\n\nb = 1\n"
 THEIRS = b"a = 2\n\n\nb = 1\n"
@@ -136,7 +136,7 @@ class Moments:
     def _step(self, frame: FrameType, event: str, called: Any) -> None:
         owner = type(getattr(called, "__self__", None)).__module__
         place = getattr(called, "__module__", "")
-        syscalls = frame.f_globals["__name__"] == "remora.workspaces.syscalls"
+        syscalls = frame.f_globals["__name__"] == "remora.workspaces.file_syscalls"
         if owner == "_io" or place in ("posix", "fcntl") or syscalls:
             if self.calls in self._at:
                 self._go_on()

@@ -5,16 +5,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from remora.agents.agent import Agent, definition_record
-from remora.agents.asking import Asking, model_record
-from remora.agents.cut import Cut
+from remora.agents.decision.query_settings import Asking, model_record
+from remora.agents.definition.agent import Agent, definition_record
+from remora.agents.fork_point import Cut
 from remora.agents.job import Job
 from remora.memory.delta import PacketDelta, knowledge
 from remora.memory.events import AgentStart
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.models import Model
-from remora.trace.redact import Redactor
+from remora.models.protocol import Model
+from remora.trace.redact.redactor import Redactor
 
 FEEDBACK = "feedback"
 """The pinned knowledge key that holds what a person said of an earlier attempt."""

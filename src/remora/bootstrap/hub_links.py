@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from remora.hub.access import control
-from remora.hub.access.places import HubPlaces
-from remora.hub.store import open_view
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.store.reader import open_view
 
 
 class LinkCount(NamedTuple):

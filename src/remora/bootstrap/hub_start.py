@@ -6,12 +6,12 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.caller import Caller, open_config
-from remora.bootstrap.hub_wish import HubWish, http_address, places_of
+from remora.bootstrap.hub_target import HubWish, http_address, places_of
+from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError, RemoraError
-from remora.hub.access import control
-from remora.hub.access.places import HubPlaces
-from remora.hub.daemon.launch import FOLDER, command, environment, left_alone
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.spawn import FOLDER, command, environment, left_alone
 from remora.hub.protocol import StatusResult
 
 _START_S = 60.0

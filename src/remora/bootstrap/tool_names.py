@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 
-from remora.agents.agent import Found, read_definitions
-from remora.agents.definition import ToolDefinition, uses
-from remora.code import nearest
+from remora.agents.definition.agent import Found, read_definitions
+from remora.agents.definition.agent_yaml import ToolDefinition, uses
+from remora.code.syntax.node_patterns import nearest
 from remora.errors import UsageError
 from remora.pym import ScriptChecks
-from remora.tools import ScriptCheck, check_script
+from remora.tools.script_check import ScriptCheck, check_script
 
 _LISTED = 20
 

@@ -10,24 +10,31 @@ from typing import Any
 import msgspec
 from jsonschema import Draft202012Validator
 
-from remora.agents import Job
-from remora.agents.target import located
-from remora.bootstrap.caller import Caller
-from remora.bootstrap.opening import open_project
-from remora.bootstrap.planning import new_run_id
-from remora.bootstrap.proving import RUNNING, interpreter_for
+from remora.agents.inputs.target_location import located
+from remora.agents.job import Job
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import new_run_id
+from remora.bootstrap.test_interpreter import RUNNING, interpreter_for
 from remora.bootstrap.tool_names import tool_named
-from remora.code import Module, find_node, nearest, parse_module
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.node_patterns import nearest
+from remora.code.syntax.nodes import Module, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
-from remora.files import project_files
+from remora.files.project_files import project_files
 from remora.ids import node_key, spell_path
 from remora.pym import InputSpec, Script, load
-from remora.runs.gone import note_root
-from remora.runs.leftovers import remove_leftovers
 from remora.runs.project import Project
-from remora.tools import HOST_FUNCTIONS, Tool, ToolRun, not_run, run_tool
-from remora.trace import utc_now
-from remora.workspaces import Workspace, diff, discard, make_driver, require_driver, take_base
+from remora.runs.retention.orphaned_bases import remove_leftovers
+from remora.runs.retention.orphaned_copies import note_root
+from remora.sandbox.rmtree import discard
+from remora.tools.registry import HOST_FUNCTIONS
+from remora.tools.tool import Tool, ToolRun, not_run, run_tool
+from remora.trace.stream.line_builder import utc_now
+from remora.workspaces.copy.changes import diff
+from remora.workspaces.copy.driver_choice import make_driver, require_driver
+from remora.workspaces.copy.snapshot import take_base
+from remora.workspaces.copy.workspace import Workspace
 
 _TARGET = "target"
 _SEED = 0

@@ -2,7 +2,7 @@
 
 import sys
 
-from remora.cli.front import front_page
+from remora.cli.app.command_list import front_page
 
 
 def main() -> None:
@@ -11,7 +11,7 @@ def main() -> None:
     if args in (["--help"], ["-h"]) and sys.stdout is not None:
         _print_front_page()
         return
-    from remora.cli.program import start
+    from remora.cli.app.entry import start
 
     sys.exit(start(args))
 
@@ -21,6 +21,6 @@ def _print_front_page() -> None:
         sys.stdout.write(front_page())
         sys.stdout.flush()
     except OSError as error:
-        from remora.cli.program import output_lost
+        from remora.cli.app.entry import output_lost
 
         sys.exit(output_lost(error))

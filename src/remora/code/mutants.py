@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.definitions import FunctionNode, contents
-from remora.code.source import Unreadable, read_source
+from remora.code.syntax.definitions import FunctionNode, contents
+from remora.code.syntax.source import Unreadable, read_source
 
 MOST = 20
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {

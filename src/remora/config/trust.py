@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from remora.config.marked import Marked, Where
 from remora.config.schema import Config
+from remora.config.yaml_positions import Marked, Where
 from remora.errors import ConfigError
 
 # a pattern, not a parser: whatever two parsers could read differently does not match

@@ -6,8 +6,8 @@ import msgspec
 
 from remora.chat import Message, ToolSchema
 from remora.memory.events import AgentStart, ModelRequest
-from remora.models import TokenCounter
-from remora.models.counters import UpperBound
+from remora.models.protocol import TokenCounter
+from remora.models.token_counters import UpperBound
 
 _GUESSED = 0.5
 

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from remora.config import UserFolders
+from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
-from remora.hub.access.places import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.protocol import (
     AnsweredNode,
     Callees,
@@ -21,11 +21,11 @@ from remora.hub.protocol import (
     Search,
     Tests,
 )
-from remora.hub.rungs.socket import SocketRung
-from remora.hub.rungs.told import Budget, Busy, RungName, Told
+from remora.hub.sources.daemon_source import SocketRung
+from remora.hub.sources.source_answer import Budget, Busy, RungName, Told
 
 if TYPE_CHECKING:
-    from remora.hub.rungs.below import Below
+    from remora.hub.sources.fallbacks import Below
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
@@ -149,7 +149,7 @@ class HubClient:
         self._below.prepare()
 
     def _open_below(self) -> "Below":
-        from remora.hub.rungs.below import Below
+        from remora.hub.sources.fallbacks import Below
 
         return Below(self.root, self._db, self._exclude)
 

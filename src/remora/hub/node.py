@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from remora.code.edges import Edge, Related, Tier
-from remora.code.facts import NodeType
+from remora.code.file_facts import NodeType
+from remora.code.links import Edge, Related, Tier
 from remora.ids import NodeKey
 
 UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]

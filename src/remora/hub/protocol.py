@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Raw
 
-from remora.code.edges import Edge, Related
+from remora.code.links import Edge, Related
 from remora.hub.node import AnsweredNode, NodeState
 
 __all__ = [

@@ -19,7 +19,7 @@ CYCLE = "<contains itself>"
 def canonical(value: Any) -> bytes:
     """Canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
 
-    For values that `plain` or `storable` (`remora.memory.storable`) gave, and records that hold them.
+    For values that `plain` or `storable` (`remora.memory.encode_values`) gave, and records that hold them.
     """
     # the standard library itself, for its spelling of floats: msgspec writes 1e16 for 1e+16
     return json.dumps(

@@ -7,21 +7,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from remora.memory import delta as make
-from remora.memory import results
+from remora.memory import tool_results
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, plain
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
-from remora.memory.packet import (
-    GOAL_LIMIT,
-    Constraints,
-    DecisionPacket,
-    Excerpt,
-    NewAction,
-)
+from remora.memory.legacy_events import delta_of_seed, raw_of
+from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction
 from remora.memory.projection import apply
-from remora.memory.prompt import shown_context
-from remora.memory.seeds import delta_of_seed, raw_of
+from remora.memory.prompt.base import shown_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
 
 Hook = Callable[[DecisionPacket], PacketDelta | None]
@@ -94,12 +88,12 @@ class ContextManager:
         A missing summary or knowledge comes from the tool's summarizer, else the default. Values
         of the wrong kind are passed over: whatever a tool returned, there is a delta.
         """
-        tool = results.text(tool_result.get("tool"))
+        tool = tool_results.text(tool_result.get("tool"))
         action = make.new_action(
             tool,
-            results.arguments(tool_result),
+            tool_results.arguments(tool_result),
             self._summary(tool, tool_result),
-            results.outcome_of(tool_result),
+            tool_results.outcome_of(tool_result),
         )
         facts = self._knowledge(action, tool_result)
         return PacketDelta(
@@ -138,8 +132,8 @@ class ContextManager:
         return self._summarizers.get(tool) or DefaultSummarizer(tool)
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
-        said = results.stated_summary(tool_result)
-        return said or results.text(self._summarizer(tool).summarize(raw_of(tool_result)))
+        said = tool_results.stated_summary(tool_result)
+        return said or tool_results.text(self._summarizer(tool).summarize(raw_of(tool_result)))
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         said = tool_result.get("knowledge_delta")
@@ -147,16 +141,18 @@ class ContextManager:
             return dict(said)
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
-        return results.mapping(self._summarizer(action.tool).extract_knowledge(raw_of(tool_result)))
+        return tool_results.mapping(
+            self._summarizer(action.tool).extract_knowledge(raw_of(tool_result))
+        )
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if (found := tool_result.get("diagnostics")) is not None:
-            given["diagnostics"] = make.diagnostics(results.items(found))
+            given["diagnostics"] = make.diagnostics(tool_results.items(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
-            given["candidate_actions"] = results.candidates(actions)
+            given["candidate_actions"] = tool_results.candidates(actions)
         if (text := tool_result.get("state_summary")) is not None:
-            given["state_summary"] = make.one_line(results.text(text), GOAL_LIMIT)
+            given["state_summary"] = make.one_line(tool_results.text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
             given["excerpt"] = self._excerpt(excerpt)
         if isinstance(extensions := tool_result.get("extensions"), Mapping):
@@ -166,7 +162,7 @@ class ContextManager:
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """At most a third of the limit: lines are dropped from the end."""
         room = self.packet_size_limit // 3
-        lines = results.text(found.get("text")).removesuffix("\n").split("\n")
+        lines = tool_results.text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
         while low < high:  # the most lines that fit, at least one
             middle = (low + high + 1) // 2
@@ -176,9 +172,9 @@ class ContextManager:
                 high = middle - 1
         kept = self._clip_line("\n".join(lines[:low]), room)
         return make.excerpt(
-            results.text(found.get("ref")),
-            results.text(found.get("path")),
-            results.first_line(found),
+            tool_results.text(found.get("ref")),
+            tool_results.text(found.get("path")),
+            tool_results.first_line(found),
             kept + "\n",  # so that an empty last line stays one
         )
 
@@ -192,7 +188,7 @@ def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
     """The error of a failed result, or one that was stated beside any outcome; else it clears."""
-    if action.outcome == "error" or results.stated_error(tool_result):
-        said = results.error_of(tool_result) or action.summary or f"{action.tool} failed"
+    if action.outcome == "error" or tool_results.stated_error(tool_result):
+        said = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
         return make.error_text(said)
     return None if packet.last_error is not None else UNSET

@@ -6,9 +6,9 @@ import msgspec
 
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.memory.canonical import escape_surrogates
+from remora.memory.decode_values import unstorable
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
-from remora.memory.unstorable import unstorable
 from remora.memory.upcast import lifted
 
 VERSION = 1

@@ -3,25 +3,3 @@
 The words are here; `provider.open_model` and `scripted.ScriptedModel` stay in their modules,
 because they load an HTTP client that reading a stream does not need.
 """
-
-from remora.models.model import (
-    Answer,
-    Capabilities,
-    Decoding,
-    Model,
-    Request,
-    Strategy,
-    TokenCounter,
-    truncated,
-)
-
-__all__ = [
-    "Answer",
-    "Capabilities",
-    "Decoding",
-    "Model",
-    "Request",
-    "Strategy",
-    "TokenCounter",
-    "truncated",
-]

@@ -6,15 +6,20 @@ from typing import Any, Protocol
 import msgspec
 
 from remora.errors import ConfigError, ModelError
-from remora.models import weights
-from remora.models.address import Address, parse_address
-from remora.models.client import ServerFacts
-from remora.models.door import Door
-from remora.models.embedded import CAPABILITIES, CONTEXT, EmbeddedModel, require_engine
-from remora.models.model import Model
-from remora.models.probe import probe
-from remora.models.remote import RemoteModel
-from remora.models.retry import Limits
+from remora.models.client.openai_client import ServerFacts
+from remora.models.client.retry_policy import Limits
+from remora.models.client.server_address import Address, parse_address
+from remora.models.client.server_probe import probe
+from remora.models.client.sync_http import Door
+from remora.models.configured_model import RemoteModel
+from remora.models.embedded import weights
+from remora.models.embedded.embedded_model import (
+    CAPABILITIES,
+    CONTEXT,
+    EmbeddedModel,
+    require_engine,
+)
+from remora.models.protocol import Model
 
 _PROBE_S = 10.0
 _LOOK_S = 0.3

@@ -5,9 +5,9 @@ from typing import Any
 
 from remora.chat import ToolCall, Usage
 from remora.errors import ModelError
-from remora.models.client import count
-from remora.models.counters import UpperBound
-from remora.models.model import Answer, Capabilities, Request, TokenCounter
+from remora.models.client.openai_client import count
+from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.token_counters import UpperBound
 
 Reply = str | ToolCall | Mapping[str, float]
 """A text, a native tool call, or the scores of labels (natural-log probabilities)."""

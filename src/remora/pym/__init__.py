@@ -1,11 +1,11 @@
 """`.pym` scripts: loaded, type-checked, run in a sandbox where every limit is set."""
 
-from remora.pym.checks import ScriptChecks
-from remora.pym.declare import Input, external
+from remora.pym.batch_check import ScriptChecks
 from remora.pym.limits import Limits
-from remora.pym.outcome import HostCall, ScriptRun, one_line
+from remora.pym.run_outcome import HostCall, ScriptRun, one_line
 from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
 from remora.pym.specs import ExternalSpec, InputSpec, Parameter
+from remora.pym.stubs import Input, external
 
 __all__ = [
     "ExternalSpec",

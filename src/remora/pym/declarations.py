@@ -8,14 +8,8 @@ import re
 from typing import NamedTuple
 
 from remora.errors import ScriptError
-from remora.pym.specs import (
-    BadDeclarationError,
-    ExternalSpec,
-    InputSpec,
-    external_spec,
-    input_spec,
-)
-from remora.pym.statements import Span, top_level
+from remora.pym.specs import BadDeclarationError, ExternalSpec, InputSpec, external_spec, input_spec
+from remora.pym.top_level_statements import Span, top_level
 
 ANY = "remora_any"
 

@@ -13,15 +13,15 @@ from typing import Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
-from remora.pym.answers import Live, Recorded
-from remora.pym.arguments import Arguments
-from remora.pym.check import problems
 from remora.pym.declarations import parse
-from remora.pym.drive import Answer, Drive, Printed
-from remora.pym.kept import kept
+from remora.pym.execution import Answer, Drive, Printed
+from remora.pym.host_calls import Live, Recorded
+from remora.pym.input_values import Arguments
+from remora.pym.json_values import NotPlainError, TooLargeError, plain
 from remora.pym.limits import Limits, session
-from remora.pym.outcome import HostCall, ScriptRun, located, mismatch, script_error
-from remora.pym.plain import NotPlainError, TooLargeError, plain
+from remora.pym.outputs import kept
+from remora.pym.run_outcome import HostCall, ScriptRun, located, mismatch, script_error
+from remora.pym.script_problems import problems
 from remora.pym.specs import ExternalSpec, InputSpec
 
 SOURCE_LIMIT = 256 * 1024

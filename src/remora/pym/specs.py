@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.pym.annotations import schema_of
+from remora.pym.input_schema import schema_of
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from remora.config import Config
-from remora.trace import TraceFolder
-from remora.trace.redact import Redactor
-from remora.trace.sign import Signer
-from remora.workspaces.interpreters import ProjectPython
+from remora.config.schema import Config
+from remora.sandbox.interpreters import ProjectPython
+from remora.trace.redact.redactor import Redactor
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.head_signatures import Signer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,15 +10,15 @@ import msgspec
 
 from remora.errors import HostError
 from remora.tools.host.docstrings import docstring_plan, write_docstring
-from remora.tools.host.files import edit_text, list_files, read_text, write_new_file
-from remora.tools.host.fixes import apply_ruff_fix, apply_safe_fixes
-from remora.tools.host.nodes import node_findings
-from remora.tools.host.place import Place
-from remora.tools.host.python import parse_python
-from remora.tools.host.references import find_references
-from remora.tools.host.ruff import ruff_check
+from remora.tools.host.find_references import find_references
+from remora.tools.host.python_outline import parse_python
+from remora.tools.host.ruff.fixes import apply_ruff_fix, apply_safe_fixes
+from remora.tools.host.ruff.node_findings import node_findings
+from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.testing import observe_calls, test_plan
 from remora.tools.host.tests import coverage_of, run_tests, write_test
+from remora.tools.host.text_files import edit_text, list_files, read_text, write_new_file
+from remora.tools.tree import Place
 
 HOST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function

@@ -8,8 +8,8 @@ import msgspec
 
 from remora.errors import StreamDamaged, StreamError
 from remora.memory.events import PAYLOADS, Event, Payload, payload
-from remora.trace.objects import ObjectStore, is_sha256
-from remora.trace.reader import data_of, no_such_event
+from remora.trace.content.objects import ObjectStore, is_sha256
+from remora.trace.read.reader import data_of, no_such_event
 
 BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""

@@ -95,7 +95,7 @@ def _socket(folder: Path) -> None:
 
 _SWAPPER = """
 import os, select, sys
-from remora.workspaces.syscalls import rename_exchange
+from remora.workspaces.file_syscalls import rename_exchange
 folder = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
 print("ready", flush=True)
 while not select.select([0], [], [], 0)[0]:

@@ -15,15 +15,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents import act
+from remora.agents.loop import tool_execution
 from remora.chat import ToolCall
 from remora.errors import ScriptError
+from remora.memory.decode_values import unstorable
 from remora.memory.events import ToolResulted, payload
-from remora.memory.unstorable import unstorable
 from remora.pym import Limits, Script, load, load_source
-from remora.tools import Tool, ToolRun, not_run, replay_tool, run_tool
-from remora.trace import Identity, JsonlEventEmitter, StreamWriter, TraceFolder, read_events
-from remora.trace.redact import Redactor
+from remora.tools.tool import Tool, ToolRun, not_run, replay_tool, run_tool
+from remora.trace.read.reader import read_events
+from remora.trace.redact.redactor import Redactor
+from remora.trace.stream.emitters import JsonlEventEmitter
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 from tests.adversarial.pym.ground import GITHUB, SENTINEL, Ground, children, planted, swapping
 from tests.clock import ticking
 
@@ -87,13 +91,15 @@ def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
     path = trace.agent_stream("own-0123456789ab")
     identity = Identity("run-1", "own-0123456789ab", "own", "node:a.py:f")
     kept = Redactor(key=bytes(32)).clean(
-        act.Acted(result=act._for_delta(run), record=act._for_event(run, ""))
+        tool_execution.Acted(
+            result=tool_execution._for_delta(run), record=tool_execution._for_event(run, "")
+        )
     )
     call = ToolCall(tool="bad", args={})
     with StreamWriter.open(
         path, identity, blobs=trace.blobs, objects=trace.objects, clock=ticking()
     ) as writer:
-        JsonlEventEmitter(writer).emit(act.tool_result(call, kept, (), None), turn=1)
+        JsonlEventEmitter(writer).emit(tool_execution.tool_result(call, kept, (), None), turn=1)
     (event,) = read_events(path)
     found = payload(event)
     assert isinstance(found, ToolResulted)

@@ -7,16 +7,10 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remora.code.docstrings import (
-    STYLES,
-    Manner,
-    Texts,
-    find,
-    skeleton,
-    without_docstring_of,
-    write,
-)
-from remora.code.docstrings.record import Style
+from remora.code.docstrings.record import STYLES, Manner, Style, Texts
+from remora.code.docstrings.skeleton import skeleton
+from remora.code.docstrings.tree import without_docstring_of
+from remora.code.docstrings.write import find, write
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])
 WORDS = st.lists(

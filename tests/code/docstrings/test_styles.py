@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from remora.code.docstrings import Habits, Manner, Texts, find, manner, write
-from remora.code.source import read_source
+from remora.code.docstrings.record import Manner, Texts
+from remora.code.docstrings.style import Habits, manner
+from remora.code.docstrings.write import find, write
+from remora.code.syntax.source import read_source
 from remora.errors import HostError
 
 FUNCTION = """

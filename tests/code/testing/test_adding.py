@@ -4,22 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from remora.code.testing import (
-    Case,
-    Home,
-    Subject,
-    added_tests,
-    best_cases,
-    case_of,
-    home_of,
-    joined,
-    subject_of,
-    with_tests,
-)
-from remora.code.testing.adding import Written
-from remora.code.testing.cases import statements
+from remora.code.testing.adding import Written, added_tests, joined, with_tests
+from remora.code.testing.cases import Case, best_cases, case_of, statements
 from remora.code.testing.drafting import Draft
+from remora.code.testing.placing import Home, home_of
 from remora.code.testing.placing import test_name as name_for
+from remora.code.testing.subject import Subject, subject_of
 
 NEIGHBOUR = (
     "import pytest\n\nfrom pkg.mod import g\n\n\ndef test_g() -> None:\n    assert g() == 1\n"

@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from remora.code.testing import Subject, candidate_calls, subject_of
+from remora.code.testing.arguments import candidate_calls
+from remora.code.testing.subject import Subject, subject_of
 
 EXAMPLE = '''
 def f(text, times=1):

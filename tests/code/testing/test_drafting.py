@@ -2,7 +2,11 @@
 
 import pytest
 
-from remora.code.testing import Case, Home, Property, Subject, draft_of, drafts_of, subject_of
+from remora.code.testing.cases import Case
+from remora.code.testing.drafting import draft_of, drafts_of
+from remora.code.testing.placing import Home
+from remora.code.testing.properties import Property
+from remora.code.testing.subject import Subject, subject_of
 
 SOURCE = """
 def f(text: str, times: int = 1, *, loud: bool = False, mode=object()) -> str:

@@ -4,16 +4,10 @@ import ast
 
 import pytest
 
-from remora.code.testing import (
-    Property,
-    Subject,
-    best_property,
-    candidate_calls,
-    contradicts,
-    is_known,
-    properties_of,
-    subject_of,
-)
+from remora.code.testing.arguments import candidate_calls
+from remora.code.testing.fitting import contradicts
+from remora.code.testing.properties import Property, best_property, is_known, properties_of
+from remora.code.testing.subject import Subject, subject_of
 
 PAIR = """
 def encode(text: str) -> bytes:

@@ -11,10 +11,10 @@ from collections import Counter
 import pytest
 
 from remora.errors import OutsideError
-from remora.hub.access.asking import ask
-from remora.hub.ownership import owner
+from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince
-from remora.hub.store import open_view
+from remora.hub.store.owner_lock import owner
+from remora.hub.store.reader import open_view
 from tests.hub.client.conftest import GENEROUS, House
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
 from tests.hub.torture.timeline import Timeline, now

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.access import control
 from remora.hub.client import Context, HubClient
+from remora.hub.process import control
 from tests.hub.client.conftest import GENEROUS, House, ask
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
 

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from remora.bootstrap import Caller
-from remora.hub.access import control
-from remora.hub.access.places import HubPlaces, hub_places
+from remora.bootstrap.invocation import Caller
 from remora.hub.client import Context, HubClient
-from remora.hub.indexer import Indexer
-from remora.hub.members import Members
-from remora.hub.store import HubStore
+from remora.hub.index.indexer import Indexer
+from remora.hub.members.members import Members
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.store.hub_store import HubStore
 
 _T = TypeVar("_T")
 GENEROUS = 30.0

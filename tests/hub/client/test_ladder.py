@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from remora.hub.access import control
 from remora.hub.client import HubClient
+from remora.hub.process import control
 from remora.hub.protocol import MAX_BYTES
 from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.code.analysis import read_facts
-from remora.hub.answers import Answers
-from remora.hub.view import MemoryView
+from remora.code.file_analysis import read_facts
+from remora.hub.query.queries import Answers
+from remora.hub.query.snapshots import MemoryView
 from tests.hub.client.conftest import House, ask
 
 FOLDERS = ("", "p/", "p/q/", "r/")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.members import Members
+from remora.hub.members.members import Members
 from remora.hub.protocol import Callers
-from remora.hub.rungs.stored import StoredRung
-from remora.hub.rungs.told import Budget
-from remora.hub.store import HubStore
-from remora.hub.view import OverlaidView
+from remora.hub.query.snapshots import OverlaidView
+from remora.hub.sources.database_source import StoredRung
+from remora.hub.sources.source_answer import Budget
+from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
 from tests.hub.store.conftest import put
 

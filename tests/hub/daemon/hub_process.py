@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.bootstrap import Caller
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_wish import HubWish, places_of
+from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.invocation import Caller
 from remora.errors import RemoraError
-from remora.hub.access import control
+from remora.hub.process import control
 from tests.hub.conftest import Client
 
 PATIENCE_S = 20.0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files import project_files
-from remora.hub.members import Members
+from remora.files.project_files import project_files
+from remora.hub.members.members import Members
 
 
 def repository(folder: Path) -> Path:
@@ -128,7 +128,7 @@ def test_what_only_git_understands_is_waited_for_once(
     silent(root / ".git/odd")
     members = Members(root)
     assert set(members.sweep()) == {"a.py"}
-    monkeypatch.setattr("remora.hub.members.rules.git_places", None)  # asking would fail
+    monkeypatch.setattr("remora.hub.members.exclusion_rules.git_places", None)  # asking would fail
     assert set(members.sweep()) == {"a.py"}
 
 

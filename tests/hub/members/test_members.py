@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.files import project_files
-from remora.hub.members import Members, rules
+from remora.files.project_files import project_files
+from remora.hub.members import exclusion_rules
+from remora.hub.members.members import Members
 
 
 def git(root: Path, *words: str) -> None:
@@ -165,7 +166,7 @@ class TestWhatGitKnows:
     ) -> None:
         put(repository, "build/x.py")
         with monkeypatch.context() as for_once:
-            for_once.setattr(rules, "_AGAIN_S", 0.0)
+            for_once.setattr(exclusion_rules, "_AGAIN_S", 0.0)
             for_once.setattr(os, "defpath", "/nowhere")
             members = Members(repository)
             assert "build/x.py" not in members.sweep()
@@ -292,8 +293,8 @@ def test_a_folder_that_cannot_be_read() -> None:
 AS_SOMEBODY = """
     import os, sys
     from pathlib import Path
-    from remora.files import project_files
-    from remora.hub.members import Members
+    from remora.files.project_files import project_files
+    from remora.hub.members.members import Members
 
     os.environ["HOME"] = str(Path(sys.argv[1]).parent)
     Path(sys.argv[1]).parent.joinpath(".gitconfig").write_text("[safe]\\n\\tdirectory = *\\n")

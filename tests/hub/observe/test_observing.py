@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.code.analysis import read_facts
+from remora.code.file_analysis import read_facts
 from remora.errors import ConfigError, HostError, UsageError
-from remora.hub.observe.running import (
+from remora.hub.observe.observed_run import (
     Asked,
     Ran,
     check_consent,
@@ -17,10 +17,10 @@ from remora.hub.observe.running import (
     pytest_command,
     run_tests,
 )
-from remora.hub.observed import Observation, ObservedCall
-from remora.hub.view import MemoryView
-from remora.workspaces.interpreters import is_activated
-from remora.workspaces.isolation import best_level
+from remora.hub.observed_links import Observation, ObservedCall
+from remora.hub.query.snapshots import MemoryView
+from remora.sandbox.interpreters import is_activated
+from remora.sandbox.isolation import best_level
 
 APP = '''"""An app."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.observe.spool import collect, leave, spool_folder
-from remora.hub.observed import Observation, ObservedCall
+from remora.hub.observed_links import Observation, ObservedCall
 
 
 def seen(number: int) -> Observation:

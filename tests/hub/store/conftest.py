@@ -7,7 +7,8 @@ import pytest
 
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
-from remora.hub.store import Applied, Batch, FileUpdate, HubStore, packed
+from remora.hub.store.batch import Applied, Batch, FileUpdate, packed
+from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
 from tests.hub.sources import facts_of
 

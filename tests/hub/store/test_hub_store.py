@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.code.lowered import encode_lowered
+from remora.code.ir.model import encode_lowered
 from remora.errors import DiskError, HubLocked
-from remora.hub.observed import (
+from remora.hub.observed_links import (
     Observation,
     ObservedCall,
     ObservedTest,
@@ -20,10 +20,11 @@ from remora.hub.observed import (
     observed_callers,
     observed_tests,
 )
+from remora.hub.query.snapshots import MemoryView
 from remora.hub.stamp import Stamp
-from remora.hub.store import Batch, HubStore, open_view
-from remora.hub.store.reading import Shelf, StoreView
-from remora.hub.view import MemoryView
+from remora.hub.store.batch import Batch
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.reader import Shelf, StoreView, open_view
 from tests.clock import ticking
 from tests.hub.sources import facts_of
 from tests.hub.store.conftest import put, uid_of, update_of
@@ -234,7 +235,7 @@ def test_changed_since_tells_all_that_changed_as_far_as_it_is_known(store: HubSt
 
 
 def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remora.hub.store.writing.LOGGED", 40)
+    monkeypatch.setattr("remora.hub.store.batch_writer.LOGGED", 40)
     generations = []
     for number in range(64):
         generations.append(store.generation)
@@ -245,7 +246,7 @@ def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.Mon
     assert store.changed_since(generations[0]) == ((), False)
     assert store.changed_since(generations[-2])[1]
 
-    monkeypatch.setattr("remora.hub.store.writing.LOGGED_AT_ONCE", 3)
+    monkeypatch.setattr("remora.hub.store.batch_writer.LOGGED_AT_ONCE", 3)
     put(store, {"b.py": "def f(): ...\ndef g(): ...\ndef h(): ...\n"})
     assert store.changed_since(generations[-1]) == ((), False)
     assert store.changed_since(store.generation) == ((), True)

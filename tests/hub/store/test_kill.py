@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.indexer import Indexer
-from remora.hub.members import Members
-from remora.hub.store import HubStore
-from remora.hub.verify import verify
+from remora.hub.index.indexer import Indexer
+from remora.hub.index_check import verify
+from remora.hub.members.members import Members
+from remora.hub.store.hub_store import HubStore
 
 WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from remora.hub.indexer import Indexer
-from remora.hub.members import Members
-from remora.hub.store import HubStore
+from remora.hub.index.indexer import Indexer
+from remora.hub.members.members import Members
+from remora.hub.store.hub_store import HubStore
 
 root, db = Path(sys.argv[1]), Path(sys.argv[2])
 clock = lambda: datetime.now(UTC)

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.code.edges import Edge
-from remora.code.resolve import Linker, outlived
+from remora.code.callgraph.link_validity import outlived
+from remora.code.callgraph.linker import Linker
+from remora.code.links import Edge
 from remora.errors import DiskError, HubDamaged
-from remora.hub.answers import Answers
-from remora.hub.linking import begin_round, find_links
-from remora.hub.observed import Observation, ObservedCall
-from remora.hub.store import HubStore, LinkRow, Portion, open_view
-from remora.hub.view import OverlaidView, View
+from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.observed_links import Observation, ObservedCall
+from remora.hub.query.queries import Answers
+from remora.hub.query.snapshots import OverlaidView, View
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.link_writer import LinkRow, Portion
+from remora.hub.store.reader import open_view
 from tests.clock import ticking
 from tests.hub.linked import ODD, link, spoil
 from tests.hub.sources import facts_of
@@ -253,7 +256,7 @@ def test_the_databases_log_does_not_wait_while_it_is_found_out_what_an_edit_touc
         busy.append(store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
         return outlived(*asked)
 
-    monkeypatch.setattr("remora.hub.linking.outlived", watched)
+    monkeypatch.setattr("remora.hub.daemon.link_round.outlived", watched)
     begin_round(store._db)
 
     assert busy == [0]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from remora.code import lower, resolve
-from remora.code.resolve import Linker
-from remora.hub.store.schema import LINKS_VERSION
-from remora.hub.view import MemoryView
+from remora.code import callgraph
+from remora.code.callgraph.linker import Linker
+from remora.code.ir import build
+from remora.hub.query.snapshots import MemoryView
+from remora.hub.store.tables import LINKS_VERSION
 from tests.hub.sources import facts_of
 from tests.hub.store.edited_programs import PLACES, SLOTS, text_of
 
@@ -40,8 +41,8 @@ def test_the_version_changes_with_what_the_linker_says() -> None:
 
 def limits() -> Iterator[tuple[str, int]]:
     """Every number to which a module of the linker gives a name: no small program reaches them."""
-    for package in (resolve, lower):
-        for module in Path(str(package.__file__)).parent.glob("*.py"):
+    for package in (callgraph, build):
+        for module in Path(str(package.__file__)).parent.rglob("*.py"):
             for statement in ast.parse(module.read_bytes()).body:
                 match statement:
                     case (

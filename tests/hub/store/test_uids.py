@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.store import HubStore
+from remora.hub.store.hub_store import HubStore
 from tests.hub.store.conftest import all_uids, put, uid_of
 
 TOTAL = "def total(rows):\n    return sum(row.price for row in rows)\n"

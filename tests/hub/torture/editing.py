@@ -6,7 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
-from tests.hub.watcher.edits import NAMES, Edits, git
+from tests.hub.watch.edits import NAMES, Edits, git
 
 _SIZE = 200
 _AT_FDCWD = -100

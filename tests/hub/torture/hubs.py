@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from remora.hub.ownership import owner
+from remora.hub.store.owner_lock import owner
 from tests.hub.client.conftest import House, ask, housed
 
 PATIENCE_S = 40.0
 _BEGIN = """
 import sys
 from functools import partial
-import remora.bootstrap.hub as wiring
+import remora.bootstrap.hub_daemon as wiring
 from remora.cli.main import main
 
 wiring.open_watcher = partial(wiring.open_watcher, kind=sys.argv.pop(1))

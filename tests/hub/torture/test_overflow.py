@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.members import Members
+from remora.hub.members.members import Members
 from tests.hub.client.conftest import ask
 from tests.hub.torture.hubs import Hubs, hubs, watches
 

@@ -14,13 +14,14 @@ import pytest
 
 from remora.errors import NotFound
 from remora.hub.client import DEADLINE, Context, HubClient
-from remora.hub.store import HubStore, open_view
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.reader import open_view
 from tests.hub.client.conftest import GENEROUS, now
 from tests.hub.linked import link
 from tests.hub.torture.editing import Torture
 from tests.hub.torture.hubs import Hubs, hubs
 from tests.hub.torture.truth import LINKS, Truth, differences, plain
-from tests.hub.watcher.test_fuzz import plant
+from tests.hub.watch.test_fuzz import plant
 
 NAMES = ("t", "s", "v", "__module__")
 MODES = ("inotify", "sweep", "restarts", "sqlite", "file", "hasty")

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from remora.code.analysis import read_facts
-from remora.code.facts import FileFacts
-from remora.hub.answers import Answers
-from remora.hub.view import MemoryView
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from remora.hub.query.queries import Answers
+from remora.hub.query.snapshots import MemoryView
 from remora.ids import spell_path
-from tests.hub.watcher.test_fuzz import truth as files_of
+from tests.hub.watch.test_fuzz import truth as files_of
 
 OF_DATABASES = ("uid", "last_updated", "update_source", "extra")
 LINKS = ("callers", "callees", "related_tests")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
 from remora.memory.packet import Candidate, Excerpt, Fact
-from remora.memory.prompt import render
+from remora.memory.prompt.control_tokens import CONTROL_TOKENS, defused
 from remora.memory.prompt.functiongemma import declare
-from remora.memory.prompt.markers import CONTROL_TOKENS, defused
+from remora.memory.prompt.render import render
 
 
 def schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from remora.chat import ToolSchema
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt import HISTORY, is_known, render
-from remora.trace import Identity, NullEventEmitter
+from remora.memory.prompt.history import HISTORY
+from remora.memory.prompt.render import is_known, render
+from remora.trace.stream.emitters import NullEventEmitter
+from remora.trace.stream.line_builder import Identity
 
 TOOLS = [ToolSchema(name="read", description="Read.")]
 PACKET = DecisionPacket(goal="Tidy up", node_id="node:a.py:f")

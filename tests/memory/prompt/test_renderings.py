@@ -8,15 +8,9 @@ from msgspec.structs import replace
 
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
-from remora.memory.packet import (
-    Action,
-    Candidate,
-    Constraints,
-    Excerpt,
-    Fact,
-    packet_json,
-)
-from remora.memory.prompt import LABELS, RENDERERS, Rendered, render, shown_context
+from remora.memory.packet import Action, Candidate, Constraints, Excerpt, Fact, packet_json
+from remora.memory.prompt.base import LABELS, Rendered, shown_context
+from remora.memory.prompt.render import RENDERERS, render
 
 PACKET = DecisionPacket(
     agent_id="lint-0123456789ab",

@@ -11,10 +11,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remora.runs.report import FORMATS, Report, markdown, page, report_on
-from remora.runs.report.model import Edit, FileChange, Finding, JobReport
-from remora.runs.review import accept, reject
-from remora.runs.sums import Docstrings, NewTests, Sum
+from remora.runs.records.totals import Docstrings, NewTests, Sum
+from remora.runs.report.html_page import page
+from remora.runs.report.markdown import markdown
+from remora.runs.report.report_formats import FORMATS
+from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
+from remora.runs.report.run_facts import report_on
+from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.shape import LOG
 

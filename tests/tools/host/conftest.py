@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from remora.errors import HostError
-from remora.tools import HOST_FUNCTIONS, bind
-from remora.tools.host.place import Place
-from remora.workspaces import Base, make_driver
+from remora.tools.registry import HOST_FUNCTIONS, bind
+from remora.tools.tree import Place
+from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.snapshot import Base
 from tests.workspaces.conftest import skip_without
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from remora.errors import HostError
-from remora.tools import HOST_FUNCTIONS, bind
-from remora.tools.host.place import Place
-from remora.workspaces.interpreters import ProjectPython
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.registry import HOST_FUNCTIONS, bind
+from remora.tools.tree import Place
 from tests.held import need
 
 SIZES = '''\

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.tools import HOST_FUNCTIONS
-from remora.tools.host.files import list_files
-from remora.tools.host.place import Place
-from remora.tools.host.references import find_references
-from remora.tools.host.ruff import ruff_check
-from remora.tools.registry import seconds_for
+from remora.tools.host.find_references import find_references
+from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.host.text_files import list_files
+from remora.tools.registry import HOST_FUNCTIONS, seconds_for
+from remora.tools.tree import Place
 
 
 def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:

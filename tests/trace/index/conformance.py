@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.trace import TraceFolder, list_streams, read_events
 from remora.trace.index.keys import KINDS
-from remora.trace.sealed import seal
-from remora.trace.store_queries import Found, Query, TraceQueries
+from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.store_queries import Found, Query, TraceQueries
+from remora.trace.stream.compression import seal
+from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conftest import NODE, OTHER, RUN, World, parsed
 
 NOW = datetime(2026, 1, 2, 3, 10, tzinfo=UTC)

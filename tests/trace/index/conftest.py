@@ -21,7 +21,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace import Identity, StreamWriter, TraceFolder
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 
 RUN, NODE, OTHER = "run-1", "node:src/a.py:A.f", "node:src/b.py:g"

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from remora.errors import DiskError
-from remora.trace import TraceFolder
-from remora.trace.index import database as database_module
-from remora.trace.index import prune, reindex, trace_queries
-from remora.trace.index.database import mark
-from remora.trace.sealed import seal
-from remora.trace.store_queries import Query
+from remora.trace.index import index_database as database_module
+from remora.trace.index.index_database import mark
+from remora.trace.index.queries import prune, reindex, trace_queries
+from remora.trace.read.store_queries import Query
+from remora.trace.stream.compression import seal
+from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conftest import NODE, RUN, Agent, World
 
 JOB = f"trace:{RUN}:lint:{NODE}"
@@ -235,9 +235,9 @@ def test_kept_busy_by_another_process(
 ASK = """
 import sys
 from pathlib import Path
-from remora.trace import TraceFolder
-from remora.trace.index import trace_queries
-from remora.trace.store_queries import Query
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.index.queries import trace_queries
+from remora.trace.read.store_queries import Query
 asked = trace_queries(TraceFolder(Path(sys.argv[1])))
 print(len(asked.get("index:run:run-1")), len(asked.find(Query(outcome="error"))))
 """
@@ -413,10 +413,11 @@ def test_many_ask_while_one_writes(folder: TraceFolder) -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from remora.trace import TraceFolder
-from remora.trace.index import update, trace_queries
-from remora.trace.store_queries import Query
-update._COMMIT = 1
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.index import index_update
+from remora.trace.index.queries import trace_queries
+from remora.trace.read.store_queries import Query
+index_update._COMMIT = 1
 print("begin", flush=True)
 trace_queries(TraceFolder(Path(sys.argv[1]))).find(Query(tool="x"))
 """

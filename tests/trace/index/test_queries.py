@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.ids import is_id
-from remora.trace import TraceFolder
-from remora.trace.index import trace_queries
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
-from remora.trace.store_queries import Query, TraceQueries
+from remora.trace.index.queries import trace_queries
+from remora.trace.read.store_queries import Query, TraceQueries
+from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conformance import NOW, QueryConformance
 from tests.trace.index.conftest import NODE, OTHER, Agent, World
 

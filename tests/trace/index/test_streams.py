@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from remora.errors import RemoraError
 from remora.memory.packet import packet_json
-from remora.trace import TraceFolder, read_lines
-from remora.trace.index import PacketReader, reading, trace_queries
-from remora.trace.sealed import seal
-from remora.trace.store_queries import Found, Query
+from remora.trace.index import ingest
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.index.queries import trace_queries
+from remora.trace.read.reader import read_lines
+from remora.trace.read.store_queries import Found, Query
+from remora.trace.stream.compression import seal
+from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import AGENTS, OF_AGENTS, STREAMS, expected, laid_out
 from tests.trace.conftest import rechained
 from tests.trace.index.conftest import NODE, RUN, Agent
@@ -145,8 +148,8 @@ def test_nesting_at_the_end_of_the_stack(
     depth: int, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How deep the decoder goes depends on who called it; no depth is an exception."""
-    monkeypatch.setattr(reading, "SPACING", 1)
-    monkeypatch.setattr(reading, "_SHARE", 0)
+    monkeypatch.setattr(ingest, "SPACING", 1)
+    monkeypatch.setattr(ingest, "_SHARE", 0)
     agent = nested_agent(folder, depth)
     for _ in range(2):
         assert trace_queries(folder).find(Query())

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from remora.trace.redact import BUILTIN, OwnRule, Redactor
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.rule import OwnRule
 
 PAGE = Path(__file__).parents[3] / "docs" / "redaction.md"
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from remora.trace.redact import Redactor
+from remora.trace.redact.redactor import Redactor
 
 MEGABYTE = 1_000_000
 SMALL = 100_000

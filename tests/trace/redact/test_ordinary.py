@@ -30,7 +30,7 @@ from types import ModuleType
 import pytest
 
 import remora
-from remora.trace.redact import Redactor
+from remora.trace.redact.redactor import Redactor
 
 MODULES = [
     *(argparse, asyncio.base_events, configparser, email.message, ftplib, getpass, hashlib, hmac),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from remora.trace.redact import OwnRule, Redactor
+from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.rule import OwnRule
 
 KEY = b"k" * 32
 

@@ -5,7 +5,8 @@ import json
 import msgspec
 import pytest
 
-from remora.trace.redact import Redactor, placeholders
+from remora.trace.redact.placeholder import placeholders
+from remora.trace.redact.redactor import Redactor
 from tests.trace.redact.planted import CONTEXTS, KINDS, Planted, planted, readable
 
 KEY = b"k" * 32

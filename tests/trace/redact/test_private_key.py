@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from remora.trace.redact import Redactor
+from remora.trace.redact.redactor import Redactor
 
 EDGE = "-" * 5
 PICK = random.Random(11)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from remora.trace.redact import BUILTIN, PLACEHOLDER, Redactor, Rule, new_placeholders, placeholders
-from remora.trace.redact.rule import Matcher, Span
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.placeholder import PLACEHOLDER, new_placeholders, placeholders
+from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.rule import Matcher, Rule, Span
 from tests.trace.redact.planted import planted
 
 KEY = b"k" * 32

@@ -7,8 +7,10 @@ import pytest
 
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, TurnStart
-from remora.trace import TraceFolder
-from remora.trace.verify import StreamReport, Target, verify_all, verify_stream
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
+from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.verify_report import StreamReport
 from tests.trace.conftest import AGENT, Recorder, RunRecorder, play_run, target
 
 FLIPS = (0x01, 0x20, 0x80, 0xFF)

@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import StreamDamaged
-from remora.trace import TraceFolder, list_streams, read_events, transcript
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.transcript import transcript
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, RUN, play_run, rechained
 
 JSON = st.recursive(
@@ -162,7 +164,7 @@ class TestOddFiles:
     def test_a_huge_hole_is_read_in_bounded_memory(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from remora.trace import lines
+        from remora.trace.content import line_format as lines
 
         monkeypatch.setattr(lines, "MAX_LINE", 1 << 16)
         play_run(folder)

@@ -18,8 +18,13 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket
-from remora.trace import Identity, StreamWriter, TraceFolder, read_events, read_lines
-from remora.trace.verify import Problem, StreamReport, verify_all, verify_stream
+from remora.trace.read.reader import read_events, read_lines
+from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
+from remora.trace.verify.stream_check import verify_stream
+from remora.trace.verify.verify_report import Problem, StreamReport
 from tests.trace.conftest import AGENT, RUN, Recorder, agent_identity, play_run, rechained, target
 
 Edit = Callable[[list[bytes]], list[bytes]]

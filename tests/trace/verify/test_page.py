@@ -8,10 +8,11 @@ from typing import Any, get_args
 
 import pytest
 
-from remora.trace import TraceFolder, read_lines
-from remora.trace.anchor import anchor_of
-from remora.trace.verify import verify_all
-from remora.trace.verify.report import Kind
+from remora.trace.read.reader import read_lines
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.anchor_file import anchor_of
+from remora.trace.verify.folder_check import verify_all
+from remora.trace.verify.verify_report import Kind
 from tests.trace.conftest import AGENT, RunRecorder, play_agent, rechained
 
 PAGE = (Path(__file__).parents[3] / "docs" / "verify.md").read_text(encoding="utf-8")

@@ -9,12 +9,12 @@ import pytest
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import GENESIS, JobStart
-from remora.trace import TraceFolder, read_lines
-from remora.trace.anchor import SavedAnchor, anchor_of, parse_anchors, streams_of
-from remora.trace.folder import stream_id
-from remora.trace.retention import Expired, log_expired
-from remora.trace.sign import Signer
-from remora.trace.verify import verify_all
+from remora.trace.read.reader import read_lines
+from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_of
+from remora.trace.verify.folder_check import verify_all
+from remora.trace.verify.head_signatures import Signer
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_run, rechained
 
 SIGNER = Signer(b"a key of our own" * 2)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from remora.trace import TraceFolder
-from remora.trace.anchor import anchor_of, streams_of
-from remora.trace.sealed import seal
-from remora.trace.verify import verify_all
+from remora.trace.stream.compression import seal
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.anchor_file import anchor_of, streams_of
+from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, RUN, play_run
 
 

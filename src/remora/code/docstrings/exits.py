@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from remora.code.conduct import exception_name, last_name, may_be
-from remora.code.definitions import DEFINITIONS
 from remora.code.docstrings.record import Raise
 from remora.code.docstrings.shown import code_text, message_text, negated
-from remora.code.outdated import SILENT
+from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.docstring_drift import SILENT
+from remora.code.syntax.effects import exception_name, last_name, may_be
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 

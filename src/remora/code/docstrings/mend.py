@@ -16,8 +16,8 @@ from remora.code.docstrings.record import (
     Texts,
 )
 from remora.code.docstrings.render import item_lines
-from remora.code.docstyle import indent_of
-from remora.code.outdated import Differences
+from remora.code.syntax.docstring_drift import Differences
+from remora.code.syntax.docstring_sections import indent_of
 
 _Edit = tuple[int, int, list[str]]
 """Lines from, up to and without: what comes in their place."""

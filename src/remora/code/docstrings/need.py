@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from remora.code.nodes import Module, Node
-from remora.code.suite import is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.syntax.nodes import Module, Node
 from remora.ids import NodeKey
 
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))

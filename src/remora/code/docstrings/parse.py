@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from remora.code.docstrings.record import Item, Kind, Parsed, Section, Style
-from remora.code.docstyle import (
+from remora.code.syntax.docstring_sections import (
     FIELDS,
     GOOGLE_HEADER,
     GOOGLE_ITEM,

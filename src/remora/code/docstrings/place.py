@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.code.definitions import DefinitionNode
-from remora.code.signature import first_line
-from remora.code.source import Source
+from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.signature import first_line
+from remora.code.syntax.source import Source
 
 _COMMENT = re.compile(rb"\s*#")
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}

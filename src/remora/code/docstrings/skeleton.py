@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from remora.code.conduct import gives, is_none, is_stub, own_nodes
-from remora.code.definitions import DefinitionNode
 from remora.code.docstrings.exits import exits
 from remora.code.docstrings.record import Parameter, Skeleton
+from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.effects import gives, is_none, is_stub, own_nodes
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from remora.code.definitions import DEFINITIONS
 from remora.code.docstrings.parse import parse
 from remora.code.docstrings.record import Manner, Style
-from remora.code.signature import docstring_text
-from remora.code.source import Source
+from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source
 
 _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
 

@@ -6,9 +6,9 @@ import tokenize
 from functools import lru_cache
 from hashlib import sha256
 
-from remora.code.definitions import contents
-from remora.code.signature import docstring_text
-from remora.code.source import Source, Unreadable, read_source
+from remora.code.syntax.definitions import contents
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 
 Bare = tuple[str, tuple[str, ...]]

@@ -4,7 +4,6 @@ import ast
 from functools import lru_cache
 from typing import NamedTuple
 
-from remora.code.definitions import DefinitionNode, contents
 from remora.code.docstrings.literal import escaped, mended_literal, new_literal, read_literal
 from remora.code.docstrings.mend import mended
 from remora.code.docstrings.parse import parse
@@ -13,9 +12,10 @@ from remora.code.docstrings.record import Manner, Skeleton, Texts
 from remora.code.docstrings.render import rendered
 from remora.code.docstrings.skeleton import skeleton
 from remora.code.docstrings.tree import without_docstring_of
-from remora.code.outdated import Differences, differences
-from remora.code.signature import docstring_text
-from remora.code.source import Source, Unreadable, read_source
+from remora.code.syntax.definitions import DefinitionNode, contents
+from remora.code.syntax.docstring_drift import Differences, differences
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 

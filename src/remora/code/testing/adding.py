@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 from remora.code.testing.cases import names_in
 from remora.code.testing.drafting import Draft
 from remora.code.testing.importing import Imported, bound_in, imports, with_import

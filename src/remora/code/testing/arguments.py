@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from remora.code.definitions import FunctionNode
-from remora.code.source import parse_text
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import parse_text
 from remora.code.testing.fitting import contradicts
 from remora.code.testing.pairs import partners_of, taken_alone
 from remora.code.testing.subject import Subject

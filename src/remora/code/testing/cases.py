@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 
 MOST_CASES = 5
 _LONGEST = 200

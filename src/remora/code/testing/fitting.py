@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 from remora.code.testing.subject import Subject
 from remora.code.testing.values import ALIASES
 

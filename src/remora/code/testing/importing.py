@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 
 _FOREIGN = frozenset({"hypothesis"})
 """Packages of others, which stand with pytest."""

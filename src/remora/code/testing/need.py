@@ -2,8 +2,8 @@
 
 import ast
 
-from remora.code.nodes import Module, Node, find_node
-from remora.code.suite import is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.syntax.nodes import Module, Node, find_node
 
 _FOLDERS = frozenset({"tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "bench"})
 _FILES = frozenset({"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py"})

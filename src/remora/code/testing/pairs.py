@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from remora.code.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode
 
 _PAIRS = (
     ("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize"),

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 from remora.code.testing.subject import Subject, import_name
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")

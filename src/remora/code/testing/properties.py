@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from remora.code.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.testing.arguments import literal_calls
 from remora.code.testing.pairs import partners_of, taken_alone
 from remora.code.testing.strategies import DOMAINS, domain, given_kinds

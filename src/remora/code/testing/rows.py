@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from remora.code.source import parse_text
+from remora.code.syntax.source import parse_text
 from remora.code.testing.cases import Case, literal, quoted
 from remora.code.testing.placing import Home
 from remora.code.testing.subject import Subject

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from remora.code.definitions import FunctionNode
 from remora.code.mutants import function_named
-from remora.code.source import Source, Unreadable, read_source
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.testing.need import is_empty
 
 _STATIC = frozenset({"staticmethod", "classmethod"})

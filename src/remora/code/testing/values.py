@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from remora.code.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode
 
 KINDS: dict[str, tuple[str, ...]] = {
     "int": ("3", "0", "-2", "1", "10"),

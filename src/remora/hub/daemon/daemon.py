@@ -9,25 +9,25 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
-from remora.hub.access.addresses import Addresses, make_token, remove, write_addresses
-from remora.hub.access.places import HubPlaces
-from remora.hub.answers import Answers
-from remora.hub.daemon.answering import Answering
-from remora.hub.daemon.foresight import QUIET_S, Foresight
+from remora.hub.daemon.analysis_pool import Laboratory
 from remora.hub.daemon.health import Vitals, release_memory
-from remora.hub.daemon.knowledge import Knowledge
-from remora.hub.daemon.laboratory import Laboratory
-from remora.hub.daemon.upkeep import Upkeep
-from remora.hub.indexer import Indexer
+from remora.hub.daemon.link_scheduler import QUIET_S, Foresight
+from remora.hub.daemon.request_handler import Answering
+from remora.hub.daemon.status import Knowledge
+from remora.hub.daemon.updater import Upkeep
+from remora.hub.index.indexer import Indexer
 from remora.hub.observe.spool import collect, spool_folder
-from remora.hub.observed import Observation
-from remora.hub.ownership import Ownership
+from remora.hub.observed_links import Observation
+from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
+from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.protocol import StatusResult
-from remora.hub.server.http import HttpConnections
-from remora.hub.server.listener import Listener
-from remora.hub.server.unix import Connections
-from remora.hub.store import HubStore
-from remora.hub.watcher import Watcher
+from remora.hub.query.queries import Answers
+from remora.hub.server.http_server import HttpConnections
+from remora.hub.server.socket_listener import Listener
+from remora.hub.server.unix_server import Connections
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.owner_lock import Ownership
+from remora.hub.watch.watcher_protocol import Watcher
 
 Outcome = Literal["stopped", "restart"]
 TICK_S = 1.0

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.errors import OutsideError
-from remora.hub.members.listing import look
-from remora.hub.members.survey import Before, Survey, Surveyor
-from remora.hub.members.verdicts import RulesMoved, Verdicts
+from remora.hub.members.folder_listing import look
+from remora.hub.members.ignore_cache import RulesMoved, Verdicts
+from remora.hub.members.member_walk import Before, Survey, Surveyor
 from remora.hub.stamp import Stamp
 
 _T = TypeVar("_T")

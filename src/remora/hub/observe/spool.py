@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from remora.config import make_private
+from remora.config.user_folders import make_private
 from remora.errors import DiskError
-from remora.hub.observed import Observation
+from remora.hub.observed_links import Observation
 
 _LIMIT = 1 << 28
 _KEPT = 64

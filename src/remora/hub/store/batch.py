@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from remora.code.facts import FileFacts
-from remora.code.lowered import Lowered, encode_lowered
+from remora.code.file_facts import FileFacts
+from remora.code.ir.model import Lowered, encode_lowered
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
 

@@ -7,21 +7,21 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from remora.errors import DiskError, HubDamaged
-from remora.hub.observed import Observation
-from remora.hub.rules import Known
+from remora.hub.observed_links import Observation
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate
-from remora.hub.store.before import Before
-from remora.hub.store.births import Births
-from remora.hub.store.database import told, transaction
-from remora.hub.store.differences import differences
-from remora.hub.store.held import Clock, Held
-from remora.hub.store.link_writing import LinkWriting
-from remora.hub.store.observed import news_of, tidy
-from remora.hub.store.reading import Shelf, StoreView
-from remora.hub.store.rows import FileRow, stamp_values
+from remora.hub.store.batch_diff import differences
+from remora.hub.store.batch_writer import Writing, log_changes
+from remora.hub.store.file_rows import FileRow, stamp_values
+from remora.hub.store.hub_database import told, transaction
+from remora.hub.store.link_writer import LinkWriting
+from remora.hub.store.observed_rows import news_of, tidy
+from remora.hub.store.previous_rows import Before
+from remora.hub.store.reader import Shelf, StoreView
+from remora.hub.store.recent_nodes import Births
 from remora.hub.store.uids import forget_old
-from remora.hub.store.writing import Writing, log_changes
+from remora.hub.store.writer_session import Clock, Held
+from remora.hub.update_rules import Known
 from remora.ids import spell_path, unspell_path
 
 _STAMPS_AT_ONCE = 256

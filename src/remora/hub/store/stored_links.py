@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.edges import RANK, Edge
+from remora.code.links import RANK, Edge
 
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 # one statement sees one state; where links are complete it gives a row at least

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from remora.hub.store.births import Births
-from remora.hub.store.differences import FileDifference
-from remora.hub.store.identity import Fresh, Identity, follow
+from remora.hub.store.batch_diff import FileDifference
+from remora.hub.store.node_identity import Fresh, Identity, follow
+from remora.hub.store.recent_nodes import Births
 
 KEPT_S = 30 * 24 * 3600
 """Seconds for which a node that vanished is remembered."""

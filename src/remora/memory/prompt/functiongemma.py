@@ -16,9 +16,9 @@ from typing import Any
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import Rendered
+from remora.memory.prompt.control_tokens import defused
 from remora.memory.prompt.lines import packet_lines
-from remora.memory.prompt.markers import defused
-from remora.memory.prompt.rendered import Rendered
 
 _DEVELOPER = "You are a model that can do function calling with the following functions"
 

@@ -12,8 +12,8 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import Rendered, conversation, instructions
 from remora.memory.prompt.lines import candidate_lines, target_lines
-from remora.memory.prompt.rendered import Rendered, conversation, instructions
 
 HISTORY = "history/1"
 HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})

@@ -6,7 +6,7 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.rendered import (
+from remora.memory.prompt.base import (
     LABELS,
     Rendered,
     conversation,

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.rendered import LABELS, Rendered, conversation, instructions
+from remora.memory.prompt.base import LABELS, Rendered, conversation, instructions
 
 
 def render_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:

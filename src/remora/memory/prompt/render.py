@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from remora.chat import ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import Rendered
 from remora.memory.prompt.functiongemma import render_functiongemma
 from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
-from remora.memory.prompt.rendered import Rendered
 
 RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Rendered]] = {
     "lines/1": render_lines,

@@ -4,8 +4,8 @@ import html
 import re
 from collections.abc import Iterator
 
-from remora.runs.report.model import JobReport, Report
-from remora.runs.report.words import (
+from remora.runs.records.totals import said
+from remora.runs.report.phrases import (
     choices,
     count,
     course,
@@ -17,7 +17,7 @@ from remora.runs.report.words import (
     state_word,
     totals,
 )
-from remora.runs.sums import said
+from remora.runs.report.report_model import JobReport, Report
 from remora.text import plain
 
 _MOST_DIFFS = 40_000

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from remora.ids import unspell_path
-from remora.runs.counting import UNDECIDED
-from remora.runs.findings import OURS
-from remora.runs.report.model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.words import done, left_codes, reasons
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.findings import OURS
+from remora.runs.report.phrases import done, left_codes, reasons
+from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"

@@ -9,28 +9,20 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from remora.code.docstrings import (
-    STYLES,
-    Found,
-    Habits,
-    Manner,
-    Skeleton,
-    Style,
-    Texts,
-    find,
-    manner,
-    skeleton,
-    unsaid,
-    write,
-)
-from remora.code.docstrings.derive import Evidence, Gathered, described, gather, inherits, summaries
+from remora.code.docstrings.derive.describe import described
+from remora.code.docstrings.derive.evidence import Evidence, Gathered, gather
 from remora.code.docstrings.derive.names import words_of
-from remora.code.source import Unreadable, read_source
+from remora.code.docstrings.derive.summary import inherits, summaries
+from remora.code.docstrings.record import STYLES, Manner, Skeleton, Style, Texts
+from remora.code.docstrings.skeleton import skeleton
+from remora.code.docstrings.style import Habits, manner
+from remora.code.docstrings.write import Found, find, unsaid, write
+from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.tools.host.added import new_findings
-from remora.tools.host.place import Place
-from remora.tools.host.ruff import Finding, check_text
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import Finding, check_text
 from remora.tools.host.style_config import convention_of, width_of
+from remora.tools.tree import Place
 
 TEXT_LIMIT = 240
 _NEAR = 40

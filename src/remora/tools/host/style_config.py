@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.errors import HostError
-from remora.tools.host.place import Place
+from remora.tools.tree import Place
 
 _DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160

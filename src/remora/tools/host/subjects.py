@@ -2,12 +2,12 @@
 
 import ast
 
-from remora.code.source import Unreadable, read_source
-from remora.code.suite import is_test_file
-from remora.code.testing import Subject, subject_of
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.syntax.source import Unreadable, read_source
+from remora.code.testing.subject import Subject, subject_of
 from remora.errors import HostError
-from remora.tools.host.place import Place
-from remora.tools.host.text import decode
+from remora.tools.host.text_lines import decode
+from remora.tools.tree import Place
 
 _MOST_FILES = 400
 _NAMED_IN = (

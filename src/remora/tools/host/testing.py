@@ -7,22 +7,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.code.mutants import Mutant, mutants
-from remora.code.testing import (
-    Case,
-    Property,
-    Subject,
-    best_cases,
-    best_property,
-    candidate_calls,
-    contradicts,
-    home_of,
-    properties_of,
-)
-from remora.code.testing.arguments import literal_calls
+from remora.code.testing.arguments import candidate_calls, literal_calls
+from remora.code.testing.cases import Case, best_cases
+from remora.code.testing.fitting import contradicts
+from remora.code.testing.placing import home_of
+from remora.code.testing.properties import Property, best_property, properties_of
+from remora.code.testing.subject import Subject
 from remora.errors import HostError
-from remora.tools.host.place import Place
 from remora.tools.host.proving.trying import Tried, cases_of, killed_by, tried
 from remora.tools.host.subjects import callers_of, names_hypothesis, subject_at, test_files
+from remora.tools.tree import Place
 
 _MOST_CALLS = 40
 _NONE_SPELLED = "'None'"

@@ -5,28 +5,20 @@ from typing import Any
 
 import msgspec
 
-from remora.code.testing import (
-    Case,
-    Draft,
-    Home,
-    Property,
-    Subject,
-    draft_of,
-    drafts_of,
-    home_of,
-    is_known,
-    is_sound,
-    properties_of,
-    with_tests,
-)
+from remora.code.testing.adding import with_tests
+from remora.code.testing.cases import Case, is_sound
+from remora.code.testing.drafting import Draft, draft_of, drafts_of
+from remora.code.testing.placing import Home, home_of
+from remora.code.testing.properties import Property, is_known, properties_of
+from remora.code.testing.subject import Subject
 from remora.errors import HostError
-from remora.tools.host.added import new_findings
-from remora.tools.host.place import Place
 from remora.tools.host.proving.proof import prove, ran, why_not
-from remora.tools.host.ruff import check_text, with_sorted_imports
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.host.subjects import callers_of, subject_at, test_files
-from remora.tools.host.text import Text, decode
+from remora.tools.host.text_lines import Text, decode
+from remora.tools.tree import Place
 
 _OF_HYPOTHESIS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
 MOST_IDS = 50

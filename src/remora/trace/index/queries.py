@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from remora.errors import DiskError, NotFound, UsageError
-from remora.trace.chain import Clock, utc_now
-from remora.trace.folder import TraceFolder, stream_id
-from remora.trace.index.answers import chosen, entry_line, fitting, listed_keys, with_text
-from remora.trace.index.backends import Backend, Index, Scan
-from remora.trace.index.database import NAME, IndexLies, IndexUnusable, database
+from remora.trace.index.index_database import NAME, IndexLies, IndexUnusable, database
+from remora.trace.index.index_update import forget_gone, update_all
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
-from remora.trace.index.update import forget_gone, update_all
-from remora.trace.reader import list_streams
-from remora.trace.store_queries import Found, Query, TraceQueries
+from remora.trace.index.row_queries import chosen, entry_line, fitting, listed_keys, with_text
+from remora.trace.index.row_sources import Backend, Index, Scan
+from remora.trace.read.reader import list_streams
+from remora.trace.read.store_queries import Found, Query, TraceQueries
+from remora.trace.stream.line_builder import Clock, utc_now
+from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Reindexed(msgspec.Struct, frozen=True, kw_only=True):

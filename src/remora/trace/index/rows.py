@@ -5,7 +5,7 @@ import zstandard
 
 from remora.memory.packet import DecisionPacket
 from remora.trace.index.keys import TraceKey
-from remora.trace.store_queries import Match
+from remora.trace.read.store_queries import Match
 
 _MOST = 16 * 1024 * 1024
 """Bytes of a packet that is unpacked; a real one has some 20 KB."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from remora.trace.redact.plausible import SHORTEST, plausible
+from remora.trace.redact.heuristics import SHORTEST, plausible
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (

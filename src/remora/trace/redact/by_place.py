@@ -5,7 +5,7 @@ import binascii
 import re
 
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
-from remora.trace.redact.plausible import plausible, random_token, without_templates
+from remora.trace.redact.heuristics import plausible, random_token, without_templates
 from remora.trace.redact.rule import ESCAPE, Rule
 
 _PORT = re.compile(r"\d{1,5}[/\\,]")

@@ -2,7 +2,7 @@
 
 import re
 
-from remora.trace.redact.plausible import random_token
+from remora.trace.redact.heuristics import random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
 from remora.trace.redact.rule import ESCAPE, Rule, Span, by_head
 

@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, given
-from remora.trace.redact.builtin import BUILTIN
-from remora.trace.redact.deep import cleaned, is_header
-from remora.trace.redact.environment import environment_secrets
-from remora.trace.redact.literal import Literals
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.environment_secrets import environment_secrets
+from remora.trace.redact.found_spans import Finding, masked, outside, replaced, whole_characters
+from remora.trace.redact.heuristics import SHORTEST
+from remora.trace.redact.known_values import Literals
+from remora.trace.redact.nested import cleaned, is_header
 from remora.trace.redact.placeholder import placeholder
-from remora.trace.redact.plausible import SHORTEST
 from remora.trace.redact.rule import Needs, OwnRule, Rule, Span, compiled, compiled_own, found
-from remora.trace.redact.spans import Finding, masked, outside, replaced, whole_characters
 
 VERSION = "redact/1"
 """The built-in rules' version; to be raised whenever one of them finds something else."""

@@ -6,8 +6,6 @@ that the signature does not say."""
 import ast
 from collections.abc import Iterator
 
-from remora.code.conduct import is_none, own_nodes
-from remora.code.definitions import DefinitionNode, FunctionNode
 from remora.code.docstrings.derive.english import is_english
 from remora.code.docstrings.derive.evidence import Evidence, agreed
 from remora.code.docstrings.derive.names import listed, phrase, sentence, with_the, words_of
@@ -15,7 +13,9 @@ from remora.code.docstrings.derive.outcome import outcome_text
 from remora.code.docstrings.derive.verbs import is_verb
 from remora.code.docstrings.record import Parameter, Skeleton, Texts
 from remora.code.docstrings.shown import code_text
-from remora.code.source import Source
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.effects import is_none, own_nodes
+from remora.code.syntax.source import Source
 
 _SURE = 3
 _ADJECTIVES = frozenset("strict verbose recursive quiet silent lazy eager greedy".split())

@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.conduct import last_name
-from remora.code.definitions import DEFINITIONS, DefinitionNode
 from remora.code.docstrings.derive.verbs import is_verb
 from remora.code.docstrings.parse import parse
 from remora.code.docstrings.shown import code_text
 from remora.code.docstrings.skeleton import skeleton
-from remora.code.signature import docstring_text
-from remora.code.source import Source
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
+from remora.code.syntax.effects import last_name
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source
 
 _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160

@@ -5,8 +5,6 @@
 import ast
 from collections.abc import Sequence
 
-from remora.code.conduct import last_name
-from remora.code.definitions import FunctionNode
 from remora.code.docstrings.derive.english import LITTLE_WORDS
 from remora.code.docstrings.derive.names import phrase, with_a, with_the, words_of
 from remora.code.docstrings.derive.verbs import (
@@ -25,6 +23,8 @@ from remora.code.docstrings.derive.verbs import (
 )
 from remora.code.docstrings.record import Parameter, Skeleton
 from remora.code.docstrings.shown import code_text
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.effects import last_name
 
 _PROPERTIES = frozenset(("property", "cached_property", "hybrid_property", "computed_field"))
 _PLACES = frozenset(

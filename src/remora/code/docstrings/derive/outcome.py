@@ -4,13 +4,13 @@ import ast
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from remora.code.conduct import is_none, own_nodes
-from remora.code.definitions import FunctionNode
 from remora.code.docstrings.derive.functions import object_of
 from remora.code.docstrings.derive.names import listed, with_the, words_of
 from remora.code.docstrings.derive.verbs import ASKING, VAGUE
 from remora.code.docstrings.record import Skeleton
 from remora.code.docstrings.shown import code_text, negated
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.effects import is_none, own_nodes
 
 _FOLDS = {
     "sum": "the sum of",

@@ -4,8 +4,6 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from remora.code.conduct import last_name
-from remora.code.definitions import DefinitionNode, FunctionNode
 from remora.code.docstrings.derive.english import LITTLE_WORDS, is_english
 from remora.code.docstrings.derive.evidence import Evidence, comment_above
 from remora.code.docstrings.derive.functions import (
@@ -22,7 +20,9 @@ from remora.code.docstrings.derive.names import (
     words_of,
 )
 from remora.code.docstrings.skeleton import skeleton
-from remora.code.source import Source
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.effects import last_name
+from remora.code.syntax.source import Source
 
 _MOST_NAMES = 5
 _RECORDS = frozenset(

@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.tools.host.place import Place
-from remora.workspaces.beneath import Beneath
-from remora.workspaces.confinement import Confinement
-from remora.workspaces.interpreters import ProjectPython, readable_for
-from remora.workspaces.isolation import SAFE_LEVEL, best_level
-from remora.workspaces.process import run
-from remora.workspaces.removal import private_folder
-from remora.workspaces.supervised import PATH, Command
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import ProjectPython, readable_for
+from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.process import run
+from remora.sandbox.rmtree import private_folder
+from remora.sandbox.supervisor_client import PATH, Command
+from remora.tools.tree import Place
+from remora.workspaces.rooted_files import Beneath
 
 INSIDE = Path(__file__).with_name("inside")
 _PROGRAM = """

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from remora.code.mutants import MOST, Mutant, mutants
-from remora.code.testing import Subject, subject_of
+from remora.code.testing.subject import Subject, subject_of
 from remora.errors import HostError
-from remora.tools.host.place import Place
 from remora.tools.host.proving.outside import TWICE, Order, carry_out
 from remora.tools.host.proving.seen import Seen, seen_in
+from remora.tools.tree import Place
 
 PROOF_S = 240.0
 """All that one proof may take."""

@@ -2,10 +2,10 @@
 
 import functools
 
-from remora.tools.host.place import Place
+from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.rmtree import private_folder
 from remora.tools.host.proving.outside import carry_out
-from remora.workspaces.interpreters import ProjectPython
-from remora.workspaces.removal import private_folder
+from remora.tools.tree import Place
 
 
 @functools.cache  # an interpreter is tried once per command, whoever asks

@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
-from remora.code import Module, Node, parse_module
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.tools.host.place import Place
+from remora.tools.tree import Place
 
 MOST = 400
 """Nodes of one test, and calls: of a test that runs more nothing is told, rather than a part."""

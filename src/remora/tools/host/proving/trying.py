@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.code.mutants import Mutant
-from remora.code.source import Unreadable, read_source
-from remora.code.testing import Case, Property, Subject, case_of, source_of
+from remora.code.syntax.source import Unreadable, read_source
+from remora.code.testing.cases import Case, case_of
+from remora.code.testing.drafting import source_of
+from remora.code.testing.properties import Property
+from remora.code.testing.subject import Subject
 from remora.errors import HostError
-from remora.tools.host.place import Place
 from remora.tools.host.proving.outside import TWICE, Order, Results, carry_out
+from remora.tools.tree import Place
 
 _EACH = 1.0
 _OF_PROPERTY = 10.0

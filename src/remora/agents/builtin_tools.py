@@ -1,0 +1,134 @@
+"""The built-in tools every agent has: look again at a raw output, and say that it is done."""
+
+import json
+import zlib
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolSchema
+from remora.errors import DiskError, HostError, NotFound, StreamDamaged
+from remora.memory.events import Event, ToolResulted
+from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_lines, resolve
+from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import part
+
+RECALL = "recall"
+SUBMIT = "submit_result"
+BUILTIN = frozenset({RECALL, SUBMIT})
+"""Tools that write nothing."""
+MAX_LINES = 60
+_PACKED = b"\0"
+"""How an output begins that is kept compressed: JSON never does."""
+
+BUILTIN_SCHEMAS = (
+    ToolSchema(
+        name=RECALL,
+        description="Show lines of an earlier turn's raw output.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "ref": {"type": "string", "description": "turn:N"},
+                "lines": {
+                    "type": "array",
+                    "items": {"type": "integer"},
+                    "description": "first and last line",
+                },
+            },
+            "required": ["ref", "lines"],
+        },
+    ),
+    ToolSchema(
+        name=SUBMIT,
+        description="Finish: the changes are ready, or nothing is left to do.",
+        parameters={
+            "type": "object",
+            "properties": {"summary": {"type": "string", "description": "what was done"}},
+        },
+    ),
+)
+
+
+def raw_text(raw_output: Any) -> str:
+    """A raw output as lines: a string as it is, anything else as indented JSON."""
+    if isinstance(raw_output, str):
+        return raw_output
+    return json.dumps(raw_output, indent=1, ensure_ascii=False)
+
+
+class Outputs:
+    """The raw outputs of an agent's turns, for `recall`, as its stream holds them.
+
+    Long texts stay in the blob store and are read there, line by line; the rest is kept as it was
+    recorded, compressed where it is much. Feeding it the stream's events again gives the same.
+    """
+
+    def __init__(self, blobs: ObjectStore) -> None:
+        self._blobs = blobs
+        self._recorded: dict[int, bytes] = {}
+
+    def add(self, turn: int, event: Event) -> None:
+        """Take the output of a `tool_result` as it was written; of any other event nothing."""
+        if event.type == ToolResulted.type:
+            recorded = bytes(part(event, _Recorded).raw_output)
+            long = len(recorded) > BLOB_LIMIT
+            self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
+
+    def turns(self) -> tuple[int, ...]:
+        """Turns that have an output, in order."""
+        return tuple(self._recorded)
+
+    def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
+        """Lines `first` to `last` (from 1, inclusive) of a turn's output, each cut to LINE_LIMIT
+        characters, and how many there are in all.
+
+        Raises KeyError for a turn without one, NotFound, StreamDamaged or DiskError for a blob.
+        """
+        recorded = self._recorded[turn]
+        if recorded.startswith(_PACKED):
+            recorded = zlib.decompress(recorded[len(_PACKED) :])
+        output = msgspec.json.decode(recorded)
+        match output:
+            case {"$blob": {"sha256": str(digest)}} if len(output) == 1:
+                return read_lines(self._blobs, digest, first, last)
+        text = raw_text(resolve(output, self._blobs) if b'blob"' in recorded else output)
+        split = text.split("\n")
+        return [line[:LINE_LIMIT] for line in split[max(0, first - 1) : last]], len(split)
+
+
+class _Recorded(msgspec.Struct):
+    raw_output: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def recall(ref: str, lines: list[int], outputs: Outputs) -> dict[str, Any]:
+    """A tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of `turn:N`.
+
+    `outputs` are the raw outputs so far by turn. Raises `HostError` for an unknown turn, or an
+    output that cannot be read any more.
+    """
+    turn = ref.removeprefix("turn:")
+    if not turn.isdecimal() or int(turn) not in outputs.turns():
+        known = ", ".join(f"turn:{n}" for n in outputs.turns()) or "none yet"
+        raise HostError(f"no raw output {ref!r}; there is {known}")
+    first = max(1, lines[0] if lines else 1)
+    try:
+        shown, total = _shown(outputs, int(turn), first, lines[1] if len(lines) > 1 else None)
+    except (NotFound, StreamDamaged, DiskError) as error:
+        raise HostError(f"the raw output {ref!r} cannot be read: {error.message}") from error
+    first = min(first, total)
+    span = [first, first + len(shown) - 1]
+    return {
+        "result": {"ref": ref, "lines": span, "total": total},
+        "summary": f"Lines {span[0]}-{span[1]} of {total} of {ref}",
+        "knowledge_delta": {},
+        "outcome": "success",
+        "excerpt": {"ref": ref, "path": "", "lines": span, "text": "\n".join(shown)},
+    }
+
+
+def _shown(outputs: Outputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
+    """At least one line and at most MAX_LINES; behind the end the last one."""
+    most = first + MAX_LINES - 1
+    last = most if last is None else max(first, min(last, most))
+    shown, total = outputs.lines(turn, first, last)
+    return (shown, total) if shown else outputs.lines(turn, total, total)

@@ -1,0 +1,76 @@
+"""Checks of a submission that a project writes itself, as `.pym` scripts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from remora.agents.summarizers import EPOCH
+from remora.memory.canonical import escape_surrogates
+from remora.pym import Limits, Script, one_line
+
+Files = Mapping[str, tuple[bytes | None, bytes | None]]
+Contents = Callable[[str], bytes]
+"""Bytes of a file by their SHA-256."""
+Findings = Callable[[str], list[dict[str, Any]]]
+
+
+def wanted(
+    script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
+) -> dict[str, Any]:
+    """Those of `files`, `target`, `findings_before` and `findings_after` that the script declares,
+    as they are recorded: contents of files by their SHA-256."""
+    facts: Mapping[str, Callable[[], Any]] = {
+        "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
+        "target": lambda: dict(target),
+        "findings_before": lambda: list(_findings(files, before)),
+        "findings_after": lambda: list(_findings(files, after)),
+    }
+    declared = {spec.name for spec in script.inputs}
+    return {name: make() for name, make in facts.items() if name in declared}
+
+
+def asked(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
+    """What the script says is wrong with `facts` (as `wanted` gives them); empty where it says true.
+
+    It has no host function. Whatever else it comes to is no pass: an error, a limit, any other
+    value. Raises what `content` raises for a content that it does not have.
+    """
+    given = dict(facts)
+    try:
+        if "files" in given:
+            given["files"] = [_texts(file, content) for file in given["files"]]
+    except UnicodeDecodeError:
+        return f"{script.label}: a file is not UTF-8 text"
+    run = script.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
+    if run.error is not None:
+        return run.error.message
+    if run.value is True:
+        return ""
+    if isinstance(run.value, str) and run.value.strip():
+        return escape_surrogates(one_line(run.value))
+    got = escape_surrogates(one_line(repr(run.value)))
+    return f"{script.label}: gave {got}, neither true nor a text that says what is wrong"
+
+
+def _hashes(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:
+    return {"path": path, "before": _hash(before), "after": _hash(after)}
+
+
+def _hash(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
+
+
+def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
+    sides = {side: file[side] for side in ("before", "after")}
+    texts = {
+        side: None if digest is None else content(digest).decode("utf-8-sig")
+        for side, digest in sides.items()
+    }
+    return {"path": file["path"], **texts}
+
+
+def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
+    """Of the changed Python files: a file that was not changed has the same ones as before."""
+    for path in sorted(files):
+        if path.endswith((".py", ".pyi")):
+            yield from ({**finding, "path": path} for finding in lint(path))

@@ -1,0 +1,1 @@
+"""The decision of a turn: by rule, by model, or by fallback."""

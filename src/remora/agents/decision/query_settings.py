@@ -1,0 +1,86 @@
+"""How a model is asked, for the whole life of an agent: which ways there are, and which it can."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from remora.errors import ConfigError, ModelError
+from remora.models.protocol import Model, Strategy
+
+ANSWER_TOKENS = 200
+"""Room for a written call; a ranked answer takes one token."""
+_HUB_SHARE = 5
+_CHARACTERS_PER_TOKEN = 3
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is asked: fixed for the whole life of an agent.
+
+    `limit` is in tokens of the whole request; `margin` in nat between the two best candidates.
+    """
+
+    renderer: str
+    strategy: Strategy
+    limit: int
+    margin: float = 1.0
+    seed: int | None = None
+    exact: bool = False
+
+    def hub_room(self, *, exact: bool) -> int:
+        """Characters of JSON that facts of the Hub may take: a fifth of the limit, so that they
+        push nothing else out. `exact`: tokens are counted, not bounded by bytes."""
+        return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
+
+
+def model_record(model: Model, asking: Asking) -> dict[str, Any]:
+    """What `agent_start` says of a model and of how it is asked."""
+    return {**model.describe(), **msgspec.to_builtins(asking)}
+
+
+def strategy_for(
+    model: Model,
+    renderer: str,
+    decoding: Literal["auto", "rank", "grammar", "tool_call"],
+    *,
+    has_candidates: bool,
+) -> Strategy:
+    """How this model will be asked.
+
+    Raises `ModelError` or `ConfigError` if it cannot answer as configured.
+    """
+    able = model.capabilities
+    if renderer.startswith("functiongemma"):
+        if decoding != "auto":
+            raise ConfigError(
+                f"model.decoding is {decoding}, but FunctionGemma writes its calls in its own way",
+                hint="leave model.decoding at auto",
+            )
+        if not able.completions:
+            raise ModelError(
+                f"{model.name} has no plain completions, which the functiongemma renderer needs",
+                hint="set model.renderer to lines or json",
+            )
+        return "completion"
+    if decoding == "auto":
+        if has_candidates and able.rank:
+            return "rank"
+        return "grammar" if able.grammar else "tool_call"
+    if decoding == "rank" and not (has_candidates and able.rank):
+        raise ModelError(
+            f"{model.name} cannot rank candidates, or the agent has none",
+            hint="set model.decoding to auto",
+        )
+    if decoding == "grammar" and not able.grammar:
+        raise ModelError(f"{model.name} takes no grammar", hint="set model.decoding to auto")
+    return decoding
+
+
+def check_able(model: Model, strategy: Strategy) -> None:
+    """Raise ModelError unless the model can be asked in this way."""
+    able = model.capabilities
+    can = {"rank": able.rank, "grammar": able.grammar, "completion": able.completions}
+    if not can.get(strategy, True):
+        raise ModelError(
+            f"{model.name} cannot be asked by {strategy}, as the agent was until now",
+            hint="use the model that the run began with, or fork the agent with --model",
+        )

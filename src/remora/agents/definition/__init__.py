@@ -1,0 +1,1 @@
+"""Agent definitions: `agent.yaml`, its scripts, and the checks of both."""

@@ -1,0 +1,219 @@
+"""An agent ready to run: its definition with every script loaded and checked."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from remora.agents.builtin_tools import BUILTIN_SCHEMAS
+from remora.agents.definition.agent_yaml import (
+    OWN_FOLDER,
+    SUMMARIZERS,
+    AgentDefinition,
+    ScriptReference,
+    read_definition,
+)
+from remora.agents.definition.script_inputs import HARNESS_INPUTS
+from remora.agents.definition.scripts import load_scripts
+from remora.agents.summarizers import ScriptSummarizer, summarizer_named
+from remora.chat import ToolSchema
+from remora.code.syntax.node_patterns import nearest
+from remora.errors import ConfigError, NotFound
+from remora.memory.canonical import escape_surrogates
+from remora.memory.summarizers import Summarizer
+from remora.pym import Script, ScriptChecks
+from remora.tools.tool import Tool
+
+BUILTIN_FOLDER = Path(__file__).parent / "builtin"
+MOST_OWN = 100
+"""Agents that a project may have: each command reads all of their definitions."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A definition, its tools by name, and all its scripts by the paths that it calls them by."""
+
+    definition: AgentDefinition
+    folder: Path
+    builtin: bool
+    tools: Mapping[str, Tool]
+    candidates: Tool | None = None
+    context: tuple[Tool, ...] = ()
+    scripts: Mapping[str, Script] = field(default_factory=dict)
+    summarizers: Mapping[str, Summarizer] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> Script | None:
+        """The script that says which nodes need work, where that is one of its own."""
+        return self.scripts.get(self.definition.needs)
+
+    @property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """The granted tools in the definition's order, then the built-in ones."""
+        return (*(visible(tool.schema) for tool in self.tools.values()), *BUILTIN_SCHEMAS)
+
+
+def visible(schema: ToolSchema) -> ToolSchema:
+    """The schema without the inputs that the harness fills."""
+    parameters = dict(schema.parameters)
+    properties = parameters.get("properties", {})
+    parameters["properties"] = {k: v for k, v in properties.items() if k not in HARNESS_INPUTS}
+    required = [name for name in parameters.get("required", []) if name not in HARNESS_INPUTS]
+    parameters.pop("required", None)
+    if required:
+        parameters["required"] = required
+    description = escape_surrogates(schema.description)  # a script may say what UTF-8 cannot
+    return ToolSchema(name=schema.name, description=description, parameters=parameters)
+
+
+def load_agent(folder: Path, *, builtin: bool = False, checks: ScriptChecks | None = None) -> Agent:
+    """The agent in `folder`. `checks` bounds the time for its scripts with those of others.
+
+    Raises ConfigError that points at the place.
+    """
+    definition = read_definition(folder / "agent.yaml")
+    scripts = load_scripts(folder, definition, checks or ScriptChecks())
+    granted = definition.candidates
+    return Agent(
+        definition=definition,
+        folder=folder,
+        builtin=builtin,
+        tools={
+            tool.name: _tool(scripts, tool, tool.name, tool.description)
+            for tool in definition.tools
+        },
+        candidates=_tool(scripts, granted, "candidates") if granted is not None else None,
+        context=tuple(_tool(scripts, reference, "context") for reference in definition.context),
+        scripts=scripts,
+        summarizers={
+            tool.name: _summarizer(scripts, tool.summarizer, tool.name, folder)
+            for tool in definition.tools
+            if tool.summarizer is not None
+        },
+    )
+
+
+def agent_folders(root: Path) -> Iterator[tuple[Path, bool]]:
+    """Folders of the built-in agents, then of the project's own; true for built-in ones.
+
+    Raises ConfigError after `MOST_OWN` of the project's, if it has more.
+    """
+    yield from ((folder, True) for folder in _folders(BUILTIN_FOLDER))
+    own = _folders(root / OWN_FOLDER)
+    yield from ((folder, False) for folder in own[:MOST_OWN])
+    if len(own) > MOST_OWN:
+        raise ConfigError(
+            f"{root / OWN_FOLDER}: {len(own)} agents, and a project may have {MOST_OWN}",
+            hint="remove what nobody uses",
+        )
+
+
+def _folders(base: Path) -> list[Path]:
+    if not base.is_dir():
+        return []
+    try:
+        return sorted(path for path in base.iterdir() if (path / "agent.yaml").is_file())
+    except OSError as error:
+        raise ConfigError(f"{base}: {error.strerror}", hint="check its permissions") from error
+
+
+def load_agents(
+    root: Path, names: Collection[str] | None = None, *, checks: ScriptChecks | None = None
+) -> dict[str, Agent]:
+    """Agents by operation: all of them, or those whose name or operation is in `names`.
+
+    With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
+    that is, or that takes the name or operation of another one; NotFound for an unknown name.
+    """
+    found, wrong = read_definitions(root)
+    checks = checks or ScriptChecks()
+    if names is None and wrong:
+        raise wrong[0]
+    claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
+    taken: set[str] = set()
+    agents: dict[str, Agent] = {}
+    for folder, builtin, definition in found:
+        own_names = {definition.name, definition.operation}
+        wanted = names is None or bool(own_names & {*names, *taken})
+        if wanted and own_names & claimed:
+            raise ConfigError(
+                f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
+                f"{definition.operation} is taken",
+                hint="choose another one; a project's agent may not replace a built-in one",
+            )
+        if wanted or builtin:
+            claimed |= own_names
+        if wanted:
+            taken |= own_names
+            agents[definition.operation] = load_agent(folder, builtin=builtin, checks=checks)
+    for name in names or ():
+        if name not in taken:
+            raise wrong[0] if wrong else _unknown(name, found)
+    return agents
+
+
+Found = list[tuple[Path, bool, AgentDefinition]]
+"""Folders, whether they are built in, and what their `agent.yaml` says."""
+
+
+def read_definitions(root: Path) -> tuple[Found, list[ConfigError]]:
+    """What can be read, and what is wrong with the rest; no script is looked at."""
+    found: Found = []
+    wrong: list[ConfigError] = []
+    try:
+        for folder, builtin in agent_folders(root):
+            try:
+                found.append((folder, builtin, read_definition(folder / "agent.yaml")))
+            except ConfigError as error:
+                wrong.append(error)
+    except ConfigError as error:
+        wrong.append(error)
+    return found, wrong
+
+
+def _unknown(name: str, found: Found) -> NotFound:
+    return no_agent(name, (definition.operation for _, _, definition in found))
+
+
+def no_agent(name: str, known: Iterable[str]) -> NotFound:
+    """The error for a name that no agent has: what was meant, perhaps, and what there is."""
+    names = sorted(set(known))
+    near = " or ".join(nearest(name, names, 2))
+    meant = f"did you mean {near}? " if near else ""
+    return NotFound(f"no agent {name!r}", hint=f"{meant}there is {', '.join(names)}")
+
+
+def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
+    """The agent of that name or operation. Raises NotFound that lists the known ones."""
+    for agent in agents.values():
+        if name in (agent.definition.name, agent.definition.operation):
+            return agent
+    raise no_agent(name, agents)
+
+
+def definition_record(agent: Agent) -> dict[str, Any]:
+    """The definition as `agent_start` holds it, each script with the hash of its source."""
+    record = agent.definition.model_dump(mode="json")
+    record["scripts"] = {
+        script.path.relative_to(agent.folder).as_posix(): script.sha256
+        for script in agent.scripts.values()
+        if script.path is not None
+    }
+    return record
+
+
+def _summarizer(scripts: Mapping[str, Script], name: str, tool: str, folder: Path) -> Summarizer:
+    if name in SUMMARIZERS:
+        return summarizer_named(name, tool, folder)
+    return ScriptSummarizer(scripts[name], tool)
+
+
+def _tool(
+    scripts: Mapping[str, Script], reference: ScriptReference, name: str, description: str = ""
+) -> Tool:
+    return Tool(
+        name=name,
+        description=description,
+        script=scripts[reference.script],
+        grants=tuple(reference.grants),
+    )

@@ -1,0 +1,294 @@
+"""What `agent.yaml` may say, and how it is read."""
+
+import string
+from collections.abc import Iterator
+from difflib import get_close_matches
+from os.path import realpath
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+from remora.agents.builtin_tools import RECALL, SUBMIT
+from remora.agents.verification import CHECKS
+from remora.config.messages import explain
+from remora.config.schema import ModelName
+from remora.config.yaml_positions import Marked, Where, place_of, read_yaml_file
+from remora.errors import ConfigError
+from remora.memory.canonical import canonical
+from remora.tools.registry import HOST_FUNCTIONS
+
+NEEDS = ("ruff", "docstring", "test", "always")
+GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
+SUMMARIZERS = ("tool", "linter", "default")
+OWN_FOLDER = Path(".remora") / "agents"
+Role = Literal["tool", "context", "candidates", "summarizer", "needs", "verify"]
+_EXTENSION_LIMIT = 2048
+_SIZE_LIMIT = 32 * 1024
+_MOST_TOOLS = 40
+_MOST_PARTS = 20
+
+
+def _script_path(value: str) -> str:
+    if not value.endswith(".pym"):
+        raise ValueError("the path of a .pym script")
+    return value
+
+
+def _summarizer(value: str) -> str:
+    if value not in SUMMARIZERS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(SUMMARIZERS)}, or the path of a .pym script")
+    return value
+
+
+def _need(value: str) -> str:
+    if value not in NEEDS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(NEEDS)}, or the path of a .pym script")
+    return value
+
+
+def _check(value: str) -> str:
+    if value not in CHECKS and not value.endswith(".pym"):
+        raise ValueError(f"one of {', '.join(CHECKS)}, or the path of a .pym script")
+    return value
+
+
+def _checks(value: Any) -> Any:
+    if value == []:  # nothing would be checked, and the change be called verified
+        raise ValueError("at least one check; without the key it is parses and own_lines_only")
+    return value
+
+
+def _goal(value: str) -> str:
+    fields = ", ".join(f"{{{name}}}" for name in sorted(GOAL_FIELDS))
+    try:
+        parts = list(string.Formatter().parse(value))
+    except ValueError as error:
+        raise ValueError(f"a text with no fields but {fields}") from error
+    # names alone: a format such as {path:>999999999} would fill the memory
+    if any(
+        name is not None and (name not in GOAL_FIELDS or form or conversion)
+        for _, name, form, conversion in parts
+    ):
+        raise ValueError(f"a text with no fields but {fields}")
+    return value
+
+
+def _extension(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        Draft202012Validator.check_schema(value)
+    except SchemaError as error:
+        raise ValueError(f"a JSON Schema (2020-12): {error.message}") from error
+    if len(canonical(value)) > _EXTENSION_LIMIT:
+        raise ValueError("a JSON Schema of at most 2 KB")
+    resource = DRAFT202012.create_resource(value)
+    resolver = Registry().with_resource("", resource).resolver()
+    for reference in _references(value):
+        if not reference.startswith("#"):
+            raise ValueError("a JSON Schema without references to other documents")
+        try:
+            resolver.lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(
+                f"a JSON Schema whose reference {reference} leads somewhere"
+            ) from error
+    return value
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (str(value[key]) for key in ("$ref", "$dynamicRef") if key in value)
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _references(inner)
+
+
+def _as_reference(value: Any) -> Any:
+    """A bare path is a script without grants."""
+    return {"script": value} if isinstance(value, str) else value
+
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,50}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+ScriptPath = Annotated[str, AfterValidator(_script_path)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class ScriptReference(_Part):
+    """A script, and the host functions it may call."""
+
+    script: ScriptPath
+    """Path of a `.pym` file, relative to the definition."""
+    grants: list[str] = []
+    """Names of host functions."""
+
+
+class ToolDefinition(ScriptReference):
+    """A tool that the model may call."""
+
+    name: ToolName
+    """What the model calls it."""
+    description: str = ""
+    """What it does, in a sentence: the model reads it."""
+    summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
+    """Who summarizes its results where it does not: tool, linter, default or a `.pym`."""
+
+
+Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
+
+
+class AgentDefinition(_Part):
+    """An agent: what it is for, what it may do, how its work is checked."""
+
+    name: Name
+    """The agent's name."""
+    operation: Name
+    """What `analyze -o` calls it; one word that says what it does to a node."""
+    goal: Annotated[str, AfterValidator(_goal)]
+    """What the model is told to reach; a template with `{node_name}`, `{path}` and the like."""
+    tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
+    """What the model may do, beside the built-in `recall` and `submit_result`."""
+    description: str = ""
+    """For people."""
+    node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
+    """Which nodes it works on."""
+    max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """The most turns; null takes `runner.max_turns`."""
+    model: ModelName | None = None
+    """The model's name; null takes the configured one."""
+    needs: Annotated[str, AfterValidator(_need)] = "always"
+    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
+    context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
+    """Scripts that run once, before the first turn."""
+    candidates: Reference | None = None
+    """A script from the packet to the next actions that are valid."""
+    packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
+    """JSON Schema of the packet's `extensions`."""
+    verify: Annotated[
+        list[Annotated[str, AfterValidator(_check)]],
+        Field(min_length=1, max_length=_MOST_PARTS),
+        BeforeValidator(_checks),
+    ] = [
+        "parses",
+        "own_lines_only",
+    ]
+    """Checks that a submission must pass; a `.pym` is one of your own."""
+
+
+class Use(NamedTuple):
+    """A script that a definition names: where it does, what for, and what is granted there."""
+
+    where: Where
+    role: Role
+    script: str
+    grants: tuple[str, ...] = ()
+
+
+def read_definition(path: Path) -> AgentDefinition:
+    """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    if not path.is_file():
+        raise ConfigError(
+            f"{path}: no such file",
+            hint="an agent is a folder with an agent.yaml; `remora agents new NAME` writes one",
+        )
+    _check_place(path)
+    marked = read_yaml_file(path)
+    try:
+        definition = AgentDefinition.model_validate(marked.value)
+    except ValidationError as error:
+        message = "\n".join(explain(error, AgentDefinition, marked))
+        raise ConfigError(message, hint="`remora schema agent` lists every key") from error
+    seen: set[str] = set()
+    for index, tool in enumerate(definition.tools):
+        if tool.name in seen or tool.name in (RECALL, SUBMIT):
+            place = marked.places[("tools", index, "name")]
+            why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
+            raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
+        seen.add(tool.name)
+    for use in uses(definition):
+        _check_script(path.parent, use.script, place_of(marked, use.where)[1])
+    for where, reference in _parts(definition):
+        _check_grants(reference, where, marked)
+    return definition
+
+
+def _parts(definition: AgentDefinition) -> Iterator[tuple[Where, ScriptReference]]:
+    """Every script with grants, and where it stands."""
+    yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
+    yield from ((("context", index), part) for index, part in enumerate(definition.context))
+    if definition.candidates is not None:
+        yield ("candidates",), definition.candidates
+
+
+def uses(definition: AgentDefinition) -> Iterator[Use]:
+    """Every script that it names, once for each time that it does."""
+    for index, tool in enumerate(definition.tools):
+        yield Use(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
+        if tool.summarizer not in (None, *SUMMARIZERS):
+            yield Use(("tools", index, "summarizer"), "summarizer", str(tool.summarizer))
+    for index, part in enumerate(definition.context):
+        yield Use(("context", index, "script"), "context", part.script, tuple(part.grants))
+    last = definition.candidates
+    if last is not None:
+        yield Use(("candidates", "script"), "candidates", last.script, tuple(last.grants))
+    if definition.needs not in NEEDS:
+        yield Use(("needs",), "needs", definition.needs)
+    for index, check in enumerate(definition.verify):
+        if check not in CHECKS:
+            yield Use(("verify", index), "verify", check)
+
+
+def _check_place(path: Path) -> None:
+    """An error quotes what it complains of: no clone may have it quote a file from elsewhere."""
+    outer = path.parent
+    if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:
+        outer = path.parents[3]  # the project's root
+    for upto, what in ((path.parent, "its folder"), (outer, "the project")):
+        if not Path(realpath(path)).is_relative_to(realpath(upto)):
+            raise ConfigError(f"{path} is a link out of {what}", hint="put the file there")
+    if path.is_file() and path.stat().st_size > _SIZE_LIMIT:
+        limit = _SIZE_LIMIT // 1024
+        raise ConfigError(f"{path}: larger than {limit} KiB", hint="this is no definition")
+
+
+def _check_script(folder: Path, script: str, place: str) -> None:
+    path = folder / script
+    if not Path(realpath(path)).is_relative_to(realpath(folder)):
+        raise ConfigError(
+            f"{place}: {script} leads out of the agent's folder",
+            hint="scripts live beside agent.yaml",
+        )
+    if not path.is_file():
+        raise ConfigError(
+            f"{place}: there is no file {script} beside agent.yaml", hint="correct its name"
+        )
+
+
+def _check_grants(reference: ScriptReference, where: Where, marked: Marked) -> None:
+    for index, name in enumerate(reference.grants):
+        if name not in HOST_FUNCTIONS:
+            place = place_of(marked, (*where, "grants", index))[1]
+            near = get_close_matches(name, HOST_FUNCTIONS, n=1, cutoff=0.0)
+            raise ConfigError(
+                f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
+                hint=f"there is {', '.join(sorted(HOST_FUNCTIONS))}",
+            )
+
+
+def definition_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of `agent.yaml`."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **AgentDefinition.model_json_schema(),
+    }

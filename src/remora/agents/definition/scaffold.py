@@ -1,0 +1,92 @@
+"""A first agent to begin with: a folder that works as it is, written whole or not at all."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import lexists, realpath
+from pathlib import Path
+from string import Template
+
+from remora.agents.definition.agent import read_definitions
+from remora.agents.definition.agent_yaml import NAME_PATTERN, OWN_FOLDER
+from remora.errors import ConfigError, DiskError, UsageError
+
+_TEMPLATE = Path(__file__).parent / "template"
+_PLAIN = ".txt"  # a Python file that is none of ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The new agent: its folder, and the names of the files in it."""
+
+    name: str
+    operation: str
+    folder: Path
+    files: tuple[str, ...]
+
+
+def start_agent(
+    root: Path, name: str, operation: str | None = None, node_types: Sequence[str] = ()
+) -> Started:
+    """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
+
+    Raises UsageError for names that cannot be or are taken, and where the folder is there already;
+    ConfigError where it would lie outside the project; DiskError where it cannot be written.
+    """
+    operation = operation or name
+    _check_names(root, name, operation)
+    folder = root / OWN_FOLDER / name
+    words = {
+        "name": name,
+        "operation": operation,
+        "node_types": ", ".join(dict.fromkeys(node_types) or ("function", "class", "module")),
+        "path": (OWN_FOLDER / name).as_posix(),
+    }
+    try:
+        files = _write(folder, words, root)
+    except OSError as error:
+        raise DiskError(
+            f"cannot write {folder}: {error.strerror}", hint="make the folder writable"
+        ) from error
+    return Started(name=name, operation=operation, folder=folder, files=files)
+
+
+def _check_names(root: Path, name: str, operation: str) -> None:
+    for what, word in (("name", name), ("operation", operation)):
+        if not re.fullmatch(NAME_PATTERN, word):
+            raise UsageError(
+                f"{word!r} is no {what} of an agent",
+                hint="at most 51 of a-z, 0-9, - and _, the first a letter or a digit",
+            )
+    if lexists(root / OWN_FOLDER / name):
+        raise UsageError(
+            f"{root / OWN_FOLDER / name} is already there",
+            hint="choose another name, or remove it first",
+        )
+    for folder, builtin, definition in read_definitions(root)[0]:
+        taken = {definition.name, definition.operation} & {name, operation}
+        if taken:
+            whose = "a built-in agent" if builtin else f"the agent in {folder}"
+            raise UsageError(f"{min(taken)!r} is taken by {whose}", hint="choose another one")
+
+
+def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
+    """Everything aside, then one rename: whoever looks sees a whole agent or none."""
+    if not Path(realpath(folder)).is_relative_to(realpath(root)):
+        raise ConfigError(
+            f"{folder.parent} is a link out of the project", hint="replace it by a folder"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".new-", dir=root / OWN_FOLDER.parent))
+    try:
+        aside.chmod(0o755)
+        sources = sorted(path for path in _TEMPLATE.iterdir() if path.is_file())
+        for source in sources:
+            text = Template(source.read_text(encoding="utf-8")).substitute(words)
+            (aside / source.name.removesuffix(_PLAIN)).write_text(text, encoding="utf-8")
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)  # it is gone where all went well
+    return tuple(source.name.removesuffix(_PLAIN) for source in sources)

@@ -1,0 +1,81 @@
+"""What the harness gives to each kind of script, held against the inputs that it declares."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from remora.agents.definition.agent_yaml import Role
+from remora.memory.packet import DecisionPacket, packet_json
+from remora.pym import InputSpec, Script
+
+_TARGET: Mapping[str, Any] = {
+    "path": "a.py",
+    "node": "f",
+    "key": "node:a.py:f",
+    "type": "function",
+    "first": 1,
+    "last": 2,
+    "own": [[1, 2]],
+}
+_SCENE: Mapping[str, Any] = {
+    "target": _TARGET,
+    "packet": packet_json(DecisionPacket()),
+    "options": {"unsafe_fixes": False, "open": False},
+}
+HARNESS_INPUTS = frozenset(_SCENE)
+"""Inputs that the harness fills and no model sees: where the node stands, the packet, options."""
+_FINDINGS = [{"path": "a.py", "line": 1, "code": "F401", "message": "", "fix": None}]
+_GIVEN: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
+    {
+        "tool": _SCENE,
+        "context": _SCENE,
+        "candidates": _SCENE,
+        "summarizer": {"raw": None},
+        "needs": {"node": {"key": "node:a.py:f", "line_start": 1, "docstring": None}},
+        "verify": {
+            "files": [{"path": "a.py", "before": None, "after": ""}],
+            "target": _TARGET,
+            "findings_before": _FINDINGS,
+            "findings_after": _FINDINGS,
+        },
+    }
+)
+"""A value of the kind that each input is given, by what the script is for."""
+
+
+def input_faults(script: Script, role: Role) -> Iterator[str]:
+    """What is wrong with the inputs: each would make every run of the script fail."""
+    given = _GIVEN[role]
+    for spec in script.inputs:
+        if spec.name not in given:
+            if role != "tool" and spec.required:
+                yield _told(script, spec, f"nobody fills it; {_kind(role)} is given {_list(given)}")
+        elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
+            given[spec.name]
+        ):
+            why = f"Remora fills it with a {type(given[spec.name]).__name__}"
+            other = ": declare that type, or choose another name" if role == "tool" else ""
+            yield _told(script, spec, why + other)
+    if role == "summarizer" and all(spec.name != "raw" for spec in script.inputs):
+        yield f'{script.label}:1: a summarizer needs the input `raw`: `raw: Any = Input("raw")`'
+
+
+def untyped(script: Script) -> Iterator[str]:
+    """Inputs of a tool of which a model cannot be told what to give."""
+    for spec in script.inputs:
+        if not spec.schema and spec.name not in HARNESS_INPUTS:
+            yield _told(script, spec, "its type tells a model nothing; str, int, Literal, list do")
+
+
+def _told(script: Script, spec: InputSpec, why: str) -> str:
+    return f"{script.label}:{spec.line}: the input `{spec.name}`: {why}"
+
+
+def _kind(role: Role) -> str:
+    return f"a {role} script"
+
+
+def _list(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}`" for name in given)

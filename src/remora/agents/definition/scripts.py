@@ -1,0 +1,57 @@
+"""The scripts of a definition: loaded, and every fault of any told at once."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from remora.agents.definition.agent_yaml import AgentDefinition, Use, uses
+from remora.agents.definition.script_inputs import input_faults, untyped
+from remora.config.yaml_positions import place_of, read_yaml_file
+from remora.errors import ConfigError
+from remora.pym import Script, ScriptChecks
+
+_HINT = "correct it; `remora agents validate` checks every script"
+
+
+def load_scripts(
+    folder: Path, definition: AgentDefinition, checks: ScriptChecks
+) -> dict[str, Script]:
+    """Scripts by the path that the definition calls them by.
+
+    Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
+    """
+    scripts: dict[str, Script] = {}
+    faults: list[tuple[Use, str]] = []
+    hints: list[str] = []
+    for use in uses(definition):
+        if use.script not in scripts:
+            script, errors = checks.examine(folder / use.script)
+            faults += [(use, error.message) for error in errors]
+            hints += [error.hint for error in errors if error.hint]
+            if script is None:
+                continue
+            scripts[use.script] = script
+        faults += [(use, fault) for fault in input_faults(scripts[use.script], use.role)]
+    if faults:
+        marked = read_yaml_file(folder / "agent.yaml")
+        lines = [f"{place_of(marked, use.where)[1]}: {fault}" for use, fault in faults]
+        raise ConfigError("\n".join(dict.fromkeys(lines)), hint=(hints or [_HINT])[0])
+    return scripts
+
+
+def script_warnings(
+    folder: Path, definition: AgentDefinition, scripts: Mapping[str, Script]
+) -> Iterator[str]:
+    """What a script declares and will not get, and what is granted that none asks for."""
+    marked = read_yaml_file(folder / "agent.yaml")
+    for use in uses(definition):
+        script, place = scripts[use.script], place_of(marked, use.where)[1]
+        declared = {spec.name: spec for spec in script.externals}
+        for name in declared.keys() - set(use.grants):
+            where = f"{script.label}:{declared[name].line}"
+            yield f"{place}: {where}: `{name}` is declared, but not in the grants: it is denied"
+        for index, name in enumerate(use.grants):
+            if name not in declared:
+                at = place_of(marked, (*use.where[:-1], "grants", index))[1]
+                yield f"{at}: `{name}` is granted, but {script.label} declares no such external"
+        if use.role == "tool":
+            yield from (f"{place}: {fault}" for fault in untyped(script))

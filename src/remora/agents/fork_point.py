@@ -1,0 +1,156 @@
+"""Where an agent's stream is cut for the agent that goes on from there."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from remora.errors import NotFound, StreamDamaged
+from remora.memory.events import (
+    AgentError,
+    AgentStart,
+    Change,
+    Event,
+    ModelRequest,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.trace.read.reader import part, typed
+from remora.trace.read.state_at import packet_in
+
+_DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream up to a turn's decision: all that the agent after it needs.
+
+    `packet` is whole, not as it was trimmed for the decision; `changes` lead from the files that
+    the agent's run began with to those before the turn's call. `seq` and `hash` are the last
+    line's that is part of it. `turn` comes next; `decides` says that only the decision is missing.
+    """
+
+    agent_id: str
+    start: AgentStart
+    packet: DecisionPacket
+    changes: tuple[Change, ...]
+    seq: int
+    hash: str
+    turn: int
+    decides: bool
+
+
+def cut_at(events: Iterable[Event], turn: int) -> Cut:
+    """Cut an agent's stream at turn `turn`: before its decision or, where it never came to one,
+    where it ends; at turn 0 after the context scripts.
+
+    Raises NotFound that names the turns there are, StreamDamaged for no agent's stream,
+    StreamError for one that was folded by rules that this version does not know.
+    """
+    cutting = _Cutting(turn)
+    for event in events:
+        cutting.see(event)
+    return cutting.result()
+
+
+class _Cutting:
+    """The fold of `cut_at`."""
+
+    def __init__(self, turn: int) -> None:
+        self._turn = turn
+        self._start: AgentStart | None = None
+        self._packet: DecisionPacket | None = None
+        self._changes: dict[str, Change] = {}
+        self._last: Event | None = None
+        self._first: Event | None = None
+        self._cut: Cut | None = None
+        self._seen = 0
+
+    def see(self, event: Event) -> None:
+        self._seen = max(self._seen, event.turn)
+        if self._start is None:
+            self._begin(event)
+        elif event.turn <= self._turn:
+            self._take(event)
+
+    def result(self) -> Cut:
+        if self._start is None or self._packet is None or self._first is None:
+            raise StreamDamaged("no agent_start in the stream", hint="only agents can be forked")
+        begun = self._start.packet.turn
+        if self._turn == 0 and (begun or not self._seen):
+            return self._beginning(self._first, self._start)
+        if self._turn > self._seen or self._turn < begun:
+            last = f"{begun or 0} to {self._seen}"
+            raise NotFound(f"no turn {self._turn} in the stream", hint=f"its turns are {last}")
+        return self._cut or self._made(decides=self._ready, turn=self._turn or 1)
+
+    @property
+    def _ready(self) -> bool:
+        """Whether a fork that was not run yet stands before the very decision."""
+        start = self._start
+        return start is not None and start.decides and self._last is self._first
+
+    def _begin(self, event: Event) -> None:
+        packet, start = packet_in(event), typed(event)
+        if packet is None or not isinstance(start, AgentStart):
+            return
+        self._start, self._first, self._last = start, event, event
+        self._packet = apply(packet, event.packet_delta)
+        self._changes = {change.path: change for change in start.changes}
+        self._seen = max(self._seen, start.packet.turn)
+
+    def _take(self, event: Event) -> None:
+        decision = event.type in _DECISIONS and part(event, _Shown).packet_sha256
+        known = self._cut is not None and self._cut.packet is self._packet
+        if event.turn == self._turn and decision and not known:
+            self._cut = self._made(decides=True, turn=self._turn)
+        if event.type == ToolResulted.type:
+            for change in part(event, _Changes).changes:
+                first = self._changes.get(change.path, change)
+                self._changes[change.path] = replace(change, before=first.before)
+        assert self._packet is not None
+        self._packet = apply(self._packet, event.packet_delta)
+        self._last = event
+
+    def _made(self, *, decides: bool, turn: int) -> Cut:
+        assert self._start is not None
+        assert self._packet is not None
+        assert self._last is not None
+        return Cut(
+            agent_id=self._last.agent_id,
+            start=self._start,
+            packet=self._packet,
+            changes=_net(self._changes.values()),
+            seq=self._last.seq,
+            hash=self._last.hash,
+            turn=turn,
+            decides=decides,
+        )
+
+    def _beginning(self, first: Event, start: AgentStart) -> Cut:
+        """As it began: a fork, or an agent that was cut before its first turn."""
+        return Cut(
+            agent_id=first.agent_id,
+            start=start,
+            packet=start.packet,
+            changes=start.changes,
+            seq=first.seq,
+            hash=first.hash,
+            turn=start.first_turn,
+            decides=start.decides,
+        )
+
+
+class _Shown(msgspec.Struct):
+    packet_sha256: str | None = None
+
+
+class _Changes(msgspec.Struct):
+    changes: tuple[Change, ...] = ()
+
+
+def _net(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Without files that came and went."""
+    found = (c for c in changes if c.before is not None or c.after is not None)
+    return tuple(sorted(found, key=lambda change: change.path))

@@ -1,0 +1,1 @@
+"""What an agent is told before it decides: hub facts, node versions, extensions."""

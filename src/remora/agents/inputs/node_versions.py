@@ -1,0 +1,72 @@
+"""A node on all sides: as the agent found it, as its workspace has it, as the user has it now."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from remora.agents.job import Job
+from remora.code.file_analysis import read_facts
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, find_node, own_lines
+from remora.ids import split_node_key, unspell_path
+from remora.workspaces.copy.workspace import Workspace
+
+UserFile = Callable[[str], bytes | None]
+"""A file of the user's by its raw path, as it is now; None where there is none."""
+
+
+class Sides:
+    """Compares files of the job's base and workspace, and of the user's tree where `user_file`
+    gives them; without it the user is taken to have changed nothing."""
+
+    def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None = None) -> None:
+        self._job = job
+        self._workspace = workspace
+        self._user_file = user_file
+        self._looked: tuple[bytes | None, bool] | None = None
+
+    def workspace_facts(self, key: str) -> dict[str, Any] | None:
+        """What a node's own file says of it in the workspace; None where the agent did not change
+        that file, `{}` where it has no such node any more. Raises HostError."""
+        path = unspell_path(split_node_key(key)[0])
+        now = self._workspace.read(path)
+        if now == self._workspace.base_bytes(path):
+            return None
+        file = read_facts(path, now) if now is not None else None
+        node = next((node for node in file.nodes if node.key == key), None) if file else None
+        if file is None or node is None:
+            return {}
+        told: dict[str, Any] = msgspec.to_builtins(node)
+        del told["qualname"]
+        return told | {"file_hash": file.file_hash, "partial": file.partial}
+
+    def changed_by_user(self) -> bool:
+        """Whether the user edited the job's node, or removed it, since the work began with it.
+
+        What lies in nodes nested in it does not count. A file that does not parse tells nothing.
+        """
+        if self._user_file is None:
+            return False
+        path = self._job.path
+        begun, now = self._workspace.base_bytes(path), self._user_file(path)
+        if self._looked is None or self._looked[0] != now:
+            self._looked = now, begun != now and self._differs(begun, now)
+        return self._looked[1]
+
+    def _differs(self, begun: bytes | None, now: bytes | None) -> bool:
+        if now is None:
+            return True
+        before, after = self._own(begun or b""), self._own(now)
+        return before is not None and after is not None and before != after
+
+    def _own(self, source: bytes) -> list[bytes] | None:
+        """The node's own lines, none where it is not there; None for what does not parse."""
+        module = parse_module(self._job.path, source)
+        if not isinstance(module, Module):
+            return None
+        node = find_node(module, self._job.node_id)
+        if node is None:
+            return []
+        lines = source.splitlines()
+        return [lines[number - 1] for number in sorted(own_lines(module, node.key))]

@@ -1,0 +1,56 @@
+"""Where the target node stands in the workspace now: its lines move as the agent edits."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from remora.agents.job import Job
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, find_node, own_lines
+
+
+def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -> dict[str, Any]:
+    """The `target` that scripts are given: `path, node, key, type, first, last, own`.
+
+    `own` lists the first and last line of each stretch that belongs to the node and to none
+    nested in it. A file that no longer parses, or has lost the node, keeps `last_known`.
+    """
+    module = parse_module(job.path, source) if source is not None else None
+    if isinstance(module, Module):
+        node = find_node(module, job.node_id)
+        if node is not None:
+            return _target(
+                job, node.line_start, node.line_end, stretches(own_lines(module, node.key))
+            )
+    return last_known or _target(job, 1, 0, [])
+
+
+def followed(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
+    """Where the node stood last in a file that went through `sources`: the newest of them may
+    not parse."""
+    found = None
+    for source in sources:
+        found = located(job, source, found)
+    return found or _target(job, 1, 0, [])
+
+
+def stretches(lines: frozenset[int]) -> list[list[int]]:
+    """Line numbers as `[first, last]` pairs, in order."""
+    found: list[list[int]] = []
+    for line in sorted(lines):
+        if found and found[-1][1] == line - 1:
+            found[-1][1] = line
+        else:
+            found.append([line, line])
+    return found
+
+
+def _target(job: Job, first: int, last: int, own: list[list[int]]) -> dict[str, Any]:
+    return {
+        "path": job.path,
+        "node": job.qualname,
+        "key": job.node_id,
+        "type": job.node_type,
+        "first": first,
+        "last": last,
+        "own": own,
+    }

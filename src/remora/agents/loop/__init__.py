@@ -1,0 +1,1 @@
+"""The turn loop of one agent: append, then apply, then act."""

@@ -1,0 +1,62 @@
+"""What an agent changed in its workspace, in the words of the Long Track."""
+
+from collections.abc import Iterable, Sequence
+
+from remora.ids import spell_path, unspell_path
+from remora.memory.events import Change
+from remora.trace.content.objects import ObjectStore
+from remora.workspaces.copy.changes import Change as FileChange
+from remora.workspaces.copy.changes import FileState, changes_between
+from remora.workspaces.copy.workspace import Workspace
+
+
+class Changes:
+    """Compares the private copy with how it was at the last look, and keeps both contents of
+    what changed in `objects`. False while nothing differs from the base."""
+
+    def __init__(self, workspace: Workspace, objects: ObjectStore) -> None:
+        self._workspace = workspace
+        self._objects = objects
+        self._snapshot: dict[str, FileState] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._snapshot)
+
+    def restore(self, recorded: Iterable[Change]) -> None:
+        """The files as the last recorded change left them: what a call without a result did to
+        another copy is not there. Raises NotFound or StreamDamaged for a content."""
+        files: dict[str, tuple[bytes | None, int]] = {}
+        for spelled, change in {change.path: change for change in recorded}.items():
+            content = None if change.after is None else self._objects.get(change.after)
+            files[unspell_path(spelled)] = content, change.mode
+        self._workspace.set_files(files)
+        self._snapshot = self._workspace.snapshot()
+
+    def keep(self) -> tuple[Change, ...]:
+        """What changed since the last look; its contents are in `objects` before anything names
+        them."""
+        workspace, now = self._workspace, self._workspace.snapshot()
+        found = changes_between(self._snapshot, now, workspace.base)
+        for change in found:
+            for content in (workspace.base_bytes(change.path), workspace.read(change.path)):
+                if content is not None:
+                    self._objects.put(content)
+        self._snapshot = now
+        return _recorded(found)
+
+    def change_set(self) -> tuple[Change, ...]:
+        """All that differs from the base."""
+        return _recorded(changes_between({}, self._snapshot, self._workspace.base))
+
+    def contents(self) -> dict[str, tuple[bytes | None, bytes | None]]:
+        """Before and after, of each file that differs from the base."""
+        workspace = self._workspace
+        return {path: (workspace.base_bytes(path), workspace.read(path)) for path in self._snapshot}
+
+
+def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
+    """Paths are spelled as in node keys."""
+    return tuple(
+        Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
+        for c in changes
+    )

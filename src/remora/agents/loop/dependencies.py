@@ -1,0 +1,53 @@
+"""What one agent is given to work with, wired by the composition root."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from remora.agents.decision.query_settings import Asking
+from remora.agents.definition.agent import Agent
+from remora.agents.inputs.hub_pull import NodeFacts
+from remora.agents.inputs.node_versions import UserFile
+from remora.agents.verification import Findings
+from remora.memory.events import Event
+from remora.models.protocol import Model
+from remora.sandbox.interpreters import ProjectPython
+from remora.trace.content.objects import ObjectStore
+from remora.trace.redact.redactor import Redactor
+from remora.trace.stream.emitters import EventEmitter
+from remora.workspaces.copy.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Everything outside the loop. `findings_before` lints the base, `findings_after` the
+    workspace; `on_event` is told of each event once it is in the stream.
+
+    `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
+    was forked from, up to there. `rebased` names the files of the workspace's base that are not as
+    in the run's (`{path: {sha256, mode}}`). `user_file` reads the user's tree as it is now; without
+    it nobody looks whether the user edits what the agent works on. Without `python` no code of the
+    project is run.
+    """
+
+    agent: Agent
+    model: Model
+    asking: Asking
+    emitter: EventEmitter
+    workspace: Workspace
+    objects: ObjectStore
+    blobs: ObjectStore
+    facts: NodeFacts
+    redact: Redactor
+    findings_before: Findings
+    findings_after: Findings
+    clock: Callable[[], datetime]
+    on_event: Callable[[Event], None]
+    user_file: UserFile | None = None
+    python: ProjectPython | None = None
+    max_turns: int = 12
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rebased: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Iterable[Event] = ()
+    ancestors: Iterable[Event] = ()

@@ -1,0 +1,148 @@
+"""What a runner keeps count of: decisions, sizes, and the signs that it should stop."""
+
+from typing import Any
+
+import msgspec
+
+from remora.agents.job import Status, StopReason
+from remora.memory.canonical import canonical
+from remora.memory.events import (
+    AgentError,
+    Event,
+    ModelRequest,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.memory.packet import DecisionPacket
+from remora.trace.read.reader import part
+
+Ending = tuple[Status, StopReason, str | None]
+MAX_IDENTICAL_CALLS = 3
+MAX_IDLE_TURNS = 4
+MAX_BAD_CALLS = 2
+DECIDERS = ("rule", "model", "fallback", "escalation")
+
+
+class Tally:
+    """Counts over an agent's life, from its events; only `asked` decisions could have gone another
+    way. Sizes and choices are read as they are in a stream, where texts may stand in blobs."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.decided_by = dict.fromkeys(DECIDERS, 0)
+        self.asked = 0
+        self.differed = 0
+        self.max_packet_tokens = 0
+        self.raw_bytes = 0
+
+    def see(self, event: Event) -> None:
+        """Take an event into account. Raises StreamDamaged."""
+        self.turns = max(self.turns, event.turn)
+        if event.type == ModelRequest.type:
+            self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
+        elif event.type == ToolCalled.type:
+            self._count(part(event, _Decided))
+        elif event.type == ToolResulted.type:
+            self.raw_bytes += raw_size(event)
+
+    def _count(self, call: "_Decided") -> None:
+        """A rule decides where nobody had a choice."""
+        self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
+        if call.decided_by != "rule":
+            self.asked += 1
+            self.differed += call.choice not in (None, 0)
+
+
+class Watch:
+    """The stop rules: the same call thrice, four idle turns, two bad answers in a row."""
+
+    def __init__(self) -> None:
+        self._idle_turns = 0
+        self._bad_calls = 0
+
+    def good_call(self) -> None:
+        """The answer was a valid call."""
+        self._bad_calls = 0
+
+    def bad_call(self) -> bool:
+        """The answer was none; true if it was one too many."""
+        self._bad_calls += 1
+        return self._bad_calls >= MAX_BAD_CALLS
+
+    def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
+        """The ending that a turn calls for, if any. `changed`: it changed a file."""
+        newest = now.recent_actions[-1] if now.recent_actions else None
+        if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
+            why = f": {now.last_error}" if now.last_error else ""
+            return "failed", "repeated_call", f"{newest.tool} came to the same thrice{why}"
+        idle = not changed and _known(before) == _known(now)
+        self._idle_turns = self._idle_turns + 1 if idle else 0
+        if self._idle_turns >= MAX_IDLE_TURNS:
+            return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns changed nothing"
+        return None
+
+
+def error_ending(error: AgentError, watch: Watch) -> Ending | None:
+    """The ending that a turn without a call leads to, if any; bad calls are counted in `watch`."""
+    reason = f"{error.message}; {error.hint}" if error.hint else error.message
+    match error.kind:
+        case "packet_too_large":
+            return "error", "packet_too_large", reason
+        case "context_truncated" | "model_error":
+            return "error", "model_error", reason
+        case "tool_error":
+            return "error", "tool_error", reason
+    if watch.bad_call():
+        return "failed", "model_error", f"two bad calls in a row: {error.message}"
+    return None
+
+
+def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
+    """What a submission came to; `changed`: the agent has changed a file."""
+    if not changed:
+        return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
+    failed = next((check for check in submitted.checks if not check.get("ok")), None)
+    if failed is not None:
+        return "failed", "verification", f"{failed.get('name')}: {failed.get('detail')}"
+    return "submitted", "submitted", None
+
+
+def _known(packet: DecisionPacket) -> bytes:
+    facts = {key: fact.value for key, fact in packet.knowledge.items()}
+    return canonical([list(packet.diagnostics), facts])
+
+
+class _Decided(msgspec.Struct):
+    decided_by: str = "rule"
+    choice: int | None = None
+
+
+class _Raw(msgspec.Struct):
+    raw_output: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Sent(msgspec.Struct):
+    prompt_tokens: int = 0
+
+
+def sent_tokens(event: Event) -> int:
+    """The tokens of a request, also of one whose text was moved to a blob."""
+    return part(event, _Sent).prompt_tokens
+
+
+def raw_size(event: Event) -> int:
+    """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
+    raw = bytes(part(event, _Raw).raw_output)
+    return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
+
+
+def _in_blobs(value: Any) -> int:
+    match value:
+        case {"$blob": {"bytes": int(size)}}:
+            return size
+        case dict():
+            return sum(map(_in_blobs, value.values()))
+        case list():
+            return sum(map(_in_blobs, value))
+    return 0

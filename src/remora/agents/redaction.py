@@ -1,0 +1,81 @@
+"""Secrets stay out: a model whose answers are redacted, and placeholders that may not come back."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from remora.models.protocol import Answer, Capabilities, Model, Request, TokenCounter
+from remora.trace.redact.placeholder import new_placeholders
+from remora.trace.redact.redactor import Redactor
+
+
+class RedactedModel:
+    """`model`, whose answers enter without secrets: only what is recorded is acted upon."""
+
+    def __init__(self, model: Model, redact: Redactor) -> None:
+        self._model = model
+        self._redact = redact
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self._model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The model's."""
+        return self._model.capabilities
+
+    @property
+    def context(self) -> int | None:
+        """The model's."""
+        return self._model.context
+
+    @property
+    def counter(self) -> TokenCounter:
+        """The model's."""
+        return self._model.counter
+
+    def describe(self) -> dict[str, Any]:
+        """The model's, redacted."""
+        return self._redact.clean(self._model.describe())
+
+    async def ask(self, request: Request) -> Answer:
+        """The model's answer, redacted. Raises as the model does."""
+        return self._redact.clean(await self._model.ask(request))
+
+    async def aclose(self) -> None:
+        """The model's."""
+        await self._model.aclose()
+
+
+def brought_back(args: Mapping[str, Any], base: bytes | None) -> str | None:
+    """Why a call may not be carried out: an argument holds a placeholder that the base did not."""
+    return _why(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value of any depth, keys too."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, bytes):
+            yield item.decode("utf-8", "replace")
+        elif isinstance(item, Mapping):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+
+
+def written(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
+    """Why a change set is refused: a file's new content holds a placeholder that its base did
+    not. `files` are contents before and after, None where there is none."""
+    found = {held for before, after in files for held in new_placeholders(before, after or b"")}
+    return _why(found, "a changed file holds")
+
+
+def _why(found: set[str], what: str) -> str | None:
+    if not found:
+        return None
+    return f"{what} {min(found)}, which stands for a secret that no agent may see or write"

@@ -1,0 +1,221 @@
+"""The scripts of a recorded agent run once more, from its stream and `objects/` alone."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.agents.custom_checks import asked
+from remora.agents.summarizers import ScriptSummarizer
+from remora.errors import NotFound, ReplayMismatch, ScriptError, StreamDamaged, StreamError
+from remora.memory.canonical import canonical
+from remora.memory.decode_values import unstorable
+from remora.memory.encode_values import storable, storable_sha256
+from remora.memory.events import AgentStart, ContextUpdate, Event, SubmitResult, ToolResulted
+from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.projection import apply, first_packet
+from remora.pym import HostCall, Script, load_bytes, one_line
+from remora.tools.tool import Tool, ToolRun, replay_tool
+from remora.trace.blobs import whole_payload
+from remora.trace.content.objects import ObjectStore
+
+_PLACEHOLDER = b"<secret:"
+_SCRIPTED = ("context", "candidates")
+_OLDER = "recorded by a Remora that did not keep what runs it again"
+_REDACTED = "secrets were replaced in what is recorded: "
+
+
+class Rerun(msgspec.Struct, frozen=True, kw_only=True):
+    """One script that ran: which one, in which event, and whether it comes to the same again.
+
+    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null where
+    nobody can tell, and `detail` says why.
+    """
+
+    seq: int
+    turn: int
+    kind: str
+    script: str
+    same: bool | None
+    detail: str = ""
+
+
+class _Unsure(Exception):
+    """That a script cannot be run again, and why."""
+
+
+def rerun_scripts(
+    events: Iterable[Event], blobs: ObjectStore, objects: ObjectStore
+) -> Iterator[Rerun]:
+    """Run each script whose result is recorded, with the packet, inputs, clock, seed and answers
+    that it had, and compare. Neither the project, a model nor the Hub is asked.
+
+    Raises StreamDamaged for events that are none.
+    """
+    working = _Working(blobs, objects)
+    for event in events:
+        yield from working.see(event)
+
+
+class _Working:
+    """The fold of one stream, and the scripts that it names."""
+
+    def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
+        self._blobs = blobs
+        self._objects = objects
+        self._packet = DecisionPacket()
+        self._definition: dict[str, Any] = {}
+        self._looked = 0
+        self._loaded: dict[tuple[str, str], Script] = {}
+
+    def see(self, event: Event) -> Iterator[Rerun]:
+        """What ran in this event, before what it says changes the packet."""
+        if event.type == AgentStart.type:
+            self._begin(event)
+            return
+        if event.type in (ContextUpdate.type, ToolResulted.type, SubmitResult.type):
+            yield from self._ran(event)
+        self._packet = apply(self._packet, event.packet_delta)
+
+    def _begin(self, event: Event) -> None:
+        start = whole_payload(event, self._blobs)
+        try:
+            self._packet = first_packet(event)
+        except ValueError as error:
+            raise StreamDamaged(f"{event.agent_id}: {error}", hint="remora trace verify") from error
+        self._definition = start.definition if isinstance(start, AgentStart) else {}
+
+    def _ran(self, event: Event) -> Iterator[Rerun]:
+        said = whole_payload(event, self._blobs)
+        if isinstance(said, ContextUpdate) and said.source in _SCRIPTED:
+            path = self._part(said.source)
+            yield self._told(event, said.source, path, partial(self._update, said, path))
+        if isinstance(said, ToolResulted) and said.script_sha256 is not None:
+            path = self._tool(said.tool, "script")
+            yield self._told(event, "tool", path, partial(self._result, said, path))
+        if isinstance(said, ToolResulted) and said.summarized is not None:
+            path = self._tool(said.tool, "summarizer")
+            yield self._told(event, "summarizer", path, partial(self._summary, said, path))
+        for check in said.checks if isinstance(said, SubmitResult) else ():
+            if str(check.get("name")).endswith(".pym"):
+                path = str(check["name"])
+                yield self._told(event, "verify", path, partial(self._check, check))
+
+    def _told(self, event: Event, kind: str, path: str, differs: Callable[[], str]) -> Rerun:
+        same: bool | None
+        try:
+            detail = differs()
+            same = not detail
+        except ReplayMismatch as error:
+            same, detail = False, error.message
+        except _Unsure as why:
+            same, detail = None, str(why)
+        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
+            same, detail = None, f"its record is none: {one_line(str(error))}"
+        if same is False and _PLACEHOLDER in bytes(event.data):
+            same, detail = None, _REDACTED + detail
+        return Rerun(
+            seq=event.seq, turn=event.turn, kind=kind, script=path, same=same, detail=detail
+        )
+
+    # --- each kind: how what it comes to now differs from what is recorded, if it does -------
+
+    def _update(self, said: ContextUpdate, path: str) -> str:
+        run = self._run(said, said.inputs, path)
+        now = (storable(run.result.result), run.result.error, storable_sha256(run.raw_output))
+        then = (said.value, said.error, said.output_sha256)
+        return _difference(("value", "error", "output"), now, then)
+
+    def _result(self, said: ToolResulted, path: str) -> str:
+        run = self._run(said, {**said.args, **said.inputs}, path)
+        now = (
+            storable(run.raw_output),
+            storable(run.result.result),
+            run.result.outcome,
+            run.result.error,
+            run.error_kind,
+        )
+        then = (
+            said.raw_output,
+            said.parsed_output,
+            said.outcome,
+            said.error,
+            said.error_kind,
+        )
+        names = ("raw_output", "parsed_output", "outcome", "error", "error_kind")
+        return _difference(names, now, then)
+
+    def _run(
+        self, said: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
+    ) -> ToolRun:
+        if said.script_sha256 is None or said.clock is None or said.seed is None:
+            raise _Unsure(_OLDER)
+        script = self._script(said.script_sha256, path)
+        given = unstorable(inputs)
+        if any(spec.name == "packet" for spec in script.inputs):
+            given["packet"] = packet_json(self._packet)
+        calls = msgspec.convert(unstorable(said.host_calls), list[HostCall])
+        tool = Tool(name=_name_of(said), description="", script=script)
+        clock = datetime.fromisoformat(said.clock)
+        return replay_tool(tool, given, calls, clock=clock, seed=said.seed)
+
+    def _summary(self, said: ToolResulted, path: str) -> str:
+        recorded = said.summarized or {}
+        script = self._script(recorded.get("script_sha256", ""), path)
+        now = ScriptSummarizer(script, said.tool).said_of(said.raw_output)
+        return _difference(("output",), (storable_sha256(now),), (recorded.get("output_sha256"),))
+
+    def _check(self, check: dict[str, Any]) -> str:
+        recorded = check.get("script")
+        if not isinstance(recorded, dict):
+            raise _Unsure(_OLDER)
+        script = self._script(str(recorded.get("script_sha256")), str(check["name"]))
+        now = asked(script, unstorable(recorded.get("inputs")), self._content)
+        return _difference(("detail",), (now,), (check.get("detail"),))
+
+    # --- what it takes -----------------------------------------------------------------------
+
+    def _content(self, digest: str) -> bytes:
+        try:
+            return self._objects.get(digest)
+        except (NotFound, StreamDamaged, StreamError) as error:
+            raise _Unsure(error.message) from error
+
+    def _script(self, digest: str, path: str) -> Script:
+        """The script of that hash, under the name that its messages begin with."""
+        if (digest, path) not in self._loaded:
+            raw, place = self._content(digest), Path(path)
+            try:
+                self._loaded[digest, path] = load_bytes(raw, name=place.stem, path=place)
+            except ScriptError as error:
+                raise _Unsure(f"it is no script here: {error.message}") from error
+        return self._loaded[digest, path]
+
+    def _part(self, source: str) -> str:
+        if source == "candidates":
+            part = self._definition.get("candidates")
+        else:
+            parts = self._definition.get("context")
+            part = parts[self._looked] if parts and self._looked < len(parts) else None
+            self._looked += 1
+        return str(part.get("script")) if isinstance(part, dict) else f"{source}.pym"
+
+    def _tool(self, name: str, key: str) -> str:
+        tools = [t for t in self._definition.get("tools") or () if isinstance(t, dict)]
+        found = next((tool.get(key) for tool in tools if tool.get("name") == name), None)
+        return str(found or f"{name}.pym")
+
+
+def _name_of(said: ContextUpdate | ToolResulted) -> str:
+    return said.source if isinstance(said, ContextUpdate) else said.tool
+
+
+def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
+    """The first of these that is not what it was."""
+    for name, new, old in zip(names, now, then, strict=True):
+        if canonical(new) != canonical(old):
+            return f"its {name} is not what is recorded"
+    return ""

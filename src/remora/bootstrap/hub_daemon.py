@@ -1,0 +1,132 @@
+"""The Hub's daemon, wired, in this process."""
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from remora.bootstrap.hub_index_writer import indexer_of, store_when_free
+from remora.bootstrap.hub_start import READY
+from remora.bootstrap.hub_target import HubWish, http_address, places_of
+from remora.bootstrap.invocation import Caller, open_config
+from remora.config.schema import Config
+from remora.errors import HubLocked
+from remora.hub.daemon.daemon import Daemon, Parts, Settings
+from remora.hub.daemon.link_scheduler import QUIET_S
+from remora.hub.daemon.logfile import log_to
+from remora.hub.daemon.query_threads import LANE
+from remora.hub.gc_tuning import collect_seldom
+from remora.hub.index import script_runner
+from remora.hub.index.affected import reached
+from remora.hub.index.changed_facts import ScriptedAnalysis
+from remora.hub.members.members import Members
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.spawn import environment
+from remora.hub.protocol import StatusResult
+from remora.hub.store.owner_lock import Ownership
+from remora.hub.watch.factory import open_watcher
+
+_RESTARTED = "REMORA_HUB_RESTARTED"
+_QUIET = "REMORA_HUB_QUIET"  # for tests, which cannot wait
+_DESCRIPTORS = 8192
+_SWITCH_S = 0.001
+"""An answer that is there already waits so long for one that is being made."""
+
+
+def run_hub(
+    caller: Caller, wish: HubWish, *, ready: Callable[[StatusResult], None], log_file: bool
+) -> bool:
+    """The daemon in this process, until it is stopped; False where one runs already.
+
+    Replaces this process where it is better to begin anew. Raises OutsideError, ConfigError.
+    """
+    places = places_of(caller, wish)
+    settings, config = _settings(caller, places, wish)
+    try:
+        ownership = Ownership(places.lock)
+    except HubLocked:
+        return False
+    log_to(places.log if log_file else None)
+    _allow_many_descriptors()
+    sys.setswitchinterval(_SWITCH_S)
+    collect_seldom()
+    daemon = Daemon(places, settings, ownership)
+    outcome = asyncio.run(daemon.run(_opened(places, config), ready))
+    ownership.close()
+    if outcome == "restart":
+        _begin_anew(caller)
+    _end_unfinished()
+    return True
+
+
+def _end_unfinished() -> None:
+    """Nobody waits any more for an answer that a thread is still making: Python would, at its end."""
+    if any(thread.name.startswith(LANE) for thread in threading.enumerate()):
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+def _opened(places: HubPlaces, config: Config) -> Parts:
+    members = Members(places.root, config.exclude)
+    store = store_when_free(places)
+    script_runner.load_all()
+    analysis = ScriptedAnalysis()
+    return Parts(
+        store=store,
+        indexer=indexer_of(places, store, members, analysis),
+        open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
+        newest_changes=lambda: partial(reached, analysis.taken()),
+    )
+
+
+def _settings(caller: Caller, places: HubPlaces, wish: HubWish) -> tuple[Settings, Config]:
+    config = open_config(caller, places.root)
+    quiet_s = _seconds(caller, _QUIET)
+    settings = Settings(
+        sweep_seconds=config.hub.sweep_seconds,
+        idle_stop_minutes=config.hub.idle_stop_minutes,
+        memory_mb=config.hub.memory_mb,
+        http=None if wish.http is None else http_address(wish.http),
+        environment=environment(caller.environ),
+        restarted=_seconds(caller, _RESTARTED),
+        quiet_s=QUIET_S if quiet_s is None else quiet_s,
+    )
+    return settings, config
+
+
+def _seconds(caller: Caller, name: str) -> float | None:
+    said = caller.environ.get(name, "")
+    return float(said) if said.replace(".", "", 1).isdigit() else None
+
+
+def announce(status: StatusResult) -> None:  # noqa: ARG001 (every `ready` takes it)
+    """Tell the command that started us, and let go of its streams."""
+    with suppress(OSError):
+        os.write(1, READY)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+
+
+def _begin_anew(caller: Caller) -> None:
+    """The same process, started again: its id stays, so whoever watches it sees nothing."""
+    logging.shutdown()
+    environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}
+    argv = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell wanted)
+
+
+def _allow_many_descriptors() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,65 @@
+"""Where a run's agents have their facts from: the Hub as far as it may be asked, else nobody."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from remora.agents.inputs.hub_pull import NodeFacts, NoHub
+from remora.bootstrap.invocation import Caller
+from remora.errors import OutsideError
+from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.runs.project import Project
+
+TURN_S = 0.25
+"""How long a turn waits for facts at most: a small part of what its model takes."""
+EXACT_S = 30.0
+"""The same for runs that are to repeat exactly: their packets must not depend on how busy the
+machine is."""
+_READY_S = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactSource:
+    """Which hub is asked, and how."""
+
+    root: Path
+    enabled: Literal["auto"] | bool
+    places: HubPlaces
+    exclude: tuple[str, ...]
+    deadline: float
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[NodeFacts]:
+        """Whom agents ask, while a run goes on.
+
+        Raises OutsideError where the configuration asks for a running daemon and there is none.
+        """
+        if self.enabled is False:
+            yield NoHub()
+            return
+        from remora.hub.client import HubClient  # with all that analysis needs
+
+        async with HubClient(
+            self.root, places=self.places, deadline=self.deadline, exclude=self.exclude
+        ) as client:
+            if self.enabled is True and not await client.is_served(_READY_S):
+                raise OutsideError(
+                    f"no hub answers for {self.root}, and hub.enabled is true",
+                    hint="`remora hub start` starts one; hub.enabled: auto does without",
+                )
+            await client.prepare(_READY_S)
+            yield client
+
+
+def fact_source(caller: Caller, project: Project) -> FactSource:
+    """The source that the configuration names for this caller."""
+    config = project.config
+    return FactSource(
+        root=project.root,
+        enabled=config.hub.enabled,
+        places=hub_places(caller.folders, project.root),
+        exclude=tuple(config.exclude),
+        deadline=EXACT_S if config.model.exact else TURN_S,
+    )

@@ -1,0 +1,223 @@
+"""The Hub's index, brought up to date by whoever may write it: the daemon, else this process."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
+from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.invocation import Caller, open_config
+from remora.errors import OutsideError
+from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.gc_tuning import collect_seldom
+from remora.hub.index.changed_facts import ScriptedAnalysis
+from remora.hub.index.indexer import FileError, Indexer, Refreshed
+from remora.hub.index_check import Verified, verify
+from remora.hub.members.members import Members
+from remora.hub.node import UpdateSource
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.request import ask
+from remora.hub.protocol import ChangedSince
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.link_writer import Unlinked
+from remora.hub.store.reader import open_view
+
+_AT_ONCE = 100
+_LOOK_S = 0.1
+_ANSWER_S = 60.0
+
+Progress = Callable[[int, int], None]
+"""How many files are done, and of how many."""
+
+
+class Links(NamedTuple):
+    """`complete`: those of all nodes are stored; `failed`: nodes whose links cannot be found."""
+
+    complete: bool
+    failed: Sequence[Unlinked] = ()
+
+
+class Indexed(NamedTuple):
+    """`changed`: nodes of which a fact changed; `by`: the daemon's process id, if it did it."""
+
+    files: int
+    nodes: int
+    changed: int
+    errors: Sequence[FileError]
+    seconds: float
+    by: int | None = None
+    links: Links | None = None
+    """Where these were wanted too."""
+
+
+def index_hub(
+    caller: Caller, wish: HubWish, progress: Progress, *, links: Progress | None = None
+) -> Indexed:
+    """Look at all files and store what changed; with `links` also the links of all nodes. A daemon
+    finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
+    began = time.monotonic()
+    places = places_of(caller, wish)
+    writer = store_or_daemon(places)
+    failed: Sequence[Unlinked] = ()
+    if isinstance(writer, int):
+        changed = _caught_up(places)
+        files, nodes = _counted(places)
+        errors = _partial(places)
+    else:
+        with writer as store:
+            changed, unreadable = _refreshed(caller, places, store, progress)
+            if links is not None:
+                failed = _find_links(places, store, links)
+            files, nodes = store.counts()
+        errors = {**_partial(places), **unreadable}
+    told = [FileError(path, errors[path]) for path in sorted(errors)]
+    linked = None if links is None else Links(_is_linked(places), failed)
+    by = writer if isinstance(writer, int) else None
+    return Indexed(files, nodes, changed, told, time.monotonic() - began, by, linked)
+
+
+def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
+    """Those that are missing, or rest on what changed; the nodes of which that fails."""
+    collect_seldom()
+    about = begin_round(places.db)
+    found, stored = 0, store.links()
+    failed: list[Unlinked] = []
+    wanted = sum(map(len, about.todo.values()))
+    if stored.begin(about.beginning):
+        for portion in find_links(about):
+            stored.put(about.beginning.base, portion)
+            found += len(portion.links)
+            failed += portion.failed
+            progress(found, wanted)
+        stored.end(about.beginning.base)
+    return failed
+
+
+class Collected(NamedTuple):
+    """`removed`: nodes; `by`: the process id of a daemon, which keeps nothing that is gone."""
+
+    removed: int
+    by: int | None = None
+
+
+def collect_hub(caller: Caller, wish: HubWish) -> Collected:
+    """Forget files that are gone or ignored, and what was kept for too long."""
+    places = places_of(caller, wish)
+    writer = store_or_daemon(places)
+    if isinstance(writer, int):
+        _caught_up(places)
+        return Collected(0, writer)
+    with writer as store:
+        there = _members(caller, places).sweep()
+        return Collected(store.gc(path for path in store.files() if path not in there))
+
+
+def verify_hub(caller: Caller, wish: HubWish) -> Verified:
+    """Compare what is stored, brought up to date, with what a cold look at the files gives."""
+    places = places_of(caller, wish)
+    index_hub(caller, wish, lambda _done, _all: None)
+    view = open_view(places.db)
+    if view is None:
+        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
+    try:
+        return verify(places.root, _members(caller, places), view)
+    finally:
+        view.close()
+
+
+def is_readable(places: HubPlaces) -> bool:
+    """Whether the database can be asked as it is."""
+    view = open_view(places.db)
+    if view is None:
+        return False
+    view.close()
+    return True
+
+
+def is_indexed(caller: Caller, places: HubPlaces) -> bool:
+    """Whether the database can be asked and was filled: `hub observe` makes one too."""
+    view = open_view(places.db)
+    if view is None:
+        return False
+    try:
+        return bool(view.paths()) or not _members(caller, places).sweep()
+    finally:
+        view.close()
+
+
+def _members(caller: Caller, places: HubPlaces) -> Members:
+    return Members(places.root, open_config(caller, places.root).exclude)
+
+
+def _refreshed(
+    caller: Caller, places: HubPlaces, store: HubStore, progress: Progress
+) -> tuple[int, dict[str, str]]:
+    indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
+    changed: set[str] = set()
+    errors: dict[str, str] = {}
+    for done in _passes(indexer, store, progress):
+        changed.update(done.changed)
+        errors.update(done.errors)
+    return len(changed), errors
+
+
+def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[Refreshed]:
+    """One over all that changed; another one where the database had to be made anew meanwhile."""
+    rebuilt = True
+    while rebuilt:
+        rebuilt = False
+        source: UpdateSource = "manual" if store.files() else "cold_start"
+        look = indexer.look()
+        paths = (*look.gone, *look.changed)
+        # what moved is seen as that where both its places are looked at together
+        at_once = len(paths) if look.gone else _AT_ONCE
+        for first in range(0, len(paths), at_once):
+            progress(first, len(paths))
+            done = indexer.refresh(paths[first : first + at_once], source=source)
+            rebuilt = rebuilt or done.rebuilt
+            yield done
+        progress(len(paths), len(paths))
+
+
+def _counted(places: HubPlaces) -> tuple[int, int]:
+    status = control.status(places)
+    return status.files or 0, status.nodes or 0
+
+
+def _partial(places: HubPlaces) -> dict[str, str]:
+    """By raw path, why a file that is stored could only be read in part."""
+    view = open_view(places.db)
+    if view is None:
+        return {}
+    try:
+        return view.partial()
+    finally:
+        view.close()
+
+
+def _is_linked(places: HubPlaces) -> bool:
+    view = open_view(places.db)
+    if view is None:
+        return False
+    try:
+        return view.links().complete()
+    finally:
+        view.close()
+
+
+def _caught_up(places: HubPlaces) -> int:
+    """Have the daemon look at all that changed before now; how many nodes did. While it reads
+    everything for the first time it is waited for."""
+    before = control.status(places).generation or 0
+    while control.running(places) is not None:
+        answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)
+        if answer.ok:
+            said: dict[str, Any] = msgspec.json.decode(answer.result)
+            return len(said["changed"])
+        if answer.error is None or answer.error.code != "busy":
+            break
+        time.sleep(_LOOK_S)
+    raise OutsideError("the daemon did not bring the index up to date", hint=f"see {places.log}")

@@ -1,0 +1,70 @@
+"""From who asks, and from where, to the configuration that holds there."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os.path import lexists, realpath
+from pathlib import Path
+from typing import Any
+
+from remora.config.loading import load_config
+from remora.config.schema import Config
+from remora.config.user_folders import UserFolders
+from remora.errors import ConfigError, UsageError
+from remora.files.project_files import find_root
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks, from where: the process's environment and folder, and the global flags."""
+
+    environ: Mapping[str, str]
+    folder: Path
+    root: Path | None = None
+    config_file: Path | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> UserFolders:
+        """The user's own folders."""
+        return UserFolders.from_environ(self.environ)
+
+    def find_root(self, paths: Sequence[Path] = ()) -> Path:
+        """`--root`, else the root of the first target, else of the folder we are in."""
+        if self.root is not None:
+            if not self.root.is_dir():
+                raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
+            return self.root.resolve()
+        start = self.folder / paths[0] if paths else self.folder
+        if not start.exists():
+            raise UsageError(
+                f"{paths[0] if paths else start} does not exist",
+                hint=instead_of(paths[0], self.folder) if paths else "name a folder with --root",
+            )
+        return find_root(start)
+
+
+def instead_of(absent: Path, folder: Path) -> str:
+    """What to name in place of a path that is not there: nodes are told by an option."""
+    file, _, node = str(absent).rpartition(":")
+    if file and (folder / file).is_file():
+        words = shlex.join([file, "--node", node])
+        return f"a path names files, and --node what is in them: `{words}`"
+    return "name a file or folder of the project"
+
+
+def open_config(caller: Caller, root: Path) -> Config:
+    """The configuration that holds for `root`. Raises ConfigError."""
+    user = caller.folders.config_file
+    project = caller.config_file or root / "remora.yaml"
+    if caller.config_file is not None and not project.is_file():
+        raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
+    if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
+        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
+    return load_config(
+        user_file=user if lexists(user) else None,
+        project_file=project if lexists(project) else None,
+        environ=caller.environ,
+        flags=caller.flags,
+    )

@@ -1,0 +1,106 @@
+"""From who asks to the project and the model that the configuration names."""
+
+import hmac
+from collections.abc import Sequence
+from os.path import lexists
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Caller, open_config
+from remora.config.loading import api_key
+from remora.config.schema import Config
+from remora.errors import ConfigError
+from remora.models.protocol import Model
+from remora.models.provider import Status, open_model, status
+from remora.runs.project import Project, root_name
+from remora.runs.provenance import install_key
+from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.isolation import require_level
+from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.rule import OwnRule
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.head_signatures import find_signer
+
+
+def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+    """The project around the given targets. Raises UsageError, ConfigError, DiskError.
+
+    No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
+    """
+    root = caller.find_root(paths)
+    config = open_config(caller, root)
+    _refuse_missing(config)
+    require_level(config.workspace.require_isolation)
+    trace = TraceFolder(root)
+    trace.check()
+    name = root_name(root)
+    key = install_key(caller.folders.state)
+    return Project(
+        root=root,
+        config=config,
+        trace=trace,
+        cache=caller.folders.cache / "roots" / name,
+        state=caller.folders.state / "roots" / name,
+        install_key=key,
+        redact=_redactor(caller, config, key),
+        signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
+        interpreter=lambda: _interpreter(caller, root, config),
+    )
+
+
+def _interpreter(caller: Caller, root: Path, config: Config) -> ProjectPython:
+    from remora.bootstrap.test_interpreter import interpreter_for
+
+    return interpreter_for(caller, root, config)
+
+
+def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
+    """Fingerprints are this installation's: nobody can try out guesses on a stream."""
+    environ = dict(caller.environ)
+    key_of_model = model_key(caller)
+    if key_of_model is not None:  # it may stand in the user's file
+        environ["REMORA_API_KEY"] = key_of_model
+    try:
+        return Redactor(
+            hmac.digest(key, b"redaction", "sha256"),
+            environ=environ,
+            own=[OwnRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
+        )
+    except ValueError as error:
+        raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
+
+
+def _refuse_missing(config: Config) -> None:
+    """A setting that this version cannot keep is an error, never silently something else."""
+    missing = {
+        "escalation.enabled": config.escalation.enabled,
+        "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
+    }
+    for key, wanted in missing.items():
+        if wanted:
+            raise ConfigError(
+                f"{key} asks for what this version does not have", hint="leave it at its default"
+            )
+
+
+def model_flags(model: str | None) -> dict[str, Any]:
+    """What `--model` overrides in the configuration. A model with `://` is an address."""
+    if model is not None and "://" in model:
+        return {"model.base_url": model, "model.provider": "openai"}
+    return {"model.name": model}
+
+
+def connect_model(caller: Caller, config: Config) -> Model:
+    """The configured model. Raises ModelError; never falls through to another one."""
+    return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+
+
+def model_status(caller: Caller, config: Config) -> Status:
+    """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
+    return status(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+
+
+def model_key(caller: Caller) -> str | None:
+    """The key for the configured server: the environment's, else the user's file's."""
+    user = caller.folders.config_file
+    return api_key(caller.environ, user if lexists(user) else None)

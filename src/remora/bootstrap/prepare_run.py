@@ -1,0 +1,153 @@
+"""From what is asked for to a planned run: its base, its agents, its jobs."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os.path import realpath
+from pathlib import Path
+
+from remora.agents.definition.agent import Agent, agent_named, load_agents
+from remora.bootstrap.hub_facts import FactSource, fact_source
+from remora.bootstrap.invocation import Caller, instead_of
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.test_interpreter import python_for
+from remora.errors import NotFound, UsageError
+from remora.files.patterns import IgnoreRules
+from remora.files.project_files import project_files
+from remora.runs.planning.changed_nodes import changed_nodes
+from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
+from remora.runs.project import Project
+from remora.runs.retention.orphaned_bases import remove_leftovers
+from remora.runs.retention.orphaned_copies import note_root
+from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.rmtree import discard
+from remora.trace.stream.line_builder import utc_now
+from remora.workspaces.copy.driver_choice import require_driver
+from remora.workspaces.copy.scan import is_junk
+from remora.workspaces.copy.snapshot import Base, take_base
+
+DEFAULT_OPERATIONS = ("lint", "docstring")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What `analyze` is asked for; `changed` is a revision, empty for HEAD, None for no matter."""
+
+    paths: tuple[Path, ...] = ()
+    operations: tuple[str, ...] = ()
+    node: str | None = None
+    changed: str | None = None
+    max_nodes: int | None = None
+    yes: bool = False
+    concurrency: int | None = None
+    unsafe_fixes: bool = False
+    max_turns: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A planned run and the base it would work on; `close` lets go of the base."""
+
+    project: Project
+    run_id: str
+    plan: Plan
+    base: Base
+    agents: tuple[Agent, ...]
+    events_file: Path
+    facts: FactSource
+    python: ProjectPython | None = None
+
+    def close(self) -> None:
+        """Remove the frozen copy."""
+        discard(self.base.folder)
+
+
+def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepared:
+    """Take the base and plan the run; no model is needed, nothing of the project is run.
+
+    `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
+    """
+    project = project or open_project(caller, wish.paths)
+    require_driver(project.config.workspace.driver, project.cache)
+    agents = agents_for(project.root, wish.operations or DEFAULT_OPERATIONS)
+    run_id = new_run_id()
+    config = project.config
+    python = python_for(caller, project, agents)
+    remove_leftovers(project, utc_now())
+    note_root(project)
+    # the base is all of the project: `exclude` only says what agents leave alone
+    files = project_files(project.root, include=config.workspace.include)
+    base = take_base(project.root, files, project.cache / "bases" / run_id)
+    try:
+        paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
+        selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
+        # a file that could not be copied is looked for all the same, so that it is told of
+        looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
+        source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
+        if wish.changed is not None:
+            changed = changed_nodes(project.root, base.folder, wish.changed or "HEAD", source)
+            selection = Selection(
+                paths=paths, node=wish.node, max_nodes=wish.max_nodes, changed=changed
+            )
+        plan = make_plan(run_id, base.folder, source, agents, selection)
+    except BaseException:
+        discard(base.folder)
+        raise
+    return Prepared(
+        project=project,
+        run_id=run_id,
+        plan=plan,
+        base=base,
+        agents=agents,
+        events_file=caller.folders.cache / "events.jsonl",
+        facts=fact_source(caller, project),
+        python=python,
+    )
+
+
+def agents_for(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
+    """The agents of these operations. Raises UsageError for one that is not there."""
+    try:
+        known = load_agents(root, operations)
+    except NotFound as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    named = [agent_named(known, name) for name in operations]
+    return tuple({agent.definition.operation: agent for agent in named}.values())
+
+
+def too_many(plan: Plan, wish: Wish) -> bool:
+    """Whether somebody should say so before this many jobs are run."""
+    return len(plan.jobs) > MAX_JOBS and wish.max_nodes is None and not wish.yes
+
+
+def new_run_id() -> str:
+    """Sorts by time, and is unlike any other: `20260131-093000-1f2e3d`."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _relative(root: Path, path: Path, folder: Path) -> str:
+    absolute = Path(realpath(folder / path))
+    if not absolute.is_relative_to(root):
+        raise UsageError(
+            f"{path} lies outside the project {root}", hint="--root names another project"
+        )
+    if not absolute.exists():
+        raise UsageError(f"{path} does not exist", hint=instead_of(path, folder))
+    return absolute.relative_to(root).as_posix()
+
+
+def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
+    """Files that are there; links and what tools leave behind have no place in a base."""
+    return [
+        path
+        for path in paths
+        if (root / path).is_file() and not (root / path).is_symlink() and not is_junk(path)
+    ]
+
+
+def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
+    rules = IgnoreRules()
+    rules.add("", "\n".join(exclude))
+    return [path for path in paths if not rules.cover(path)]

@@ -1,0 +1,70 @@
+"""What a run was set to do when it began, from its record."""
+
+import json
+from typing import Any
+
+import msgspec
+import pydantic
+
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.prepare_run import Wish
+from remora.config.schema import Config
+from remora.errors import StreamDamaged, UsageError
+from remora.memory.events import RunStart
+
+_OF_THE_RUN = (
+    ("runner", "max_turns"),
+    ("runner", "memory", "enabled"),
+    ("runner", "memory", "packet_size_limit"),
+    ("runner", "memory", "summarizer_mode"),
+    ("model", "renderer"),
+    ("model", "decoding"),
+    ("model", "margin"),
+    ("model", "exact"),
+    ("operations",),
+)
+"""Settings that decide what agents do: a run that goes on keeps those that it began with."""
+
+
+def as_begun(config: Config, start: RunStart) -> Config:
+    """Today's configuration with what the run recorded of the settings that are its own."""
+    merged = config.model_dump(mode="json")
+    for path in _OF_THE_RUN:
+        recorded: Any = start.config
+        for key in path:
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is not None:
+            *above, last = path
+            place = merged
+            for key in above:
+                place = place[key]
+            place[last] = recorded
+    try:
+        return Config.model_validate_json(json.dumps(merged))
+    except pydantic.ValidationError as error:
+        raise StreamDamaged(
+            f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
+            hint="begin a new run",
+        ) from error
+
+
+class _Recorded(msgspec.Struct):
+    """What `analyze` was asked for when the run began."""
+
+    unsafe_fixes: bool = False
+    seed: int | None = None
+    max_turns: int | None = None
+
+
+def wish_of(start: RunStart, caller: Caller) -> Wish:
+    """What the run was asked for when it began."""
+    try:
+        recorded = msgspec.convert(start.config, _Recorded)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the run cannot be gone on with: {error}") from error
+    return Wish(
+        concurrency=caller.flags.get("model.max_concurrency"),
+        unsafe_fixes=recorded.unsafe_fixes,
+        seed=recorded.seed,
+        max_turns=recorded.max_turns,
+    )

@@ -1,0 +1,67 @@
+"""By which interpreter agents may run the project's code: consent first, then where it is."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from remora.agents.definition.agent import Agent
+from remora.bootstrap.invocation import Caller
+from remora.config.schema import Config
+from remora.errors import HostError, UsageError
+from remora.runs.project import Project
+from remora.sandbox.interpreters import ProjectPython, is_activated
+from remora.sandbox.isolation import best_level
+
+RUNNING = frozenset({"coverage_of", "observe_calls", "run_tests", "test_plan"})
+"""Host functions that run code of the project."""
+_CHECKS = frozenset({"test_passes", "test_kills_mutant"})
+
+
+def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> ProjectPython | None:
+    """None where no agent asks for it. Raises as `interpreter_for` does."""
+    if not any(map(_runs_code, agents)):
+        return None
+    return interpreter_for(caller, project.root, project.config)
+
+
+def interpreter_for(caller: Caller, root: Path, config: Config) -> ProjectPython:
+    """Raises UsageError without consent or an interpreter, and ConfigError: before anything of the
+    project's is started."""
+    from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
+
+    allowed = config.workspace.allow_unsandboxed
+    check_consent(best_level(), allowed=allowed)
+    home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
+    check_home(root, home, allowed=allowed)
+    active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
+    python = find_interpreter(root, config.python, active)
+    activated = is_activated(python, root, active)
+    return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
+
+
+def require_tests(python: ProjectPython | None) -> None:
+    """Raises UsageError where the interpreter that agents need cannot run tests: said once, before a
+    run, and not by each of its jobs. None where no agent needs one."""
+    if python is None:
+        return
+    from remora.tools.host.proving.ready import require_pytest
+
+    try:
+        require_pytest(python)
+    except HostError as error:
+        hint = "only operations that run tests, as `-o test` does, need it"
+        raise UsageError(error.message, hint=hint) from error
+
+
+def try_tests(caller: Caller, root: Path, config: Config) -> None:
+    """Find the interpreter and try it. Raises as `interpreter_for` and `require_tests` do."""
+    require_tests(interpreter_for(caller, root, config))
+
+
+def _runs_code(agent: Agent) -> bool:
+    parts = [
+        *agent.tools.values(),
+        *agent.context,
+        *([agent.candidates] if agent.candidates else []),
+    ]
+    granted = {name for part in parts for name in part.grants}
+    return bool(granted & RUNNING) or bool(_CHECKS & set(agent.definition.verify))

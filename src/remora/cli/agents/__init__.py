@@ -1,0 +1,1 @@
+"""Commands for agent authors: definitions, tools, models, schemas."""

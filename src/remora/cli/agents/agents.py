@@ -1,0 +1,201 @@
+"""Definitions of agents: `agents list`, `show` and `validate`."""
+
+import shlex
+from collections.abc import Iterator
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.agents.builtin_tools import BUILTIN_SCHEMAS
+from remora.agents.definition.agent import (
+    Agent,
+    agent_named,
+    definition_record,
+    load_agents,
+    read_definitions,
+)
+from remora.agents.definition.agent_yaml import AgentDefinition
+from remora.agents.definition.scaffold import start_agent
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.output import emit, note, print_error, table
+from remora.runs.planning.agent_definitions import Checked, check_definitions
+from remora.text import plain
+
+
+@command("list", examples=("remora agents list", "remora agents list --json"))
+def list_(options: Options) -> int:
+    """List the agents, built-in ones first; exit 2 if a definition is wrong.
+
+    Scripts are not looked at: `remora agents validate` does.
+    """
+    found, wrong = read_definitions(caller_of(options).find_root())
+    listed = [_listed(*one) for one in found]
+    document = {"agents": listed, "errors": [error.message for error in wrong]}
+    rows = [
+        [agent["operation"], agent["name"], _origin(agent), agent["description"]]
+        for agent in listed
+    ]
+    emit(options, document, table(("OPERATION", "AGENT", "FROM", "DESCRIPTION"), rows))
+    for error in wrong:
+        print_error(error.code, error.message, error.hint, as_json=False)
+    return 2 if wrong else 0
+
+
+@command("show", examples=("remora agents show lint", "remora agents show lint --json"))
+@click.argument("name")
+def show(options: Options, name: str) -> int:
+    """Show an agent's definition: goal, tools with their grants, checks.
+
+    NAME is an agent's name or its operation.
+    """
+    agent = agent_named(load_agents(caller_of(options).find_root()), name)
+    document = _listed(agent.folder, agent.builtin, agent.definition) | {
+        "definition": definition_record(agent)
+    }
+    emit(options, document, _shown(agent))
+    return 0
+
+
+@command(
+    "validate",
+    examples=(
+        "remora agents validate",
+        "remora agents validate rename",
+        "remora agents validate .remora/agents/rename --json",
+    ),
+)
+@click.argument("paths", metavar="[NAME_OR_PATH]...", nargs=-1, type=PATH)
+def validate(options: Options, paths: tuple[Path, ...]) -> int:
+    """Check definitions and their scripts; exit 2 if any is wrong.
+
+    PATH is an agent's folder or its agent.yaml, NAME the name of a folder in .remora/agents;
+    without any, all agents of the project. Faults are told with line and column of agent.yaml and
+    the line of the script.
+    """
+    checked = check_definitions(caller_of(options).find_root(), paths)
+    wrong = [one for one in checked if one.error]
+    document = {
+        "ok": not wrong,
+        "agents": [
+            {
+                "path": str(one.path),
+                "name": one.name,
+                "ok": not one.error,
+                "error": one.error,
+                "warnings": list(one.warnings),
+            }
+            for one in checked
+        ],
+    }
+    emit(options, document, _verdicts(checked))
+    for warning in (warning for one in checked for warning in one.warnings):
+        note(options, f"warning: {warning}")
+    for one in wrong:
+        print_error("config_error", one.error, one.hint, as_json=False)
+    return 2 if wrong else 0
+
+
+@command(
+    "new",
+    examples=(
+        "remora agents new uncomment",
+        "remora agents new tidy --operation tidy-up --node-type function --node-type class",
+    ),
+)
+@click.argument("name")
+@click.option("--operation", metavar="OP", help="What `analyze -o` calls it; by default NAME.")
+@click.option(
+    "--node-type",
+    "node_types",
+    multiple=True,
+    type=click.Choice(["function", "class", "module"]),
+    help="What it works on; may be repeated. By default all three.",
+)
+def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
+    """Write an agent to begin with into .remora/agents/NAME/.
+
+    It works at once: it removes commented-out code, has a check of its own and a test. Nothing
+    that is there is overwritten; names and operations of other agents are refused.
+    """
+    started = start_agent(caller_of(options).find_root(), name, operation, node_types)
+    document = {
+        "name": started.name,
+        "operation": started.operation,
+        "path": str(started.folder / "agent.yaml"),
+        "files": [str(started.folder / file) for file in started.files],
+    }
+    emit(options, document, _started(document, started.folder))
+    return 0
+
+
+agents = group(
+    "agents",
+    """The agents, yours in .remora/agents/NAME/ and the built-in ones.
+
+    An agent is an agent.yaml with .pym scripts beside it; `remora schema agent` tells every key.
+    """,
+    (list_, show, validate, new),
+)
+
+
+def _listed(folder: Path, builtin: bool, definition: AgentDefinition) -> dict[str, Any]:
+    return {
+        "name": definition.name,
+        "operation": definition.operation,
+        "builtin": builtin,
+        "description": definition.description,
+        "node_types": list(definition.node_types),
+        "needs": definition.needs,
+        "tools": [
+            *(tool.name for tool in definition.tools),
+            *(schema.name for schema in BUILTIN_SCHEMAS),
+        ],
+        "verify": list(definition.verify),
+        "path": str(folder / "agent.yaml"),
+    }
+
+
+def _origin(agent: dict[str, Any]) -> str:
+    return "built in" if agent["builtin"] else "project"
+
+
+def _shown(agent: Agent) -> Iterator[str]:
+    definition = agent.definition
+    yield click.style(f"{definition.name} ({definition.operation})", bold=True)
+    if definition.description:
+        yield plain(definition.description)
+    yield plain(f"goal        {definition.goal}")
+    yield f"works on    {', '.join(definition.node_types)} that need it by: {definition.needs}"
+    yield f"must pass   {', '.join(definition.verify)}"
+    yield f"most turns  {definition.max_turns or 'runner.max_turns of the configuration'}"
+    yield plain(f"file        {agent.folder / 'agent.yaml'}")
+    grants = {tool.name: ", ".join(tool.grants) for tool in definition.tools}
+    rows = [
+        [schema.name, grants.get(schema.name, "built in"), schema.description]
+        for schema in agent.schemas
+    ]
+    yield ""
+    yield from table(("TOOL", "MAY CALL", "DESCRIPTION"), rows)
+
+
+def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
+    root, here = folder.parents[2], Path.cwd().resolve()
+    inside = here.is_relative_to(root)  # else a command has to be told where the project is
+    where = "" if inside else f" --root {shlex.quote(str(root))}"
+    test = shlex.quote(
+        relpath(folder / "test_agent.py", here) if inside else f"{folder}/test_agent.py"
+    )
+    yield from (plain(f"wrote {file}") for file in document["files"])
+    yield ""
+    yield plain(f"check it   remora agents validate {document['name']}{where}")
+    yield plain(f"run it     remora analyze -o {document['operation']}{where}")
+    yield plain(f"test it    python3 {test}")
+
+
+def _verdicts(checked: list[Checked]) -> Iterator[str]:
+    for one in checked:
+        word = click.style("wrong", fg="red") if one.error else click.style("ok   ", fg="green")
+        yield f"{word}  {plain(str(one.path))}"

@@ -1,0 +1,92 @@
+"""`doctor`: what this machine offers, and what is missing."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.open_project import model_status
+from remora.bootstrap.test_interpreter import try_tests
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit
+from remora.errors import ConfigError
+from remora.runs.doctor import Check, copying, deciding, linting, machine, proving
+from remora.runs.planning.agent_definitions import check_definitions
+from remora.sandbox.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
+from remora.text import plain
+
+
+@command("doctor", examples=("remora doctor", "remora doctor --json"))
+def doctor(options: Options) -> int:
+    """Try everything that Remora needs here, and say what to do about what is missing.
+
+    How well subprocesses are isolated is tried too, and told with what would make it better: level 0
+    (limits only), 1 (Landlock), 2 (namespaces and Landlock) or 3 (bubblewrap). From 2 on a
+    project's own code may be run without asking. docs/security.md says what each level stops.
+
+    Exit 1 if something is missing without which `remora analyze` would fail.
+    """
+    caller = caller_of(options)
+    root = caller.find_root()
+    checks = [*machine(root, caller.folders), linting(root), *_configured(caller), _agents(root)]
+    level, better = best_level(), list(lacking())
+    ok = all(check.ok for check in checks if check.needed)
+    document = {
+        "ok": ok,
+        "isolation": {
+            "level": level,
+            "name": NAMES[level],
+            "lacking": [msgspec.to_builtins(each) for each in better],
+        },
+        "checks": [msgspec.to_builtins(check) for check in checks],
+    }
+    emit(options, document, [*_lines(checks), *_held(level, better)])
+    return 0 if ok else 1
+
+
+def _configured(caller: Caller) -> list[Check]:
+    """The configuration, and the driver, the interpreter and the model that it names."""
+    root = caller.find_root()
+    try:
+        config = open_config(caller, root)
+        status = model_status(caller, config)
+    except ConfigError as error:
+        wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
+        return [wrong]
+    known = Check(name="config", ok=True, detail="every key is known")
+    return [
+        known,
+        copying(config.workspace.driver, caller.folders),
+        proving(lambda: try_tests(caller, root, config), config.python),
+        *deciding(status),
+    ]
+
+
+def _agents(root: Path) -> Check:
+    """The definitions of agents: a wrong one is told at its place."""
+    checked = check_definitions(root)
+    wrong = next((one for one in checked if one.error), None)
+    if wrong is not None:
+        return Check(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)
+    return Check(name="agents", ok=True, detail=", ".join(one.name for one in checked))
+
+
+def _lines(checks: Sequence[Check]) -> Iterator[str]:
+    for check in checks:
+        mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
+        if not check.ok and check.needed:
+            mark, colour = "NO", "red"
+        yield f"{click.style(mark, fg=colour)}  {check.name:<10} {plain(check.detail)}"
+        if not check.ok and check.hint:
+            yield f"    {'':<10} {plain(check.hint)}"
+
+
+def _held(level: int, better: Sequence[Lacking]) -> Iterator[str]:
+    mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
+    yield (f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe(level)}")
+    for each in better:
+        yield f"    {'':<10} L{each.level}, {each.name}: {plain(each.problem)}"
+        yield f"    {'':<10} {plain(each.hint)}"

@@ -1,0 +1,118 @@
+"""Evaluations: `eval memory`."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from remora.cli.app.options import Options, command, group
+from remora.cli.app.output import count, emit, note, room, table, wrapped
+from remora.cli.app.project_context import records_of
+from remora.evals.eval_report import Arm, Report, Tally
+from remora.evals.experiments import agents_of, what_if
+from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, settings
+from remora.text import plain
+
+_HEAD = (
+    "TOOL",
+    "CALLS",
+    "TOKENS",
+    "MOST",
+    "COVERED",
+    "BY MEMORY",
+    "DROPPED",
+    "OVER",
+)
+"""The last column stands there only where a request would have been over its limit."""
+
+
+@command(
+    "memory",
+    examples=(
+        "remora eval memory",
+        "remora eval memory --limit 400 --limit 500",
+        "remora eval memory --summarizers default --renderer json --run last",
+    ),
+)
+@click.option(
+    "--summarizers",
+    multiple=True,
+    type=click.Choice(SUMMARIZERS),
+    help="Who speaks for results, as in runner.memory.summarizer_mode.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tokens of the whole request, as in runner.memory.packet_size_limit.",
+)
+@click.option(
+    "--renderer",
+    "renderers",
+    multiple=True,
+    type=click.Choice(tuple(RENDERER_NAMES)),
+    help="How a packet is shown; history: raw outputs instead of it.",
+)
+@click.option(
+    "--run", "names", multiple=True, metavar="RUN|AGENT", help="Only these; all if not given."
+)
+def memory(
+    options: Options,
+    summarizers: tuple[str, ...],
+    limits: tuple[int, ...],
+    renderers: tuple[str, ...],
+    names: tuple[str, ...],
+) -> int:
+    """Fold recorded streams again with other settings. No model and no tool is asked.
+
+    For each tool: tokens of the requests that led to its calls, the share of the values in
+    their arguments that were in the packet, and facts of its results that the next packet did
+    not hold. Each option may be given more than once; every combination is compared with what
+    was recorded.
+    """
+    folder = records_of(options)
+    asked = settings(summarizers, limits, renderers)
+    report = what_if(folder, folder.root, agents_of(folder, names), asked)
+    for name, why in report.skipped:
+        note(options, f"{name} is left out: {why}")
+    for text in report.notes:
+        note(options, text)
+    emit(options, report.as_json(), _lines(report))
+    return 1 if report.skipped else 0
+
+
+eval_ = group("eval", "Evaluate settings on what was recorded.", (memory,))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    if not report.arms[0].tools:
+        yield "no calls were recorded yet; `remora analyze` records them"
+        return
+    columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
+    for arm in report.arms:
+        yield click.style(plain(f"{arm.setting.name}:"), bold=True)
+        yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
+        yield ""
+    told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
+    yield from wrapped(plain(told), room())
+
+
+def _rows(arm: Arm) -> Iterator[Sequence[object]]:
+    for tool, tally in sorted(arm.tools.items()):
+        yield [tool, *_cells(tally)]
+    if len(arm.tools) > 1:
+        yield ["all", *_cells(arm.total())]
+
+
+def _cells(tally: Tally) -> list[object]:
+    said = tally.as_json()
+    return [
+        tally.calls,
+        round(said["packet_tokens"]) if tally.calls else "-",
+        tally.most_tokens if tally.calls else "-",
+        f"{said['coverage']:.0%} of {tally.values}" if tally.values else "-",
+        f"{said['remembered']:.0%}" if tally.values > tally.given else "-",
+        f"{tally.dropped} of {tally.facts}" if tally.facts else "-",
+        tally.too_large,
+    ]

@@ -1,0 +1,220 @@
+"""Tools and scripts: `tools list`, `check` and `run`."""
+
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.bootstrap.tool_names import KnownTool, check_scripts, known_tools
+from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
+from remora.memory.encode_values import storable
+from remora.pym import ScriptChecks
+from remora.text import plain
+from remora.tools.registry import HOST_FUNCTIONS
+from remora.tools.script_check import ScriptCheck
+
+_EXIT = {"success": 0, "partial": 0, "error": 1}
+
+
+@command("list", examples=("remora tools list", "remora tools list --json"))
+def list_(options: Options) -> int:
+    """List the tools of all agents, and the host functions that scripts may be granted."""
+    checks = ScriptChecks()
+    found = [_tool_document(tool, checks) for tool in known_tools(caller_of(options).find_root())]
+    functions = [_function_document(name) for name in HOST_FUNCTIONS]
+    emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
+    for tool in found:
+        if tool["error"]:
+            note(options, f"warning: {tool['name']}: {tool['error']}")
+    return 0
+
+
+@command(
+    "check",
+    examples=(
+        "remora tools check count.pym",
+        "remora tools check .remora/agents/rename/*.pym --json",
+    ),
+)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
+def check(options: Options, paths: tuple[Path, ...]) -> int:
+    """Check scripts: declarations, syntax and types; exit 1 if one is wrong.
+
+    Nothing of a script is run. It is a warning where a script declares an external that nobody
+    offers, or that the definition of its agent does not grant: calling it is denied.
+    """
+    checked = check_scripts(caller_of(options).find_root(), paths)
+    ok = all(one.ok for one in checked)
+    scripts = [
+        {"path": one.path, "ok": one.ok, "errors": one.errors, "warnings": one.warnings}
+        for one in checked
+    ]
+    emit(options, {"ok": ok, "scripts": scripts}, _verdicts(checked))
+    return 0 if ok else 1
+
+
+@command(
+    "run",
+    examples=(
+        "remora tools run lint/run_linter --input target=src/app.py:main",
+        "remora tools run count.pym --input pattern='**/*.py' --grant list_files",
+        "remora tools run count.pym --input limit=3 --input 'names=[\"a\"]' --json",
+    ),
+)
+@click.argument("name", metavar="NAME_OR_FILE")
+@click.argument("more", metavar="", nargs=-1)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An input; JSON, but text where it takes text. Several may follow each other.",
+)
+@click.option(
+    "--grant",
+    "grants",
+    metavar="FUNCTION",
+    multiple=True,
+    help="A host function that the script may call, beside those its agent grants.",
+)
+def run(
+    options: Options,
+    name: str,
+    more: tuple[str, ...],
+    inputs: tuple[str, ...],
+    grants: tuple[str, ...],
+) -> int:
+    """Run a tool once, on a private copy of the project: nothing of yours is changed.
+
+    NAME_OR_FILE is a tool's name (agent/tool where several agents have one of that name), or a
+    .pym file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
+    partial, 1 for error, 2 for an unknown tool or inputs that it does not take.
+    """
+    # `--input a=1 b=2`: what follows an option without one of its own belongs to it
+    words = [*inputs, *(word for word in more if "=" in word)]
+    functions = [part for word in grants for part in word.split(",")]
+    functions += [word for word in more if "=" not in word]
+    wish = ToolWish(name=name, inputs=words, grants=functions)
+    tried = try_tool(caller_of(options), wish)
+    emit(options, storable(tried.document), _told(tried))
+    if options.json and tried.run.printed:
+        for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
+            note(options, line)
+    return _EXIT[tried.run.result.outcome]
+
+
+tools = group(
+    "tools",
+    """The tools of agents: .pym scripts that run in a sandbox.
+
+    docs/tools.md tells how to write one.
+    """,
+    (list_, check, run),
+)
+
+
+def _tool_document(tool: KnownTool, checks: ScriptChecks) -> dict[str, Any]:
+    script, errors = checks.examine(tool.path)
+    said = script.description.split("\n\n")[0] if script else ""
+    return {
+        "name": tool.name,
+        "agent": tool.agent,
+        "tool": tool.definition.name,
+        "builtin": tool.builtin,
+        "description": tool.definition.description or said,
+        "parameters": script.parameters if script else None,
+        "grants": tool.definition.grants,
+        "path": str(tool.path),
+        "error": errors[0].message if errors else "",
+    }
+
+
+def _function_document(name: str) -> dict[str, str]:
+    function = HOST_FUNCTIONS[name]
+    shape = inspect.signature(function)
+    own = [part for part in shape.parameters.values() if part.name != "place"]
+    signature = f"{name}{shape.replace(parameters=own)}".replace("typing.", "")
+    about = " ".join(inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].split())
+    return {"name": name, "signature": signature, "description": about}
+
+
+def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Iterator[str]:
+    yield click.style("TOOLS", bold=True)
+    for tool in found:
+        yield from _block(f"{tool['name']}({_takes(tool['parameters'])})", tool["description"])
+        if tool["grants"]:
+            yield from _indented(f"may call {', '.join(tool['grants'])}")
+    yield ""
+    yield click.style("HOST FUNCTIONS", bold=True)
+    for function in functions:
+        yield from _block(function["signature"], function["description"])
+
+
+def _takes(parameters: dict[str, Any] | None) -> str:
+    """`target, limit=3`; nothing of a script that cannot be read."""
+    known = (parameters or {}).get("properties", {})
+    needed = (parameters or {}).get("required", ())
+    told = [
+        name if name in needed else f"{name}={json.dumps(schema.get('default'))}"
+        for name, schema in known.items()
+    ]
+    return ", ".join(told)
+
+
+def _block(head: str, about: str) -> Iterator[str]:
+    """Nothing is cut: a signature is here to be written after."""
+    yield from (click.style(line, bold=True) for line in wrapped(plain(head), room(), "        "))
+    yield from _indented(about)
+
+
+def _indented(text: str) -> Iterator[str]:
+    width = room()
+    for line in wrapped(plain(text), width and width - 4):
+        yield f"    {line}"
+
+
+def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
+    for one in checked:
+        word = click.style("ok   ", fg="green") if one.ok else click.style("wrong", fg="red")
+        yield f"{word}  {plain(one.path)}"
+        yield from (f"       {plain(error)}" for error in one.errors)
+        yield from (f"       warning: {plain(warning)}" for warning in one.warnings)
+
+
+def _told(tried: Tried) -> Iterator[str]:
+    document = tried.document
+    summary = document["summary"] or ""
+    yield f"{coloured(document['outcome'])}  {plain(summary)}".rstrip()
+    if document["error"]:
+        kind = f"{document['error_kind']}: " if document["error_kind"] else ""
+        yield f"  {kind}{plain(document['error'])}"
+    if tried.run.printed:
+        yield from _part("printed", plain_lines(tried.run.printed.rstrip("\n")))
+    if document["result"] is not None:
+        shown = json.dumps(storable(document["result"]), indent=2, ensure_ascii=False)
+        yield from _part("result", plain_lines(shown))
+    if document["host_calls"]:
+        yield from _part("host calls", [_call(call) for call in document["host_calls"]])
+    if tried.diffs:
+        yield from _part("changes, in the private copy only", [])
+        for diff in tried.diffs:
+            yield from plain_lines(diff.rstrip("\n"))
+
+
+def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield ""
+    yield click.style(title, bold=True)
+    yield from (f"  {line}" for line in lines)
+
+
+def _call(call: dict[str, Any]) -> str:
+    words = [repr(arg) for arg in call["args"]]
+    words += [f"{key}={value!r}" for key, value in call["kwargs"].items()]
+    ended = f"  {call['error']}" if call["error"] else ""
+    return fitted(plain(f"{call['name']}({', '.join(words)})  {call['duration_ms']} ms{ended}"))

@@ -1,0 +1,1 @@
+"""The command line itself: options, output, errors, command loading."""

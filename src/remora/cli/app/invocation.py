@@ -1,0 +1,31 @@
+"""From the global options to who asks, and from where."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Caller
+from remora.cli.app.options import Options
+from remora.errors import DiskError
+
+
+def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
+    """Who asks: this process's environment and folder, and what was said on the command line."""
+    return Caller(
+        environ=os.environ,
+        folder=_folder(),
+        root=options.root,
+        config_file=options.config,
+        flags=flags or {},
+    )
+
+
+def _folder() -> Path:
+    """Where we are. Raises DiskError where that was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise DiskError(
+            "the folder that you are in is gone", hint="change to one that is there, and ask again"
+        ) from None

@@ -1,0 +1,95 @@
+"""The global options, which stand before or after a command's name, and how commands are made."""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.cli.app.command_list import GLOBAL_OPTIONS
+
+PATH: click.Path = click.Path(path_type=Path)
+_META = "remora.options"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What was said anywhere on the command line; `root` and `config` as they were typed."""
+
+    root: Path | None = None
+    config: Path | None = None
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+class RemoraCommand(click.Command):
+    """A command with the global options, whose help ends with examples, one to a line."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += global_options()
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
+        """The examples as they are typed."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+class RemoraGroup(click.Group):
+    """A group with the global options; its commands are listed in the order they are given."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += global_options()
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
+        """In order."""
+        return list(self.commands)
+
+
+def global_options() -> list[click.Parameter]:
+    """Fresh ones for one command; what they were given is kept for `options_of`."""
+    return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
+
+
+def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:
+    """Declare a command: its function gets an `Options` first and returns the exit code."""
+
+    def declare(function: Callable[..., int]) -> click.Command:
+        @functools.wraps(function)
+        @click.pass_context
+        def run(ctx: click.Context, /, *args: Any, **kwargs: Any) -> int:
+            return function(options_of(ctx), *args, **kwargs)
+
+        return click.command(name, cls=RemoraCommand, examples=examples)(run)
+
+    return declare
+
+
+def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Group:
+    """Declare a group of commands; `about` is its help."""
+    return RemoraGroup(name, help=about, commands=commands)
+
+
+def options_of(ctx: click.Context) -> Options:
+    """The global options that were given so far, wherever they stood."""
+    return Options(**ctx.meta.get(_META, {}))
+
+
+def _option(words: str, about: str) -> click.Option:
+    """From its entry in the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
+    names, _, metavar = words.partition(" ") if "," not in words else (words, "", "")
+    settings: dict[str, Any] = {"type": PATH, "metavar": metavar} if metavar else {"is_flag": True}
+    return click.Option(
+        names.split(", "), help=about, expose_value=False, is_eager=True, callback=_keep, **settings
+    )
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is not None and value is not False and parameter.name:
+        ctx.meta.setdefault(_META, {})[parameter.name] = value

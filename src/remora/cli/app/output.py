@@ -1,0 +1,173 @@
+"""What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
+
+import json
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+import click
+
+from remora.cli.app.options import Options
+from remora.memory.packet import clip
+from remora.text import plain
+
+_COMMAND = re.compile(r"`[^`\n]*`")
+_UNITS = ("bytes", "KB", "MB", "GB")
+_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+_COLOURS = {
+    "verified": "green",
+    "accepted": "green",
+    "no change": "bright_black",
+    "rejected": "bright_black",
+    "reverted": "bright_black",
+    "planned": "cyan",
+    "pending": "cyan",
+    "failed": "yellow",
+    "interrupted": "yellow",
+    "conflict": "yellow",
+    "stale": "yellow",
+    "error": "red",
+    "damaged": "red",
+}
+
+
+def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
+    """The result: `document` with `--json`, else `lines`, which are not even made otherwise."""
+    if options.json:
+        print_json(document)
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document, in ASCII: whatever the terminal's encoding, it can be read back."""
+    click.echo(json.dumps(document, indent=2))
+
+
+def note(options: Options, text: str) -> None:
+    """A remark beside the result, on stderr."""
+    if not options.quiet:
+        for line in wrapped(plain(text), room(sys.stderr)):
+            click.echo(line, err=True)
+
+
+def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """What went wrong and what to do next, whatever else is silenced."""
+    width = room(sys.stderr)
+    begin = "error: "
+    first, *more = _paragraphs(begin + message, width)
+    click.echo(click.style(begin, fg="red", bold=True) + first[len(begin) :], err=True)
+    for line in more:
+        click.echo(line, err=True)
+    for line in _paragraphs(hint, None if width is None else width - 2) if hint else ():
+        click.echo(f"  {line}", err=True)
+    if as_json:
+        print_json({"error": {"code": code, "message": message, "hint": hint}})
+
+
+def _paragraphs(text: str, width: int | None) -> list[str]:
+    """Each line of a text, wrapped by itself; what is no words, such as a snippet, stays as it is."""
+    return [
+        part
+        for line in plain_lines(text)
+        for part in ([line] if line.startswith(" ") else wrapped(line, width))
+    ]
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines of a text, each as `plain` gives it."""
+    return [plain(line) for line in text.split("\n")] if text else []
+
+
+def room(stream: TextIO | None = None) -> int | None:
+    """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
+    lines of any length."""
+    to = stream or sys.stdout
+    return shutil.get_terminal_size().columns if to.isatty() else None
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+    """Lines of at most `width` columns where words allow it, all but the first indented.
+
+    A command in backticks stays on one line: it is there to be copied.
+    """
+    if width is None:
+        return [text]
+    lines = textwrap.wrap(
+        _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text),
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return [line.replace("\0", " ") for line in lines] or [""]
+
+
+def ending(text: str, width: int) -> str:
+    """The end of a text that is longer than `width`, after a `…`."""
+    return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
+
+
+def fitted(text: str) -> str:
+    """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
+    width = room()
+    return text if width is None else clip(text, width)
+
+
+def coloured(word: str, width: int = 0) -> str:
+    """A status or verdict in its colour, padded to `width`; click drops colours in a pipe."""
+    return click.style(word.ljust(width), fg=_COLOURS.get(word))
+
+
+def diff_lines(text: str) -> list[str]:
+    """The lines of a diff in their colours; what else Python takes for the end of a line ends none."""
+    return [_diff_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _diff_line(line: str) -> str:
+    shown = plain(line.removesuffix("\r"))
+    for mark, how in _MARKS.items():
+        if line.startswith(mark):
+            return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)
+    return shown
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Aligned columns; numbers to the right, a word in the first column in its colour."""
+    texts = [[plain(str(cell)) for cell in row] for row in rows]
+    widths = [
+        max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
+    ]
+    right = [bool(rows) and all(isinstance(row[c], int) for row in rows) for c in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(cells, widths, right, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    shown = [click.style(line(head), bold=True)]
+    for row in texts:
+        text = line(row)
+        shown.append(text if right[0] else coloured(row[0]) + text[len(row[0]) :])
+    return shown
+
+
+def size_text(number: int) -> str:
+    """`812 bytes`, `1.4 KB`, `23 MB`: of 1,024 each."""
+    size, unit = float(number), 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
+    return f"{shown} {_UNITS[unit]}"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`, `1,234 files`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

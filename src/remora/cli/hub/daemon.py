@@ -1,0 +1,181 @@
+"""The Hub's daemon: `hub start`, `hub stop`, `hub status`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from remora.bootstrap.hub_start import start_hub
+from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.invocation import open_config
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, note
+from remora.cli.hub.hub_options import place_options, tell_of_root
+from remora.errors import ConfigError
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.protocol import StatusResult
+from remora.text import plain
+
+
+@command(
+    "start",
+    examples=(
+        "remora hub start",
+        "remora hub start --foreground",
+        "remora hub start --http 0",
+    ),
+)
+@place_options
+@click.option(
+    "--http", metavar="[HOST:]PORT", help="Answer over loopback HTTP too; 0: a free port."
+)
+@click.option("--foreground", is_flag=True, help="Stay in this process; the log goes to stderr.")
+@click.option("--detached", is_flag=True, hidden=True)
+def start(
+    options: Options,
+    db: Path | None,
+    socket: Path | None,
+    http: str | None,
+    foreground: bool,
+    detached: bool,
+) -> int:
+    """Start the daemon of this project in the background, and return when it answers.
+
+    Where one runs already, its status is printed. It reads all files once, then follows every
+    change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
+    """
+    caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
+    places = places_of(caller, wish)
+    if not detached:
+        tell_of_root(options, caller, places)
+    if not foreground:
+        with _telling_of_its_life(options):
+            found = start_hub(caller, wish)
+        _join(options, places, found, http)
+        return 0
+
+    from remora.bootstrap.hub_daemon import announce, run_hub  # with all that a daemon needs
+
+    def ready(status: StatusResult) -> None:
+        if detached:
+            announce(status)
+        else:
+            _print(options, places, status)
+
+    if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
+        _join(options, places, control.status(places), http)
+    return 0
+
+
+@command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
+@place_options
+def stop(options: Options, db: Path | None, socket: Path | None) -> int:
+    """Stop the daemon of this project, and return when it is gone.
+
+    What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
+    """
+    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    pid = control.stop(places)
+    said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
+    emit(options, _document(control.status(places)), [said])
+    return 0
+
+
+@command("status", examples=("remora hub status", "remora hub status --json"))
+@place_options
+def status(options: Options, db: Path | None, socket: Path | None) -> int:
+    """Show whether the daemon of this project runs, what it knows and how it follows changes.
+
+    Without a daemon the counts are those of the database.
+    """
+    caller = caller_of(options)
+    places = places_of(caller, HubWish(db=db, socket=socket))
+    tell_of_root(options, caller, places)
+    _print(options, places, control.status(places))
+    try:
+        open_config(caller, places.root)
+    except ConfigError as error:
+        note(options, f"note: other commands will not work: {error.message}")
+    return 0
+
+
+@contextmanager
+def _telling_of_its_life(options: Options) -> Iterator[None]:
+    """Who gives up waiting for the daemon does not end it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(options, "a daemon that was begun goes on: `remora hub stop` ends it")
+        raise
+
+
+def _join(options: Options, places: HubPlaces, status: StatusResult, http: str | None) -> None:
+    _print(options, places, status)
+    if http is not None and status.http is None:
+        note(
+            options,
+            "note: the daemon ran already, without HTTP: "
+            f"`remora hub stop`, then `remora hub start --http {http}`",
+        )
+
+
+def _print(options: Options, places: HubPlaces, status: StatusResult) -> None:
+    emit(options, _document(status), _lines(places, status))
+    for text in control.notes(places) if status.running else ():
+        note(options, f"note: {text}")
+
+
+def _document(status: StatusResult) -> Any:
+    return msgspec.to_builtins(status)
+
+
+def _lines(places: HubPlaces, status: StatusResult) -> Iterator[str]:
+    head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
+    yield click.style(head, fg="green" if status.running else None, bold=True)
+    yield plain(f"root        {status.root}")
+    yield plain(f"database    {status.db}")
+    if status.running:
+        yield plain(f"socket      {status.socket}")
+        yield f"watcher     {_WATCHERS[status.watcher]}"
+        yield f"last sweep  {status.last_sweep or 'not yet'}"
+    if status.http is not None:
+        yield plain(f"http        {status.http}")
+        yield plain(f"token       {status.token_file}")
+    if status.generation is None:
+        yield "it knows    nothing yet"
+    else:
+        yield f"it knows    {_known(status)}"
+        yield f"links       {_far(places, status)}"
+        yield f"generation  {status.generation}"
+
+
+def _far(places: HubPlaces, status: StatusResult) -> str:
+    from remora.bootstrap.hub_links import linked  # with all that reads what is stored
+
+    links = linked(places)
+    if links is None:
+        return "not known"
+    if links.complete:
+        return "of all nodes are stored"
+    far = f"of {links.found:,} of {count(links.nodes, 'node')} are stored"
+    if links.found == links.nodes:
+        far = "of all nodes were stored, then files changed"
+    finds = "the daemon" if status.running else "`remora hub index --links`"
+    return f"{far}; {finds} finds the rest"
+
+
+def _known(status: StatusResult) -> str:
+    return f"{count(status.nodes or 0, 'node')} of {count(status.files or 0, 'file')}"
+
+
+_WATCHERS = {
+    "inotify": "inotify: the kernel tells of every change",
+    "watchfiles": "watchfiles, and a sweep where it cannot prove that it told all",
+    "sweep": "none: each question looks at all files",
+    "off": "off",
+}

@@ -1,0 +1,225 @@
+"""What is known of nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, fitted, note, print_error, room, table, wrapped
+from remora.cli.hub.hub_options import place_options
+from remora.cli.hub.node_queries import Asking, asking
+from remora.cli.hub.node_view import MADE, Beside, Link, legend, link_lines, page
+from remora.errors import OutsideError
+from remora.hub.protocol import AnsweredNode, Edge, Related
+from remora.text import plain
+
+_DEPTH = click.IntRange(min=1)
+_LIMIT = click.IntRange(min=1, max=10_000)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _depth(about: str) -> Callable[[_Command], _Command]:
+    return click.option("--depth", type=_DEPTH, default=1, metavar="N", help=about)
+
+
+@command(
+    "get",
+    examples=(
+        "remora hub get Cart.total",
+        "remora hub get src/shop/cart.py:Cart.total -v",
+        "remora hub get src/shop/cart.py --json",
+    ),
+)
+@click.argument("node")
+@place_options
+def get(options: Options, node: str, **places: Any) -> int:
+    """Show everything that is known of a node: signature, place, links, tests, freshness.
+
+    NODE is path:qualname, or a path for the module itself, from the root or from here; a qualname,
+    a dotted name (shop.cart.Cart) or the end of one, where a single node is called so. -v shows all
+    links, and the hashes.
+    """
+    with asking(options, **places) as hub:
+        found = hub.node(node)
+        _tell_of_others(options, hub, found.key)
+        document: Any = msgspec.to_builtins(found)
+        emit(options, document, page(found, room(), _beside(hub, found), verbose=options.verbose))
+    return 0
+
+
+@command(
+    "callers",
+    examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
+)
+@click.argument("node")
+@_depth("Callers of callers too, in N steps.")
+@place_options
+def callers(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show who calls a node.
+
+    The tier says how sure a link is: exact (the source says so), inferred (follows from
+    assignments, returns or callbacks), unique (the only definition of that name), observed (seen
+    while tests ran).
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "callers", node, depth)
+
+
+@command(
+    "callees",
+    examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
+)
+@click.argument("node")
+@_depth("What the callees call too, in N steps.")
+@place_options
+def callees(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show what a node calls; ext: is outside the project.
+
+    Tiers as in `remora hub callers --help`.
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "callees", node, depth)
+
+
+@command(
+    "tests",
+    examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
+)
+@click.argument("node")
+@_depth("Tests of its callers too, in N - 1 steps.")
+@place_options
+def tests(options: Options, node: str, depth: int, **places: Any) -> int:
+    """Show which tests exercise a node, by pytest's ids.
+
+    Tiers as in `remora hub callers --help`. In a pipe the ids stand alone, one to a line; where
+    there are none, nothing does, and pytest without an id runs everything: `remora hub tests
+    Cart.total | xargs -r pytest` does not. Exit 3 where tests are not known.
+    """
+    with asking(options, **places) as hub:
+        return _links(options, hub, "tests", node, depth)
+
+
+@command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
+@click.argument("query", nargs=-1, required=True)
+@click.option("--limit", type=_LIMIT, default=50, metavar="N", help="At most N nodes.  [50]")
+@place_options
+def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
+    """Find nodes: every word of QUERY stands in the path or the qualname."""
+    with asking(options, **places) as hub:
+        found = hub.search(" ".join(query), limit)
+    emit(options, found, _found(found["nodes"], limit))
+    return 0
+
+
+def _beside(hub: Asking, node: AnsweredNode) -> Beside:
+    lacks = None in (node.callers, node.callees, node.related_tests)
+    is_class = node.node_type == "class"
+    return Beside(
+        unknown=hub.unknown_because() if lacks else "",
+        constructor=hub.constructor(node.key) if is_class else None,
+    )
+
+
+def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> int:
+    key = hub.key_of(name)
+    told = hub.links(kind, key, depth)
+    _tell_of_others(options, hub, key)
+    if told[kind] is None:
+        return _unknown(options, hub, kind, told)
+    if options.json:
+        emit(options, told, ())
+        return 0
+    for line in _lines(hub, kind, key, depth, told[kind], verbose=options.verbose):
+        click.echo(line)
+    if not told["fresh"]:
+        note(options, "not fresh: files have changed that were not looked at yet")
+    if kind == "callers":
+        _tell_of_constructor(options, hub, key)
+    return 0
+
+
+def _unknown(options: Options, hub: Asking, kind: str, told: dict[str, Any]) -> int:
+    """Nothing on stdout that could be taken for a list of links."""
+    name = plain(told["node"].removeprefix("node:"))
+    because = plain(hub.unknown_because())
+    print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
+    if options.json:
+        emit(options, told, ())
+    return OutsideError.exit_code
+
+
+def _tell_of_constructor(options: Options, hub: Asking, key: str) -> None:
+    """Who makes an instance of a class calls no class where there is an `__init__`."""
+    made = hub.constructor(key)
+    if made is not None:
+        note(options, MADE.format(made.removeprefix("node:")))
+
+
+def _tell_of_others(options: Options, hub: Asking, key: str) -> None:
+    further = hub.also_defined(key)
+    if further:
+        first, *_, last = (each.removeprefix("node:") for each in (key, *further))
+        times = len(further) + 1
+        note(options, f"{first} is the first of {times} definitions, {last} the last")
+
+
+def _lines(
+    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
+) -> Iterable[str]:
+    if kind != "tests":
+        steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
+        return _shown(key, kind, steps, verbose=verbose)
+    if room() is None:
+        return [plain(link["id"]) for link in links]
+    return _shown(key, kind, [links], verbose=verbose)
+
+
+def _steps(
+    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]]
+) -> list[list[dict[str, Any]]]:
+    """What each step adds; a step that adds nothing is the end. `links` are those of all steps,
+    which stay one where a step cannot be told any more."""
+    steps: list[list[dict[str, Any]]] = []
+    known: set[str] = set()
+    for step in range(1, depth + 1):
+        found = hub.links(kind, key, step)[kind]
+        if found is None:  # files have changed since all of them were found
+            return [links]
+        added = [link for link in found if link["key"] not in known]
+        if not added:
+            break
+        known.update(link["key"] for link in added)
+        steps.append(added)
+    return steps
+
+
+def _shown(
+    key: str, kind: str, steps: list[list[dict[str, Any]]], *, verbose: bool
+) -> Iterator[str]:
+    name = plain(key.removeprefix("node:"))
+    found: list[list[Link]] = msgspec.convert(
+        steps, list[list[Related]] if kind == "tests" else list[list[Edge]]
+    )
+    number = sum(map(len, found))
+    if not number:
+        yield f"{name}: no {kind} known"
+        return
+    yield click.style(f"{name}: {count(number, kind.removesuffix('s'))}", bold=True)
+    for step, links in enumerate(found, 1):
+        if len(found) > 1:
+            yield "  directly" if step == 1 else f"  in {step} steps"
+        yield from link_lines(links, room(), verbose=verbose)
+    for line in wrapped(legend([link for links in found for link in links]), room()):
+        yield click.style(line, fg="bright_black")
+
+
+def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
+    if not nodes:
+        yield "nothing fits"
+        return
+    rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
+    yield from map(fitted, table(("NODE", "SIGNATURE"), rows))
+    if len(nodes) == limit:
+        yield f"the best {count(limit, 'node')}; --limit shows more"

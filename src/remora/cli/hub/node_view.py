@@ -1,0 +1,255 @@
+"""A node as a page of reference: what it is, where, who calls it, what it calls, which tests."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import click
+
+from remora.cli.app.output import count, ending, wrapped
+from remora.hub.node import Tier
+from remora.hub.protocol import AnsweredNode, Edge, Related
+from remora.text import plain
+
+Link = Edge | Related
+_INDENT = "    "
+_MOST_LINES = 6
+_MOST_LINKS = 12
+_LEAST = 24
+_FEWEST = 16
+"""Columns for the lines of calls, as `line 1234 and 9 more` needs them nearly."""
+_TIERS: dict[Tier, str] = {
+    "exact": "green",
+    "inferred": "cyan",
+    "unique": "yellow",
+    "observed": "magenta",
+}
+_LEGEND = {
+    "exact": "the source says so",
+    "inferred": "follows from assignments, returns or callbacks",
+    "unique": "the only definition of that name",
+    "observed": "seen while tests ran",
+}
+MADE = "who makes one calls {0}: `remora hub callers {0}`"
+_MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
+
+
+class Beside(NamedTuple):
+    """What there is to say beside a node: why links are not known, and the key of the `__init__`
+    that makes instances of it."""
+
+    unknown: str = ""
+    constructor: str | None = None
+
+
+def page(node: AnsweredNode, width: int | None, beside: Beside, *, verbose: bool) -> Iterator[str]:
+    """The page, as wide as the terminal; all links, lines and hashes with `verbose`."""
+    yield from _head(node, width)
+    yield from _facts(node, width)
+    many = None if verbose else _MOST_LINKS
+    if node.node_type != "module" or node.callers:  # nobody calls a module
+        yield from _section("CALLED BY", node.callers, width, many)
+    if beside.constructor is not None:
+        said = MADE.format(beside.constructor.removeprefix("node:"))
+        yield from wrapped(_INDENT + plain(said), width, _INDENT)
+    yield from _section("CALLS", node.callees, width, many)
+    yield from _section("TESTS", node.related_tests, width, many)
+    if beside.unknown:
+        yield ""
+        yield from wrapped(f"not known: {beside.unknown}", width)
+    yield from _foot(node, width, verbose=verbose)
+
+
+def link_lines(
+    links: Sequence[Link], width: int | None, most: int | None = None, *, verbose: bool = False
+) -> list[str]:
+    """A line for each link: tier, name, lines of the calls; at most `most`, and how many more.
+
+    The name is what one copies: of the lines there are as many as it leaves room for, or all with
+    `verbose`, behind or below it.
+    """
+    shown = links[:most]
+    names = [_name(link) for link in shown]
+    tiers = max((len(link.tier) for link in shown), default=0)
+    room = None if width is None else max(_LEAST, width - len(_INDENT) - tiers - 2)
+    column = max(map(len, names), default=0)
+    if room is not None:
+        column = min(column, max(_LEAST, room - _FEWEST))
+    lines = []
+    for link, name in zip(shown, names, strict=True):
+        tier = click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
+        first, *more = _named(link, name, column, room, verbose=verbose)
+        lines.append(f"{_INDENT}{tier}  {first}")
+        lines += [f"{_INDENT}{'':{tiers}}  {line}" for line in more]
+    if len(links) > len(shown):
+        lines.append(f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all")
+    return lines
+
+
+def legend(links: Sequence[Link]) -> str:
+    """What the tiers of these links mean."""
+    seen = {link.tier for link in links}
+    return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
+
+
+def title_lines(signature: str, width: int | None) -> list[str]:
+    """A signature on one line, or where that is too long, with a line for each parameter."""
+    if width is None or len(signature) <= width:
+        return [signature]
+    cuts = _cuts(signature)
+    if len(cuts) < 2:
+        return [signature]
+    inside = [_INDENT + signature[start:end].strip() for start, end in pairwise(cuts)]
+    return [signature[: cuts[0]], *inside, signature[cuts[-1] :]]
+
+
+def _cuts(signature: str) -> list[int]:
+    """Behind the parenthesis that opens the parameters, behind each comma between them, and before
+    the parenthesis that closes them; nothing within strings or brackets counts."""
+    cuts: list[int] = []
+    depth = 0
+    for found in _MARK.finditer(signature):
+        mark = found[0]
+        depth += (mark in "([{") - (mark in ")]}")
+        if (mark == "(" and depth == 1 and not cuts) or (mark == "," and depth == 1 and cuts):
+            cuts.append(found.end())
+        elif mark == ")" and depth == 0 and cuts:
+            return [*cuts, found.start()]
+    return []
+
+
+def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
+    for decorator in node.decorators:
+        yield from (click.style(plain(line), fg="cyan") for line in decorator.split("\n"))
+    for line in title_lines(plain(node.signature or f"module {node.file_path}"), width):
+        yield click.style(line, bold=True)
+    if node.docstring:
+        yield ""
+        room = None if width is None else max(_LEAST, width - len(_INDENT))
+        for line in wrapped(plain(node.docstring), room):
+            yield _INDENT + line
+    yield ""
+
+
+def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
+    rows = {
+        "node": plain(node.key.removeprefix("node:")),
+        "where": plain(f"{node.file_path}:{node.line_start}")
+        + f", {count(node.line_count, 'line')}",
+        "bases": plain(", ".join(node.bases)) if node.signature is None else "",
+        "imports": plain(", ".join(node.imports or ())),
+        "measures": ", ".join(_measures(node)),
+        "attention": "; ".join(_attention(node)),
+        **{plain(name): plain(json.dumps(found)) for name, found in node.extra.items()},
+    }
+    label = max(len(name) for name, text in rows.items() if text)
+    for name, text in rows.items():
+        if text:
+            begin = f"{name:<{label}}  "
+            room = None if width is None else max(_LEAST, width - len(begin))
+            first, *more = wrapped(text, room)
+            yield click.style(begin, fg="bright_black") + first
+            yield from (" " * len(begin) + line for line in more)
+
+
+def _measures(node: AnsweredNode) -> Iterator[str]:
+    if node.complexity is not None:
+        yield f"complexity {node.complexity}"
+    if node.node_type == "function":
+        yield "fully annotated" if node.has_type_hints else "not fully annotated"
+    if node.docstring is None:
+        yield "no docstring"
+
+
+def _attention(node: AnsweredNode) -> Iterator[str]:
+    if node.docstring_outdated:
+        yield "the docstring documents what the code does not have"
+    if node.partial:
+        yield (
+            "the file has a syntax error, or bytes that are no text: this is what could be saved "
+            "(`remora hub index` says more)"
+        )
+    if not node.fresh:
+        yield "not fresh: files have changed that were not looked at yet"
+
+
+def _section(
+    title: str, links: Sequence[Link] | None, width: int | None, most: int | None
+) -> Iterator[str]:
+    yield ""
+    if links is None:
+        yield click.style(title, bold=True) + "  not known"
+    else:
+        yield click.style(title, bold=True) + (f"  {len(links):,}" if links else "  none known")
+        yield from link_lines(links, width, most, verbose=most is None)
+
+
+def _foot(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[str]:
+    yield ""
+    known = [_fresh(node)]
+    if node.last_updated:
+        when = _ISO.sub(r"\1 \2", node.last_updated)
+        known.append(f"changed {when} ({node.update_source})")
+    links: list[Link] = [*(node.callers or ()), *(node.callees or ())]
+    links += node.related_tests or ()
+    for text in (" · ".join(known), legend(links)):
+        yield from (click.style(line, fg="bright_black") for line in wrapped(text, width) if line)
+    if verbose:
+        for name in ("uid", "source_hash", "body_hash", "file_hash"):
+            yield click.style(f"{name:<11}  {getattr(node, name) or ''}", fg="bright_black")
+
+
+def _fresh(node: AnsweredNode) -> str:
+    if not node.fresh:
+        return "not fresh"
+    lacks = None in (node.callers, node.callees, node.related_tests)
+    return "fresh, as far as it is known" if lacks else "fresh"
+
+
+def _name(link: Link) -> str:
+    return plain(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
+
+
+def _cut(name: str, width: int) -> str:
+    """Its end, from where a folder begins if that is not far."""
+    if len(name) <= width:
+        return name
+    cut = ending(name, width)
+    folder = cut.find("/")
+    return "…" + cut[folder:] if 0 < folder < width // 2 else cut
+
+
+def _named(link: Link, name: str, column: int, room: int | None, *, verbose: bool) -> Iterator[str]:
+    """A name and its lines: beside it, else below."""
+    lines = () if isinstance(link, Related) else link.lines
+    taken = max(column, len(name)) + 2
+    left = None if room is None else room - taken
+    said = [_first_lines(lines, most) for most in _numbers(lines, verbose=verbose)]
+    fits = [text for text in said if left is None or len(text) <= left]
+    shown = name if room is None else _cut(name, room)
+    if fits:
+        yield f"{shown.ljust(column)}  {fits[0]}".rstrip()
+        return
+    yield shown
+    if verbose:
+        below = None if room is None else room - len(_INDENT)
+        yield from (_INDENT + line for line in wrapped(said[0], below))
+    elif room is not None:
+        short = [text for text in said if len(text) <= room - len(_INDENT)]
+        yield _INDENT + (short or said)[0]
+
+
+def _numbers(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
+    """How many lines may be shown, the most first."""
+    return [len(lines)] if verbose else range(min(_MOST_LINES, max(1, len(lines))), 0, -1)
+
+
+def _first_lines(lines: Sequence[int], most: int) -> str:
+    if not lines:
+        return ""
+    shown = ", ".join(map(str, lines[:most]))
+    more = len(lines) - most
+    return f"line{'s' * (len(lines) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")

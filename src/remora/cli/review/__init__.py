@@ -1,0 +1,1 @@
+"""Commands that accept, reject, revert and review changes."""

@@ -1,0 +1,90 @@
+"""What a reviewer sees of one change set: what it is, how it came about, what it changes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+from msgspec import UNSET
+
+from remora.cli.app.output import coloured, count, diff_lines, fitted, room, wrapped
+from remora.cli.views.event_summary import gist
+from remora.cli.views.job_view import conflict_lines, course, done_text
+from remora.cli.views.turn_view import turn_lines
+from remora.memory.events import Event, ToolCalled, ToolResulted
+from remora.runs.project import Project
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import job_document
+from remora.runs.records.turn_record import turn_document
+from remora.text import plain
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.read.reader import part, read_events
+
+_FEW = 6
+"""Actions that are shown without being asked for; the last ones, which led here."""
+
+
+def change_set_lines(
+    project: Project, job: JobView, place: str, *, most: int | None = None
+) -> Iterator[str]:
+    """A heading, the actions that led here, and the diff, or the first `most` lines of that.
+    `place` is such as `3/9`."""
+    name = plain(job.node_id.removeprefix("node:"))
+    yield click.style(fitted(f"[{place}] {job.operation} {name}"), bold=True)
+    document = job_document(job)
+    known = fixed_and_left(document)
+    told = [done_text(*known) if known else "", course(document)]
+    yield from wrapped(plain("  " + " · ".join(filter(None, told))), room(), "  ")
+    if job.review != "pending":
+        yield "  " + coloured(job.review)
+        for reason in conflict_lines(document):
+            yield from wrapped(plain(f"  {reason}"), room(), "  ")
+    yield from action_lines(project, job, most=_FEW)
+    yield ""
+    lines = diff_lines(job_diff(project, job))
+    shown = len(lines) if most is None else most
+    yield from lines[:shown]
+    if len(lines) > shown:
+        yield click.style(f"… {count(len(lines) - shown, 'more line')}: d", dim=True)
+    yield ""
+
+
+def action_lines(project: Project, job: JobView, most: int | None = None) -> Iterator[str]:
+    """Each call with who decided it, and what came of it; the last `most` turns of them."""
+    events = [
+        event
+        for event in read_events(project.trace.existing_agent(job.agent_id))
+        if event.type in (ToolCalled.type, ToolResulted.type)
+    ]
+    turns = sorted({event.turn for event in events})
+    shown = turns if most is None else turns[-most:]
+    if len(shown) < len(turns):
+        yield click.style(f"     … {count(len(turns) - len(shown), 'turn')} before: w", dim=True)
+    for event in events:
+        if event.turn in shown:
+            called = event.type == ToolCalled.type
+            told = f"{event.turn:>4} {gist(event)}" if called else f"     → {_came_of(event)}"
+            yield click.style(fitted(plain(told)), dim=True)
+
+
+def packet_lines(project: Project, job: JobView) -> Iterator[str]:
+    """The packet as it was shown for the decision that made the last change, and what came of it."""
+    turn = job.turns
+    for event in read_events(project.trace.existing_agent(job.agent_id)):
+        if event.type == ToolResulted.type and part(event, _Changed).changes:
+            turn = event.turn
+    reader = PacketReader(project.trace, indexed=False)
+    document = turn_document(reader, project.trace.blobs, job.agent_id, turn)
+    yield from turn_lines(document, room())
+
+
+def _came_of(event: Event) -> str:
+    """What the agent was told of a call: the summary, else the bare outcome."""
+    action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
+    return gist(event) if action is UNSET else f"{action.summary} ({action.outcome})"
+
+
+class _Changed(msgspec.Struct):
+    changes: list[Any] = []

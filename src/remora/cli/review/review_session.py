@@ -1,0 +1,257 @@
+"""`review`: one change set after the other, with a key for each verdict."""
+
+import os
+import shutil
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import click
+
+from remora.bootstrap.observe_tests import keep_witnessed
+from remora.bootstrap.start_fork import retry_jobs, retry_models
+from remora.cli.app.editor import open_in_editor
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, print_error, room, wrapped
+from remora.cli.app.project_context import again, project_of
+from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
+from remora.cli.run.running import brought_to_its_end
+from remora.cli.views.job_view import SAME
+from remora.errors import RemoraError, UsageError
+from remora.ids import unspell_path
+from remora.runs.project import Project
+from remora.runs.provenance import check_ours
+from remora.runs.records.job_view import JobView
+from remora.runs.records.name_lookup import LAST, run_named
+from remora.runs.records.results import read_run
+from remora.runs.review import review as reviews
+from remora.runs.review.pending import ORDERS, By, waiting
+from remora.text import plain
+
+_END_OF_INPUT = ("\x04", "")
+_SUSPEND = "\x1a"
+
+
+@command("review", examples=("remora review", "remora review last --by rule"))
+@click.argument("run", default=LAST)
+@click.option(
+    "--by", type=click.Choice(ORDERS), default="file", help="What belongs together. [file]"
+)
+@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
+def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
+    """Go through the change sets that wait, on a terminal: look at each, and press a key.
+
+    Each verdict is recorded at once, so that you may stop anywhere; the next time goes on with
+    what still waits. RUN is a run's name, the beginning of one, or `last`, as it is without one.
+    """
+    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "review asks on a terminal, and this is none",
+            hint=f"`remora diff {run}` shows, `remora accept {run}` and `remora reject {run}` decide",
+        )
+    project = project_of(options)
+    run_id = run_named(project.trace, run)
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trust_run)
+    return _Review(options, project, run_id, by, trusted=trust_run).go()
+
+
+@dataclass
+class _Review:
+    """One person's way through a run. `done` counts verdicts, `passed` are those left for later."""
+
+    options: Options
+    project: Project
+    run_id: str
+    by: By
+    trusted: bool
+    done: Counter[str] = field(default_factory=Counter)
+    passed: set[str] = field(default_factory=set)
+    group: str | None = None
+    conflicts: int = 0
+
+    def go(self) -> int:
+        """Until nothing waits that was not skipped, or `q`; Ctrl-C ends it too, with the same sum."""
+        try:
+            while (found := self._next()) is not None:
+                group, job, place = found
+                if group != self.group:
+                    self.group = group
+                    _say(click.style(plain(f"── {group} ──"), fg="cyan"))
+                if not self._decide(job, place):
+                    break
+        except (click.Abort, KeyboardInterrupt):
+            _say("")
+            self._sum_up()
+            raise
+        self._sum_up()
+        return 1 if self.conflicts else 0
+
+    def _next(self) -> tuple[str, JobView, str] | None:
+        left = waiting(read_run(self.project, self.run_id), self.by)
+        ahead = [pair for pair in left if pair[1].agent_id not in self.passed]
+        if not ahead:
+            return None
+        before = self.done.total() + len(self.passed)
+        return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
+
+    def _decide(self, job: JobView, place: str) -> bool:
+        """Show it and ask until it is decided or skipped; False to stop."""
+        try:
+            # so much that the question is not far from what it is about
+            most = 2 * shutil.get_terminal_size().lines
+            self._show(change_set_lines(self.project, job, place, most=most))
+        except RemoraError as error:
+            _tell(error)
+        while True:
+            click.echo(click.style("[a]ccept [r]eject [t]ry again [e]dit [s]kip [q]uit [?] ", bold=True), nl=False)  # fmt: skip
+            key = _key()
+            if key == _SUSPEND:
+                _say("")
+                os.kill(0, signal.SIGTSTP)  # the shell's `fg` goes on here
+                continue
+            word, act = _KEYS.get(key, ("", _Review.help))
+            _say(word)
+            if word == "quit":
+                return False
+            try:
+                if act(self, job):
+                    return True
+            except RemoraError as error:
+                _tell(error)
+
+    def accept(self, job: JobView) -> bool:
+        done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
+        kept = keep_witnessed(caller_of(self.options), self.project, done.observed)
+        for told in (*done.notes, *([kept] if kept else [])):
+            self._show(wrapped(plain(f"  {told}"), room(), "  "))
+        for met in done.conflicts:
+            text = plain(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
+            self._show(wrapped(text, room(), "  "))
+        if done.conflicts:  # it waits on, for what the file may become
+            self.passed.add(job.agent_id)
+            self.conflicts += 1
+        else:
+            self.done["accepted"] += 1
+        return True
+
+    def reject(self, job: JobView) -> bool:
+        why = click.prompt("  why (Enter: no reason)", default="", show_default=False)
+        reviews.reject(
+            self.project, self.run_id, [job.agent_id], feedback=why or None, trusted=self.trusted
+        )
+        self.done["rejected"] += 1
+        return True
+
+    def retry(self, job: JobView) -> bool:
+        told = click.prompt("  what should be done otherwise", default="", show_default=False)
+        caller = caller_of(self.options)
+        asked = self.project, self.run_id, job.agent_id
+        models = retry_models(caller, *asked, trusted=self.trusted)
+        wanted = retry_jobs(caller, *asked, feedback=told or None, trusted=self.trusted)
+        if brought_to_its_end(self.options, wanted, models):
+            raise KeyboardInterrupt
+        self.done["tried again"] += 1
+        for after in read_run(self.project, self.run_id).jobs:
+            if after.agent_id in (wanted.only or ()):
+                self._show(wrapped(plain(_tried(after)), room()))
+        return True
+
+    def edit(self, job: JobView) -> bool:
+        """Accept it, then open what it wrote: what is changed there is the user's own doing."""
+        before = self.done["accepted"]
+        self.accept(job)
+        if self.done["accepted"] > before:
+            for change in job.change_set:
+                if change.after is not None:
+                    path = self.project.root / unspell_path(change.path)
+                    open_in_editor(path, caller_of(self.options).environ)
+        return True
+
+    def skip(self, job: JobView) -> bool:
+        self.passed.add(job.agent_id)
+        return True
+
+    def why(self, job: JobView) -> bool:
+        self._show(action_lines(self.project, job))
+        return False
+
+    def packet(self, job: JobView) -> bool:
+        self._show(packet_lines(self.project, job))
+        return False
+
+    def diff(self, job: JobView) -> bool:
+        lines = list(change_set_lines(self.project, job, "again"))
+        if len(lines) > shutil.get_terminal_size().lines:
+            click.echo_via_pager("\n".join(lines) + "\n")
+        else:
+            self._show(lines)
+        return False
+
+    def help(self, _: JobView) -> bool:
+        self._show(f"  {key}  {about}" for key, about in _HELP.items())
+        return False
+
+    def _show(self, lines: Iterator[str] | list[str]) -> None:
+        for line in lines:
+            _say(line)
+
+    def _sum_up(self) -> None:
+        left = len(waiting(read_run(self.project, self.run_id), self.by))
+        told = ", ".join(f"{n} {what}" for what, n in self.done.items())
+        told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
+        _say(told or "nothing was decided")
+        if left:
+            _say(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
+            _say(f"  {again(self.options, self.project.root, 'review', self.run_id)}")
+
+
+_Act = Callable[[_Review, JobView], bool]
+_KEYS: dict[str, tuple[str, _Act]] = {
+    "a": ("accept", _Review.accept),
+    "r": ("reject", _Review.reject),
+    "t": ("try again", _Review.retry),
+    "e": ("edit", _Review.edit),
+    "w": ("why", _Review.why),
+    "p": ("packet", _Review.packet),
+    "d": ("diff", _Review.diff),
+    "s": ("skip", _Review.skip),
+    "q": ("quit", _Review.skip),
+}
+_HELP = {
+    "a": "accept: write it to your files",
+    "r": "reject it; a reason is recorded if you give one",
+    "t": "try again, with what you have to say",
+    "e": "accept it, and open the files in $VISUAL or $EDITOR: the edit is your own",
+    "w": "why: all actions that led here, and who decided",
+    "p": "the packet that the deciding model saw, and what the tool gave",
+    "d": "the diff once more, all of it; a long one in $PAGER",
+    "s": "skip it for now",
+    "q": "quit; what was decided stays decided",
+}
+
+
+def _key() -> str:
+    """One key, in lower case; the end of the input means quit."""
+    try:
+        key = click.getchar()
+    except EOFError:
+        return "q"
+    return "q" if key in _END_OF_INPUT else key.lower()
+
+
+def _tried(job: JobView) -> str:
+    """What to know of a new attempt that its diff does not show; perhaps nothing."""
+    if job.same:
+        return f"  {SAME}"
+    return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+
+
+def _tell(error: RemoraError) -> None:
+    print_error(error.code, error.message, error.hint, as_json=False)

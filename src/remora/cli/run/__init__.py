@@ -1,0 +1,1 @@
+"""Commands that run agents and show results."""

@@ -1,0 +1,83 @@
+"""`clean`: what Remora keeps on the disk that nobody needs any more."""
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+
+import click
+import msgspec
+
+from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.open_project import open_project
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, note, room, size_text, wrapped
+from remora.cli.app.project_context import complete
+from remora.errors import UsageError
+from remora.runs.retention.clean import Cleaning, carry_out
+from remora.text import plain
+from remora.trace.stream.line_builder import utc_now
+
+_KINDS = {
+    "workspace": ("private copy", "private copies"),
+    "base": ("frozen copy", "frozen copies"),
+    "ref": ("kept commit", "kept commits"),
+    "contents": ("set of contents", "sets of contents"),
+    "hub": ("Hub database of a project that is gone", "Hub databases of projects that are gone"),
+}
+
+
+@command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
+@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
+def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
+    """Show and free disk: private copies, kept commits, contents that nothing names.
+
+    Nothing that a run needs which goes on, can be resumed, or waits for a verdict. Records and
+    weights stay: `remora trace compact` lets old records go.
+    """
+    caller = caller_of(options)
+    project = open_project(caller)
+    complete(options, project)
+    acts, kept = cleanable(caller, project, utc_now())
+    shown = carry_out(acts, kept, dry_run=True)
+    if dry_run:
+        return _told(options, shown)
+    if not acts:
+        return _told(options, msgspec.structs.replace(shown, dry_run=False))
+    if not yes:
+        if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError(
+                f"{size_text(shown.bytes)} could be freed; nothing was removed",
+                hint="--yes removes it, --dry-run shows what it is",
+            )
+        for line in _lines(options, shown):
+            click.echo(line)
+        if not click.confirm(f"free {size_text(shown.bytes)}?"):
+            return 0
+    return _told(options, carry_out(acts, kept, dry_run=False))
+
+
+def _told(options: Options, done: Cleaning) -> int:
+    document = {**msgspec.to_builtins(done), "bytes": done.bytes}
+    document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
+    emit(options, document, _lines(options, done))
+    for problem in done.problems:
+        note(options, problem)
+    return 1 if done.problems else 0
+
+
+def _lines(options: Options, done: Cleaning) -> Iterator[str]:
+    would = "would free" if done.dry_run else "freed"
+    for kind, group in groupby(done.removed, key=lambda found: found.kind):
+        found = list(group)
+        told = count(len(found), *_KINDS[kind])
+        if kind == "contents":
+            told = f"contents: {found[0].name}"
+        yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
+        if options.verbose:
+            yield from (plain(f"{'':12}{one.name}") for one in found)
+    if options.verbose:
+        for run_id, reason in done.kept:
+            yield from wrapped(plain(f"kept  {run_id}: {reason}"), room(), " " * 6)
+    yield f"{would} {size_text(done.bytes)}" if done.removed else "nothing to free"

@@ -1,0 +1,67 @@
+"""`analyze --resume`: bring a run that was interrupted to its end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.resume_run import Resumable, connect_models, resumable
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options
+from remora.cli.app.output import count, emit, note
+from remora.cli.app.project_context import complete
+from remora.cli.run.running import brought_to_its_end, report
+from remora.cli.views.run_view import run_lines
+from remora.errors import UsageError
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.results import read_run, run_document
+
+_OF_NEW_RUNS = {
+    "paths": "PATH",
+    "operations": "--operation",
+    "node": "--node",
+    "changed": "--changed",
+    "max_nodes": "--max-nodes",
+    "yes": "--yes",
+    "unsafe_fixes": "--unsafe-fixes",
+    "max_turns": "--max-turns",
+    "seed": "--seed",
+    "dry_run": "--dry-run",
+}
+"""What only a new run can be asked for: one that goes on is what it was."""
+
+
+def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+    """Do what is left of a run; `asked` are the words of `analyze`."""
+    given = [word for name, word in _OF_NEW_RUNS.items() if asked[name] not in (None, False, ())]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot go with --resume: the run keeps what it began with",
+            hint="leave it out, or begin a new run without --resume",
+        )
+    caller = caller_of(options, flags)
+    project = open_project(caller)
+    complete(options, project)
+    run_id = run_named(project.trace, asked["resume"])
+    wanted = resumable(caller, project, run_id, trusted=asked["trust_run"])
+    _refuse_other_model(wanted, asked["model"])
+    if wanted.nothing_to_do:
+        note(options, f"nothing to do: the run {run_id} came to its end")
+        view = read_run(project, run_id)
+        document = run_document(project, view)
+        emit(options, document, run_lines(options, project, view, document))
+        return 1 if view.damaged else 0
+    models = connect_models(caller, wanted.project, wanted.models)
+    left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
+    note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
+    stopped = brought_to_its_end(options, wanted, models, asked["max_time"])
+    return report(options, project, run_id, stopped)
+
+
+def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
+    """An address may be another one today; the model behind it may not."""
+    if model is None or "://" in model or not wanted.models or model in wanted.models:
+        return
+    raise UsageError(
+        f"the run asks the model {', '.join(wanted.models)}, not {model}",
+        hint="leave out --model, or name an address where that model is; a fork may ask another",
+    )

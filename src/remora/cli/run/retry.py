@@ -1,0 +1,36 @@
+"""`retry`: a job once more, with what you have to say of it."""
+
+import click
+
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.start_fork import retry_jobs, retry_models
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, note
+from remora.cli.app.project_context import complete
+from remora.cli.run.running import brought_to_its_end, report
+from remora.runs.records.name_lookup import run_named
+
+
+@command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
+@click.argument("run")
+@click.argument("node")
+@click.option(
+    "--feedback", metavar="TEXT", help="What to do otherwise; the agent sees it in every turn."
+)
+@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
+def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
+    """Do a node's job again, with your feedback, on the file as it is now.
+
+    The last attempt stays on record with the verdict `retried`; the new one's change set takes
+    its place. NODE is path:qualname, a qualname, or a glob.
+    """
+    caller = caller_of(options)
+    project = open_project(caller)
+    complete(options, project)
+    run_id = run_named(project.trace, run)
+    models = retry_models(caller, project, run_id, node, trusted=trust_run)
+    wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
+    note(options, f"run {run_id}: {count(len(wanted.only or ()), 'job')} once more")
+    stopped = brought_to_its_end(options, wanted, models)
+    return report(options, project, run_id, stopped, only=wanted.only)

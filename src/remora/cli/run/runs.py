@@ -1,0 +1,118 @@
+"""What happened: `runs`, `show` and `diff`."""
+
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import click
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import coloured, diff_lines, emit, note, print_json, table
+from remora.cli.app.project_context import again, project_of
+from remora.cli.views.run_view import run_lines
+from remora.runs.project import Project
+from remora.runs.records.documents import diff_document
+from remora.runs.records.name_lookup import LAST, run_named
+from remora.runs.records.results import jobs_asked, list_runs, read_run, run_document
+from remora.runs.records.run_listing import RunLine, listed_runs
+from remora.text import plain
+from remora.trace.read.reader import DAMAGED
+from remora.trace.stream.line_builder import utc_now
+
+
+@command("runs", examples=("remora runs", "remora runs --json"))
+def runs(options: Options) -> int:
+    """List the runs of this project, the newest last.
+
+    PENDING counts verified change sets that nobody has said yes or no to, CONFLICT those that
+    did not fit your files. A damaged run's stream cannot be read to its end.
+    """
+    project = project_of(options)
+    emit(options, {"runs": list_runs(project)}, _runs(options, project))
+    return 0
+
+
+@command("show", examples=("remora show", "remora show 20260131-0930 --json"))
+@click.argument("run", default=LAST)
+def show(options: Options, run: str) -> int:
+    """Show what became of a run's jobs.
+
+    RUN is a run's name, the beginning of one, or `last`, as it is without one.
+    """
+    project = project_of(options)
+    view = read_run(project, run_named(project.trace, run))
+    document = run_document(project, view)
+    emit(options, document, run_lines(options, project, view, document))
+    return 1 if view.damaged else 0
+
+
+@command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
+@click.argument("run", default=LAST)
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
+    """Show what a run would change, as unified diffs.
+
+    Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
+    what its jobs changed, verified or not. RUN is `last` without one.
+    """
+    project = project_of(options)
+    view = read_run(project, run_named(project.trace, run))
+    document = diff_document(project, view, nodes)
+    if options.json:
+        print_json(document)
+    else:
+        if not document["diffs"]:
+            click.echo("no verified changes in this run", err=True)
+        for entry in document["diffs"]:
+            _print_diff(entry)
+    asked = jobs_asked(view, nodes) if nodes else view.jobs
+    damaged = [job for job in asked if job.damaged]
+    for job in damaged:
+        note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")
+    return 1 if damaged else 0
+
+
+def _runs(options: Options, project: Project) -> Iterator[str]:
+    found = listed_runs(project.trace)
+    if not found:
+        yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
+        return
+    now = utc_now()
+    rows = [
+        (r.run_id, _age(r, now), r.status, r.jobs, r.pending, r.accepted, r.conflicts)
+        for r in found
+    ]
+    yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
+    if any(run.status == DAMAGED for run in found):
+        yield f"`{again(options, project.root, 'trace', 'verify')}` tells what is damaged"
+    older = [run for run in found[:-1] if run.pending]
+    if older:
+        show = again(options, project.root, "show", older[-1].run_id)
+        yield f"older runs wait for your verdict too: `{show}`"
+
+
+def _age(run: RunLine, now: datetime) -> str:
+    """`40 s`, `3 min`, `5 h`, `2 days`: the day and time itself begin the run's name."""
+    try:
+        seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
+    except (ValueError, TypeError):  # a foreign record may say anything
+        return ""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{max(0, seconds)} s"
+
+
+def _print_diff(entry: dict[str, Any]) -> None:
+    """The heading on stderr, so that what is piped is a patch and nothing else."""
+    node = plain(entry["node_id"].removeprefix("node:"))
+    state = entry["review"] or f"{entry['status']}, not verified"
+    click.echo(f"{click.style(node, bold=True)}  {coloured(state)}", err=True)
+    is_terminal = sys.stdout.isatty()
+    text: str = entry["diff"]
+    if not is_terminal:
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    for line in diff_lines(text):
+        click.echo(line)

@@ -1,0 +1,64 @@
+"""`trace compact`: seal what is over, let go what is old."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, room, size_text, wrapped
+from remora.cli.app.project_context import project_of
+from remora.runs.retention.compact import compact as carried_out
+from remora.runs.retention.compact_report import Compaction
+from remora.runs.retention.inventory import DAMAGE
+from remora.text import plain
+from remora.trace.stream.line_builder import utc_now
+
+
+@command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+def compact(options: Options, *, dry_run: bool) -> int:
+    """Compress the streams of old runs, remove those of very old ones, and what nothing names.
+
+    As runner.memory.retention says: compress_after_days, keep_days, keep_mb. A run that goes on,
+    can be resumed or has a change set that waits for a verdict is never touched. What went is on
+    record in .agentfs/expired.jsonl.
+    """
+    done = carried_out(project_of(options), utc_now(), dry_run=dry_run)
+    emit(options, msgspec.to_builtins(done), _lines(done, verbose=options.verbose))
+    return 1 if done.problems or any(run.reason == DAMAGE for run in done.kept) else 0
+
+
+def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
+    would = "would be " if done.dry_run else ""
+    yield from _sealed(done, would, verbose=verbose)
+    for run in done.expired:
+        streams, size = count(run.streams, "stream"), size_text(run.bytes)
+        yield plain(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
+    gone = done.collected
+    if gone.blobs or gone.objects:
+        what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
+        yield f"{would}removed  {what} that no stream names, {size_text(gone.bytes)}"
+    for kept in done.kept:
+        yield from wrapped(plain(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
+    before, after = size_text(done.bytes_before), size_text(done.bytes_after)
+    if done.sealed or done.expired or gone.bytes:
+        yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
+    else:
+        yield f"nothing to do; {before} of streams and contents"
+
+
+def _sealed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
+    if verbose:
+        for one in done.sealed:
+            sizes = f"{size_text(one.before)} to {size_text(one.after)}"
+            yield plain(f"{would}sealed  {one.kind} {one.id}: {sizes}")
+        return
+    streams = Counter(one.run_id for one in done.sealed)
+    for run_id, number in streams.items():
+        ours = [one for one in done.sealed if one.run_id == run_id]
+        sizes = (
+            f"{size_text(sum(o.before for o in ours))} to {size_text(sum(o.after for o in ours))}"
+        )
+        yield plain(f"{would}sealed  {run_id}: {count(number, 'stream')}, {sizes}")

@@ -1,0 +1,136 @@
+"""`trace export`: recorded streams in the forms that other tools read."""
+
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from remora.cli.app.entry import output_lost
+from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.output import count, note, print_json
+from remora.cli.app.project_context import records_of
+from remora.exports.counts import Tally
+from remora.exports.formats import Format, Groups, Wish
+from remora.exports.otel.otlp_sender import headers_from
+from remora.exports.run_bundles import all_groups, group_of_agent, group_of_run
+from remora.exports.targets import to_file, to_logs, to_receiver, to_stream
+from remora.runs.records.name_lookup import run_named, stream_named
+from remora.text import plain
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+_RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
+_MARKDOWN = (".md", ".markdown")
+
+
+@command(
+    "export",
+    examples=(
+        "remora trace export lint-3f2a --format transcript -o agent.md",
+        "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
+        "remora trace export --run last --format inspect -o run.eval",
+        "remora trace export --all --format sft -o rows.jsonl",
+    ),
+)
+@click.argument("agent", required=False)
+@click.option("--run", "run", metavar="RUN", help="A run and all its agents.")
+@click.option("--all", "every", is_flag=True, help="All runs and agents.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Format)),
+    required=True,
+    help="What shall be written.",
+)
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Instead of stdout; mode 0600.")
+@click.option("--markdown", is_flag=True, help="transcript: Markdown, as for a FILE.md.")
+@click.option("--endpoint", metavar="URL", help="otel: send the spans there by OTLP/HTTP.")
+@click.option("--content", is_flag=True, help="otel: with prompts, answers, arguments, outputs.")
+def export(
+    options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
+) -> int:
+    """Write AGENT, a run or everything as transcripts, spans, an Inspect log or training rows.
+
+    transcript: text or Markdown. otel: OpenTelemetry's GenAI spans as OTLP JSON lines, or sent to
+    an endpoint (its headers: OTEL_EXPORTER_OTLP_HEADERS). inspect: an Inspect AI .eval log; with
+    --all, FILE is a folder of them. sft, functiongemma, preference: JSON lines whose prompts are
+    byte for byte what models were sent. docs/exports.md tells the columns.
+
+    Exit 1 if a stream could not be read; of several, the others are written.
+    """
+    if sum((agent is not None, run is not None, every)) != 1:
+        raise click.UsageError("one of AGENT, --run RUN and --all")
+    _check(options, form, how)
+    folder = records_of(options)
+    groups = _groups(folder, agent, run)
+    output: Path | None = how["output"]
+    wish = Wish(
+        format=form,
+        version=version("remora"),
+        markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
+        content=how["content"],
+    )
+    tally = _carried_out(folder, groups, wish, how, several=every)
+    _tell(options, form, how, tally)
+    return 1 if tally.damaged else 0
+
+
+def _check(options: Options, form: str, how: dict[str, Any]) -> None:
+    """What makes no sense together is refused before anything is read."""
+    for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
+        if how[name] and form != owner:
+            raise click.UsageError(f"--{name} goes with --format {owner}")
+    output, endpoint = how["output"], how["endpoint"]
+    if output is not None and endpoint is not None:
+        raise click.UsageError("either -o FILE or --endpoint URL")
+    if output is None and form == "inspect":
+        raise click.UsageError("an Inspect log is no text: name a file with -o")
+    if output is None and endpoint is None and options.json:
+        raise click.UsageError("--json tells what was exported: name a file with -o")
+
+
+def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
+    if agent is None and run is None:
+        return lambda: all_groups(folder)
+    if agent is not None:
+        name = stream_named(folder, agent)
+        if name not in map(stream_id, folder.run_streams()):
+            found = group_of_agent(folder, name)
+            return lambda: (found,)
+        run = name
+    group = group_of_run(folder, run_named(folder, run or ""))
+    return lambda: (group,)
+
+
+def _carried_out(
+    folder: TraceFolder, groups: Groups, wish: Wish, how: dict[str, Any], *, several: bool
+) -> Tally:
+    output, endpoint = how["output"], how["endpoint"]
+    if endpoint is not None:
+        headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
+        return to_receiver(folder, groups, wish, endpoint, headers)
+    if wish.format == "inspect":
+        return to_logs(folder, groups, wish, output, several=several)
+    if output is not None and str(output) != "-":
+        return to_file(folder, groups, wish, output)
+    try:
+        return to_stream(folder, groups, wish, sys.stdout.buffer)
+    except BrokenPipeError as error:  # the reader has seen enough
+        output_lost(error)
+        return Tally()
+
+
+def _tell(options: Options, form: str, how: dict[str, Any], tally: Tally) -> None:
+    to = str(how["output"] or how["endpoint"] or "stdout")
+    if options.json:
+        document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}
+        print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
+    elif to not in ("stdout", "-"):
+        written = count(tally.records, _RECORDS.get(form, "row"))
+        click.echo(plain(f"{written} of {count(tally.streams, 'agent')}: {to}"))
+    for reason, number in sorted(tally.left_out.items()):
+        note(options, f"left out: {number:,} {reason}")
+    for message in tally.damaged:
+        note(options, f"passed over: {message}; `remora trace verify` tells what happened")

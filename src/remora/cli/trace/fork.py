@@ -1,0 +1,106 @@
+"""`trace fork`: a new agent from any turn of another one."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import connect_model, model_flags, open_project
+from remora.bootstrap.resume_run import connect_models, resumable
+from remora.bootstrap.start_fork import ForkWish, fork_agent
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.output import emit, note
+from remora.cli.app.project_context import again, complete
+from remora.cli.run.running import GOOD, brought_to_its_end
+from remora.cli.views.run_view import tried_lines
+from remora.runs.continuation.fork import Forked
+from remora.runs.project import Project
+from remora.runs.records.job_view import read_attempt
+from remora.runs.records.name_lookup import stream_named
+from remora.runs.records.results import job_document, read_run, run_document
+from remora.text import plain
+
+
+@command(
+    "fork",
+    examples=(
+        "remora trace fork load_orders --turn 3 --continue",
+        "remora trace fork lint-1f2e3d4c5b6a --turn 2 --files /tmp/then",
+    ),
+)
+@click.argument("agent")
+@click.option(
+    "--turn", type=click.IntRange(min=0), required=True, metavar="N",
+    help="Go on from before this turn's decision; 0: from before the first turn.",
+)  # fmt: skip
+@click.option("--model", metavar="M", help="Another model: its name, or a server's address.")
+@click.option("--continue", "go_on", is_flag=True, help="Run it to its end at once.")
+@click.option(
+    "--files", type=PATH, metavar="DIR",
+    help="Write the files as they were then into this empty folder.",
+)  # fmt: skip
+@click.option(
+    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+)  # fmt: skip
+def fork(options: Options, agent: str, **asked: Any) -> int:
+    """Begin another attempt of an agent's job, from any of its turns.
+
+    The new agent has a stream of its own with the packet and the files as they were before turn
+    N's decision; the old stream stays as it is. Without --continue nothing is run: `remora
+    analyze --resume RUN` does that later. AGENT as in `remora trace --help`.
+    """
+    caller = caller_of(options, model_flags(asked["model"]))
+    project = open_project(caller)
+    complete(options, project)
+    wish = ForkWish(
+        agent_id=stream_named(project.trace, agent),
+        turn=asked["turn"],
+        files=asked["files"],
+        trusted=asked["trust_run"],
+    )
+    other = connect_model(caller, project.config) if asked["model"] else None
+    try:
+        made = fork_agent(caller, project, wish, other)
+    finally:
+        if other is not None:
+            asyncio.run(other.aclose())
+    if asked["go_on"]:
+        return _go_on(options, caller, project, made, trusted=wish.trusted)
+    emit(options, made.document(), _lines(options, project, made, wish.files))
+    return 0
+
+
+def _go_on(
+    options: Options, caller: Caller, project: Project, made: Forked, *, trusted: bool
+) -> int:
+    agent_id, run_id = made.job.agent_id, made.job.run_id
+    only = frozenset({agent_id})
+    wanted = resumable(caller, project, run_id, trusted=trusted, only=only)
+    models = connect_models(caller, wanted.project, wanted.models)
+    note(options, f"fork {agent_id} of run {run_id}")
+    stopped = brought_to_its_end(options, wanted, models)
+    view = read_run(project, run_id)
+    whole = run_document(project, view)["jobs"]
+    (told,) = [job for job in whole if job["agent_id"] == agent_id] or [
+        job_document(read_attempt(project, made.job))  # it did not end, so the run has another
+    ]
+    emit(options, {**made.document(), "job": told}, tried_lines(options, project, view, [told]))
+    if stopped:
+        resume = again(options, project.root, "analyze", "--resume", run_id)
+        note(options, f"{stopped}: what was done is recorded; `{resume}` does the rest")
+        return 130
+    return 0 if told["status"] in GOOD else 1
+
+
+def _lines(options: Options, project: Project, made: Forked, files: Path | None) -> Iterator[str]:
+    parent = made.parent
+    where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
+    yield plain(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
+    if files is not None:
+        yield plain(f"the files as they were then are in {files}")
+    resume = again(options, project.root, "analyze", "--resume", made.job.run_id)
+    yield f"nothing was run; `{resume}` does it"

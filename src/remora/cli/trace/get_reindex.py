@@ -1,0 +1,46 @@
+"""`trace get` and `trace reindex`: the KV index, which is a view of the streams."""
+
+import click
+import msgspec
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, print_json
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.stream_names import queries_of
+from remora.text import plain
+from remora.trace.index.queries import reindex as build_again
+
+
+@command(
+    "get",
+    examples=(
+        "remora trace get index:node:node:src/shop/cart.py:total",
+        "remora trace get index:operation:lint --json",
+        "remora trace get trace:20261120-093000-3f2a1c:lint:node:cart.py:total:2",
+    ),
+)
+@click.argument("key")
+def get(options: Options, key: str) -> int:
+    """Print the trace entry under a key, as it was recorded, or the keys of an index.
+
+    trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, of the newest agent on that node;
+    ...:TURN#2 a second one of that turn, ...:TURN@AGENT any agent's. index:node:NODE,
+    index:run:RUN and index:operation:NAME list such keys. All names in a
+    key are whole; NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
+    """
+    found = queries_of(options, records_of(options)).get(key)
+    if isinstance(found, list):
+        emit(options, found, map(plain, found) if found else ["nothing is recorded under it"])
+    else:
+        print_json(found)
+    return 0
+
+
+@command("reindex", examples=("remora trace reindex",))
+def reindex(options: Options) -> int:
+    """Throw the index away and build it again from the streams. Nothing is ever lost by that."""
+    built = build_again(records_of(options))
+    streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
+    told = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
+    emit(options, msgspec.structs.asdict(built), [told])
+    return 0

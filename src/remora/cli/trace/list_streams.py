@@ -1,0 +1,141 @@
+"""`trace list`: the agents' streams, or those of them that fit, with the turns that do."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, ending, room, table
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.stream_names import queries_of
+from remora.cli.views.job_view import status_word
+from remora.runs.records.name_lookup import run_named
+from remora.trace.read.reader import list_streams
+from remora.trace.read.store_queries import Found, Query
+from remora.trace.trace_folder import TraceFolder
+
+_RUN = len("20260131-093000")
+"""The beginning of a run's name, which will do for a command."""
+_STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
+_SHOWN_AS = {"verified": "submitted"}
+"""Words of the table that `--status` takes too."""
+_LEAST_NODE = 20
+_TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
+
+
+@command(
+    "list",
+    examples=(
+        "remora trace list",
+        "remora trace list --run last --status failed",
+        "remora trace list --tool apply_fix --outcome error --since 2d",
+        "remora trace list --text 'No such file' --json",
+    ),
+)
+@click.option("--run", metavar="RUN", help="Of one run.")
+@click.option("--node", metavar="GLOB", help="Of the nodes that match.")
+@click.option("-o", "--operation", metavar="NAME", help="Of one operation.")
+@click.option(
+    "--status",
+    type=click.Choice((*_STATUSES, *_SHOWN_AS)),
+    help="What became of the agent; verified and submitted are one.",
+)
+@click.option(
+    "--outcome", type=click.Choice(("success", "partial", "error")), help="Turns that ended so."
+)
+@click.option("--tool", metavar="NAME", help="Turns that called it.")
+@click.option(
+    "--decided-by",
+    type=click.Choice(("rule", "model", "fallback", "escalation")),
+    help="Turns that were decided so.",
+)
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="From 2026-11-20 on, or RFC 3339; or so long ago: 90s 15m 2h 3d 1w.",
+)
+@click.option("--until", metavar="TIME", help="Likewise.")
+@click.option("--text", metavar="TEXT", help="Turns whose record holds it, in any case.")
+def list_(options: Options, **asked: str | None) -> int:
+    """List the agents' streams by run and node, the newest run last; with -v their sizes too.
+
+    With --outcome, --tool, --decided-by, --since, --until or --text: the turns that fit.
+    """
+    folder = records_of(options)
+    query = _query(folder, asked)
+    if query == Query():
+        found = [Found(stream=stream) for stream in list_streams(folder)]
+    else:
+        found = queries_of(options, folder).find(query)
+    of_turns = query.of_turns()
+    document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
+    if of_turns:
+        emit(options, document, _turns(found, verbose=options.verbose))
+    else:
+        emit(options, document, _streams(document["streams"], query, verbose=options.verbose))
+    return 0
+
+
+def _query(folder: TraceFolder, asked: dict[str, str | None]) -> Query:
+    run, status = asked["run"], asked["status"]
+    meant = {"run": None if run is None else run_named(folder, run)}
+    return Query(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
+
+
+def _document(found: Found, *, of_turns: bool) -> dict[str, Any]:
+    built = msgspec.structs.asdict(found.stream)
+    return {**built, "matches": msgspec.to_builtins(found.turns)} if of_turns else built
+
+
+def _turns(found: Sequence[Found], *, verbose: bool) -> Iterator[str]:
+    rows: list[list[object]] = []
+    for one in sorted(found, key=lambda one: (one.stream.run_id, one.stream.node_id)):
+        for turn in one.turns:
+            what = [one.stream.agent_id, turn.turn, turn.tool, turn.outcome, turn.decided_by]
+            numbers = ["" if n is None else n for n in (turn.prompt_tokens, turn.ms)]
+            where = (turn.key or "") if verbose else one.stream.node_id.removeprefix("node:")
+            rows.append([*what, *numbers, where])
+    if not rows:
+        yield "no turn fits"
+        return
+    heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
+    if not verbose and _fit(heads, rows, len(_TURN_HEADS)) < _LEAST_NODE:
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    yield from table(heads, rows)
+    yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
+
+
+def _streams(streams: list[dict[str, Any]], query: Query, *, verbose: bool) -> Iterator[str]:
+    if not streams:
+        fits = query == Query()
+        yield "no streams yet; `remora analyze` writes them" if fits else "no stream fits"
+        return
+    names = ["status", "agent_id", "run_id", "node_id", "turns"]
+    names += ["events", "bytes"] if verbose else []
+    rows = []
+    for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
+        words = {
+            "status": status_word(stream["status"]),
+            "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN],
+            "node_id": stream["node_id"].removeprefix("node:"),
+        }
+        rows.append([{**stream, **words}[name] for name in names])
+    heads = [name.removesuffix("_id").upper() for name in names]
+    _fit(heads, rows, names.index("node_id"))
+    yield from table(heads, rows)
+
+
+def _fit(heads: list[str], rows: list[list[Any]], at: int) -> int:
+    """Shorten the nodes, which stand in column `at`, to what the terminal leaves them: their ends
+    tell more than their beginnings. That width, at least; one without an end in a pipe."""
+    width = room()
+    if width is None:
+        return sys.maxsize
+    columns = zip(*([len(str(cell)) for cell in row] for row in (heads, *rows)), strict=True)
+    left: int = width - sum(max(column) + 2 for c, column in enumerate(columns) if c != at)
+    for row in rows:
+        row[at] = ending(row[at], max(_LEAST_NODE, left))
+    return left

@@ -1,0 +1,61 @@
+"""`trace packet` and `trace diff`: what a turn was decided on, and what changed since."""
+
+import click
+import msgspec
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit, print_json
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.stream_names import reader_of
+from remora.cli.views.packet_diff_view import change_lines
+from remora.memory.packet import packet_json
+from remora.runs.records.name_lookup import stream_named
+from remora.runs.records.packet_diff import packet_changes
+
+_TURN = click.IntRange(min=0)
+
+
+@command(
+    "packet",
+    examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
+)
+@click.argument("agent")
+@click.option("--turn", type=_TURN, metavar="N", help="Which turn; the last one if not given.")
+@click.option("--full", is_flag=True, help="Before it was trimmed to the limit.")
+def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
+    """Print the Decision Packet as shown for turn N's decision, as JSON."""
+    folder = records_of(options)
+    reader, name = reader_of(options, folder), stream_named(folder, agent)
+    number = reader.last_turn(name) if turn is None else turn
+    print_json(packet_json(reader.packet_at(name, number, shown=not full)))
+    return 0
+
+
+@command(
+    "diff",
+    examples=(
+        "remora trace diff lint-3f2a --from 2 --to 3",
+        "remora trace diff src/shop/cart.py:total --from 1 --to 6 --json",
+    ),
+)
+@click.argument("agent")
+@click.option("--from", "first", type=_TURN, metavar="N", required=True, help="The earlier turn.")
+@click.option("--to", "last", type=_TURN, metavar="M", required=True, help="The later turn.")
+@click.option("--full", is_flag=True, help="Before the packets were trimmed to the limit.")
+def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> int:
+    """Show what changed in the packet from turn N's decision to turn M's.
+
+    With --json: {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}; op is
+    add, remove or change, path a JSON Pointer into the packet.
+    """
+    folder = records_of(options)
+    reader, name = reader_of(options, folder), stream_named(folder, agent)
+    before, after = (reader.packet_at(name, turn, shown=not full) for turn in (first, last))
+    changes = packet_changes(before, after)
+    document = {"agent_id": name, "from": first, "to": last}
+    emit(
+        options,
+        {**document, "changes": msgspec.to_builtins(changes)},
+        change_lines(document, changes),
+    )
+    return 0

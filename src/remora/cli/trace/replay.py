@@ -1,0 +1,98 @@
+"""`trace replay`: the scripts of recorded agents, run once more from the record alone."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from remora.agents.replay import Rerun, rerun_scripts
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import count, emit, print_error, room, wrapped
+from remora.cli.app.project_context import records_of
+from remora.errors import RemoraError, UsageError
+from remora.runs.records.name_lookup import stream_named
+from remora.text import plain
+from remora.trace.read.reader import read_events
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+_WORDS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
+
+
+@command(
+    "replay",
+    examples=("remora trace replay lint-3f2a", "remora trace replay --json"),
+)
+@click.argument("agent", required=False)
+@click.option("--all", "every", is_flag=True, help="Every agent; so it is without AGENT.")
+def replay(options: Options, agent: str | None, *, every: bool) -> int:
+    """Run each script of an agent again and compare: tools, context, candidates, summarizers, checks.
+
+    Each is given what it was given: inputs, packet, clock, seed and the recorded answers of host
+    functions. All of it is in the stream and in .agentfs/objects; your files, a model and the Hub
+    are not asked, and nothing is written. Exit 1 if a script comes to something else than is
+    recorded. `unknown`: the record does not hold what it takes, and says why.
+    """
+    if agent is not None and every:
+        raise click.UsageError("either AGENT or --all")
+    folder = records_of(options)
+    names = [stream_id(path) for path in folder.agent_streams()]
+    if agent is not None:
+        names = [_agent(stream_named(folder, agent), names)]
+    documents = [_replayed(folder, name) for name in names]
+    ok = all(one["ok"] for one in documents)
+    emit(options, {"ok": ok, "agents": documents}, _told(documents, verbose=options.verbose))
+    for one in documents:
+        if one["error"]:
+            print_error("stream_damaged", one["error"], "remora trace verify", as_json=False)
+    return 0 if ok else 1
+
+
+def _agent(name: str, agents: Sequence[str]) -> str:
+    if name not in agents:
+        raise UsageError(
+            f"{name} is a run's own stream", hint="no script runs there: name an agent"
+        )
+    return name
+
+
+def _replayed(folder: TraceFolder, name: str) -> dict[str, Any]:
+    """One agent's scripts, and why no more of them where its stream cannot be read on."""
+    found: list[Rerun] = []
+    error = ""
+    try:
+        events = read_events(folder.existing_agent(name))
+        found.extend(rerun_scripts(events, folder.blobs, folder.objects))
+    except RemoraError as broken:
+        error = broken.message
+    return {
+        "agent_id": name,
+        "ok": not error and all(one.same is not False for one in found),
+        "scripts": [msgspec.to_builtins(one) for one in found],
+        "error": error,
+    }
+
+
+def _told(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
+    totals: dict[bool | None, int] = {}
+    for one in documents:
+        yield from _agent_lines(one, whole=verbose or len(documents) == 1)
+        for script in one["scripts"]:
+            totals[script["same"]] = totals.get(script["same"], 0) + 1
+    if not documents:
+        yield "no agents yet; `remora analyze` runs them"
+        return
+    parts = [f"{totals[same]} {_WORDS[same][0]}" for same in (True, False, None) if same in totals]
+    yield f"{count(sum(totals.values()), 'run')} of scripts repeated: {', '.join(parts) or 'none recorded'}"
+
+
+def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:
+    shown = [script for script in document["scripts"] if whole or script["same"] is False]
+    if shown:
+        yield click.style(plain(document["agent_id"]), bold=True)
+    for script in shown:
+        word, colour = _WORDS[script["same"]]
+        head = f"turn {script['turn']:>3}  {script['kind']:<10}  {script['script']}"
+        yield f"  {click.style(f'{word:<7}', fg=colour)}  {plain(head)}"
+        if script["detail"]:
+            yield from wrapped(plain(f"           {script['detail']}"), room(), " " * 11)

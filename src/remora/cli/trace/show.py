@@ -1,0 +1,78 @@
+"""`trace show`: a stream's events, one to a line, raw, or one turn with its packet."""
+
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit, room
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.event_lines import Columns, as_event, as_text, document, whole
+from remora.cli.trace.stream_names import path_of, reader_of
+from remora.cli.views.turn_view import turn_lines
+from remora.runs.records.name_lookup import stream_named
+from remora.runs.records.turn_record import turn_document
+from remora.trace.read.reader import read_events, read_lines
+
+_TURN = click.IntRange(min=0)
+
+
+@command(
+    "show",
+    examples=(
+        "remora trace show lint-3f2a",
+        "remora trace show src/shop/cart.py:total --turn 3",
+        "remora trace show lint-3f2a --raw",
+    ),
+)
+@click.argument("agent")
+@click.option("--turn", type=_TURN, metavar="N", help="One turn: packet beside raw output.")
+@click.option("--raw", is_flag=True, help="The lines as they were recorded, byte for byte.")
+def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
+    """Show an agent's (or a run's) events, one to a line.
+
+    With --turn N: the packet that turn N was decided on beside the tool's raw output, in two
+    columns where the terminal has 160 or more.
+    """
+    folder = records_of(options)
+    name = stream_named(folder, agent)
+    if raw:
+        found = read_lines(path_of(folder, name))
+        if turn is not None:
+            found = iter(reader_of(options, folder).turn_lines(name, turn))
+        _print_raw(options, name, found)
+    elif turn is not None:
+        told = turn_document(reader_of(options, folder), folder.blobs, name, turn)
+        emit(options, told, turn_lines(told, room()))
+    elif options.json:
+        _print_document(name, path_of(folder, name))
+    else:
+        _print_listing(path_of(folder, name))
+    return 0
+
+
+def _print_listing(path: Path) -> None:
+    columns = Columns(path)
+    click.echo(columns.head)
+    for event in read_events(path):
+        click.echo(columns.line(event))
+
+
+def _print_document(name: str, path: Path) -> None:
+    count = whole(path)
+    with document(name, "events") as write:
+        for line in islice(read_lines(path), count):  # it may grow meanwhile
+            write(as_event(line))
+
+
+def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
+    if options.json:
+        with document(name, "lines") as write:
+            for line in recorded:
+                write(as_text(line))
+        return
+    for line in recorded:
+        sys.stdout.buffer.write(line + b"\n")

@@ -1,0 +1,129 @@
+"""`trace tail`: the end of a stream, and what comes while one looks."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import fitted, note
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.event_lines import Columns, as_event, document
+from remora.cli.trace.stream_names import path_of
+from remora.errors import NotFound, StreamDamaged
+from remora.memory.events import Event, JobEnd, JobStart, decode_event
+from remora.runs.records.name_lookup import LAST, stream_named
+from remora.text import plain
+from remora.trace.read.follow import Follower
+from remora.trace.read.reader import read_events, stream_status, typed
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+_PAUSE_S = 0.2
+_INTERRUPTED = 130
+_ALL = 1 << 62
+Shown = Callable[[Path, bytes, Event], object]
+
+
+@command(
+    "tail",
+    examples=(
+        "remora trace tail lint-3f2a -n 20",
+        "remora trace tail -f",
+        "remora trace tail last -f --json",
+    ),
+)
+@click.argument("agent", default=LAST)
+@click.option("-n", "--lines", "number", type=click.IntRange(min=0), default=10, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until nobody writes.")
+def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
+    """Show the last events of an agent or a run; of the newest run if none is named.
+
+    With -f also what is appended from then on, until its writer is gone; of a run what its agents
+    at work write too. Ctrl-C ends it before that, with exit code 130.
+    """
+    folder = records_of(options)
+    name = stream_named(folder, agent)
+    watched = _Watched(folder, path_of(folder, name), number, follow=follow)
+    try:
+        if options.json:
+            with document(name, "events") as write:
+                watched.show(lambda _path, line, _event: write(as_event(line)))
+        else:
+            watched.show(_Printer(path_of(folder, name)))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    if follow:
+        note(options, f"{name} is {stream_status(path_of(folder, name))}; nobody writes it now")
+    return 0
+
+
+class _Watched:
+    """A stream, and with `follow` of a run the streams of the agents that are at work."""
+
+    def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
+        self._folder = folder
+        self._own = Follower(own, number)
+        self._follow = follow
+        at_work = _at_work(own) if follow else ()
+        self._agents = {name: Follower(folder.agent_stream(name), number) for name in at_work}
+
+    def show(self, shown: Shown) -> None:
+        """Give each line as it comes. Raises as reading does."""
+        while True:
+            goes_on = self._follow and self._own.is_written  # asked before the last look
+            for line in self._own.lines():
+                event = _event(line, self._own.path)
+                shown(self._own.path, line, event)
+                self._notice(event)
+            for follower in self._agents.values():
+                with suppress(NotFound):  # its job began, and it wrote nothing yet
+                    for line in follower.lines():
+                        shown(follower.path, line, _event(line, follower.path))
+            if not goes_on:
+                return
+            time.sleep(_PAUSE_S)
+
+    def _notice(self, event: Event) -> None:
+        """A job that begins brings a stream of its own."""
+        job = typed(event) if self._follow and event.type == JobStart.type else None
+        if isinstance(job, JobStart) and job.agent_id not in self._agents:
+            path = self._folder.agent_stream(job.agent_id)
+            self._agents[job.agent_id] = Follower(path, _ALL)
+
+
+class _Printer:
+    """Events in columns; a line of another stream than the one before is told so."""
+
+    def __init__(self, own: Path) -> None:
+        self._columns = Columns(own)
+        self._last = own
+
+    def __call__(self, path: Path, _: bytes, event: Event) -> None:
+        if path != self._last:
+            heading = plain(f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip())
+            click.echo(click.style(fitted(heading), fg="cyan"))
+            self._last = path
+        click.echo(self._columns.line(event))
+
+
+def _at_work(path: Path) -> list[str]:
+    """The agents whose job began and did not end; none in an agent's own stream."""
+    found: dict[str, None] = {}
+    for event in read_events(path):
+        data = typed(event) if event.type in (JobStart.type, JobEnd.type) else None
+        if isinstance(data, JobStart):
+            found[data.agent_id] = None
+        elif isinstance(data, JobEnd):
+            found.pop(data.agent_id, None)
+    return list(found)
+
+
+def _event(line: bytes, path: Path) -> Event:
+    try:
+        return decode_event(line)
+    except (ValueError, RecursionError) as error:
+        raise StreamDamaged(
+            f"{path.name}: a line is no event", hint="`remora trace verify` tells what happened"
+        ) from error

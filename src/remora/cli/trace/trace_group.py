@@ -1,0 +1,45 @@
+"""The Long Track's commands: each is loaded when it is called."""
+
+from remora.cli.app.lazy_group import LazyGroup
+
+_COMMANDS = {
+    "list": ("remora.cli.trace.list_streams:list_", "List agents' streams, or the turns that fit."),
+    "show": ("remora.cli.trace.show:show", "Show events, or one turn with its packet."),
+    "packet": ("remora.cli.trace.packet:packet", "Print the packet that a turn was decided on."),
+    "diff": ("remora.cli.trace.packet:diff", "Show what changed in the packet between two turns."),
+    "transcript": ("remora.cli.trace.transcript:transcript", "Tell a stream as people read it."),
+    "tail": ("remora.cli.trace.tail:tail", "Show the end of a stream, and follow it."),
+    "get": ("remora.cli.trace.get_reindex:get", "Print the trace entry under a key."),
+    "verify": (
+        "remora.cli.trace.verify_anchor:verify",
+        "Verify streams: hashes, packets, prompts, heads.",
+    ),
+    "replay": (
+        "remora.cli.trace.replay:replay",
+        "Run recorded scripts again, from the record alone.",
+    ),
+    "anchor": (
+        "remora.cli.trace.verify_anchor:anchor",
+        "Print the heads of streams, to be kept elsewhere.",
+    ),
+    "fork": ("remora.cli.trace.fork:fork", "Begin a new agent from any turn of another one."),
+    "export": (
+        "remora.cli.trace.export:export",
+        "Write streams in the forms that other tools read.",
+    ),
+    "compact": ("remora.cli.trace.compact:compact", "Compress old streams, let very old ones go."),
+    "reindex": ("remora.cli.trace.get_reindex:reindex", "Build the index again from the streams."),
+}
+"""By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""
+
+
+trace = LazyGroup(
+    "trace",
+    lazy=_COMMANDS,
+    help="""Look into the Long Track: the append-only record of every agent and every run.
+
+    AGENT is an agent's name or the beginning of one, as `remora show -v` and `remora trace list`
+    print them, or a node of the newest run (path:qualname or a qualname). A run's name, or
+    `last`, means the run's own stream.
+    """,
+)

@@ -1,0 +1,32 @@
+"""`trace transcript`: an agent's stream as people read it."""
+
+import json
+from itertools import islice
+
+import click
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.event_lines import document, whole
+from remora.cli.trace.stream_names import path_of
+from remora.runs.records.name_lookup import stream_named
+from remora.trace.read.reader import read_events
+from remora.trace.read.transcript import transcript as transcript_of
+
+
+@command("transcript", examples=("remora trace transcript total",))
+@click.argument("agent")
+def transcript(options: Options, agent: str) -> int:
+    """Tell an agent's stream as people read it: asked, decided, done."""
+    folder = records_of(options)
+    name = stream_named(folder, agent)
+    path = path_of(folder, name)
+    if options.json:
+        count = whole(path)
+        with document(name, "lines") as write:
+            for line in transcript_of(islice(read_events(path), count)):
+                write([json.dumps(line)])
+        return 0
+    for line in transcript_of(read_events(path)):
+        click.echo(line)
+    return 0

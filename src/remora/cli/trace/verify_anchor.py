@@ -1,0 +1,102 @@
+"""`trace verify` and `trace anchor`: whether all is as it was written, and what to keep of it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit, print_error, print_json
+from remora.cli.app.project_context import records_of
+from remora.cli.trace.stream_names import signer_of
+from remora.cli.views.verification_view import report_lines
+from remora.errors import DiskError, StreamDamaged, UsageError
+from remora.runs.records.name_lookup import run_named, stream_named
+from remora.text import plain
+from remora.trace.trace_folder import stream_id
+from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_of
+from remora.trace.verify.folder_check import verify_all
+
+_MOST = 100_000_000
+"""Characters of saved anchors that are read: those of half a million streams."""
+
+
+@command(
+    "verify",
+    examples=(
+        "remora trace verify",
+        "remora trace verify lint-3f2a --json",
+        "remora trace verify --anchors kept-elsewhere.txt",
+        "remora trace verify --anchors - < kept-elsewhere.txt",
+    ),
+)
+@click.argument("agent", required=False)
+@click.option("--all", "every", is_flag=True, help="Every stream; so it is without AGENT.")
+@click.option(
+    "--anchors",
+    metavar="FILE",
+    help="What `trace anchor` printed once: each stream must still begin so. - is stdin.",
+)
+def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
+    """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
+
+    Only reads; asks no model, tool or hub. Exit 1 if anything is not what was written; the line
+    is named. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your
+    own configuration) the anchors of signed runs are checked too. docs/verify.md tells more.
+    """
+    if agent is not None and every:
+        raise click.UsageError("either AGENT or --all")
+    folder = records_of(options)
+    name = None if agent is None else stream_named(folder, agent)
+    saved = [] if anchors is None else _read(anchors)
+    report = verify_all(folder, name, saved=saved, signer=signer_of(options))
+    emit(options, report.as_json(), report_lines(report, verbose=options.verbose, saved=len(saved)))
+    return 0 if report.ok else 1
+
+
+@command(
+    "anchor",
+    examples=(
+        "remora trace anchor > kept-elsewhere.txt",
+        "remora trace anchor --run last | ssh vault 'cat >> anchors.txt'",
+    ),
+)
+@click.option("--run", metavar="RUN", help="A run's own stream and those of its agents.")
+def anchor(options: Options, run: str | None) -> int:
+    """Print the head of every stream: agent|run ID COUNT HASH.
+
+    Keep the lines where whoever can write here cannot: `trace verify --anchors` then finds a
+    stream that was cut, rewritten or removed. With a signing key each line ends in its signature.
+    A stream whose hashes are not right is not anchored; it is told, and the exit code is 1.
+    """
+    folder = records_of(options)
+    run_id = None if run is None else run_named(folder, run)
+    signer = signer_of(options)
+    found: list[SavedAnchor] = []
+    damaged: list[dict[str, Any]] = []
+    for kind, path in streams_of(folder, run_id):
+        try:
+            found.append(anchor_of(path, kind, signer))
+        except (StreamDamaged, DiskError) as error:
+            damaged.append({"kind": kind, "id": stream_id(path), "detail": error.message})
+            print_error(error.code, error.message, error.hint, as_json=False)
+        else:
+            if not options.json:
+                click.echo(plain(found[-1].line))
+    if options.json:
+        document = {"anchors": [one.as_json() for one in found]}
+        print_json({**document, "damaged": damaged} if damaged else document)
+    return 1 if damaged else 0
+
+
+def _read(name: str) -> list[SavedAnchor]:
+    try:
+        if name == "-":
+            return parse_anchors(sys.stdin.read(_MOST))
+        with Path(name).open(encoding="utf-8") as file:
+            return parse_anchors(file.read(_MOST))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is no text of anchors", hint="see `trace anchor`") from error
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror}", hint="--anchors names a file") from error

@@ -1,0 +1,1 @@
+"""Records rendered for a terminal."""

@@ -1,0 +1,174 @@
+"""Jobs in words: by file, what became of each, what was fixed and what was left."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from remora.cli.app.output import coloured, count, wrapped
+from remora.ids import split_node_key
+from remora.runs.records.findings import Codes, codes_text, counts, deeds, fixed_and_left
+from remora.text import plain
+
+SAME = "the same change as before: doing it again, and what was said of it, made no difference"
+Document = Mapping[str, Any]
+_WORDS = {"submitted": "verified", "no_change": "no change"}
+"""What people are told of a status; in JSON it stays what it is."""
+_TELLING = ("no_change", "failed", "error", "interrupted", "running")
+_LONGEST = 32
+"""Columns for names of nodes at 80: a longer one pushes its line to the right. A wider terminal
+gives all it has more to names."""
+
+
+def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
+    """A heading for each file; a line for each job, and more for why it did not succeed.
+
+    Where several jobs of a file changed nothing, one line tells of them all. `verbose` tells each with
+    its reason, and adds each agent's name, its turns and who decided them.
+    """
+    states = max((len(state_word(job)) for job in jobs), default=0)
+    named = list(zip(jobs, _names(jobs), strict=True))
+    longest = max((len(name) for _, name in named), default=0)
+    columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
+    for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
+        yield plain(path)
+        rows = list(group)
+        alike = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
+        for job, name in rows:
+            if len(alike) > 1 and _is_unchanged(job):
+                continue
+            yield from _job(job, name, columns, width)
+            if verbose:
+                yield from _more(job, " " * (states + 4), width)
+        if len(alike) > 1:
+            yield from _unchanged(alike, columns, width)
+
+
+def state_word(job: Document) -> str:
+    """One word or two: what people said of the change set, else how the job ended."""
+    review = job["review"]
+    if review and review != "pending":
+        return str(review)
+    return status_word(str(job["status"]))
+
+
+def status_word(status: str) -> str:
+    """A status for people."""
+    return _WORDS.get(status, status)
+
+
+def reviewed(jobs: Sequence[Document]) -> str:
+    """`20 accepted, 2 conflict, 1 no change`: what needs no look last."""
+    words = [state_word(job) for job in jobs]
+    known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
+    return ", ".join(f"{words.count(word):,} {coloured(word)}" for word in known)
+
+
+def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
+    """`fixed F401 x2, UP045; left E501`."""
+    told = [deeds(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    return "; ".join(filter(None, told))
+
+
+def course(job: Document) -> str:
+    """`4 turns: rule 3, model 1`."""
+    deciders = _deciders(job["decided_by"])
+    return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
+
+
+def conflict_lines(job: Document) -> Iterator[str]:
+    """Where the change set met the user's file."""
+    for conflict in job["conflicts"]:
+        yield f"{conflict['path']}: {conflict['detail']}"
+
+
+def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) -> Iterator[str]:
+    states, names = columns
+    state = state_word(job)
+    begin = f"  {state.ljust(states)}  {name.ljust(names)}"
+    indent = " " * (states + 4)
+    first, *more = _fitted(begin, _did(job), indent, width)
+    yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
+    yield from more
+    for reason in _reasons(job):
+        yield from (indent + line for line in wrapped(plain(reason), _left(width, indent)))
+
+
+def _more(job: Document, indent: str, width: int | None) -> Iterator[str]:
+    if _is_unchanged(job) and job["why"]:
+        yield from (indent + line for line in wrapped(plain(job["why"]), _left(width, indent)))
+    yield f"{indent}{job['agent_id']}, {course(job)}"
+
+
+def _is_unchanged(job: Document) -> bool:
+    """Whether its agent left all as it was, and nothing went wrong on the way."""
+    return job["status"] == "no_change" and not job["error"]
+
+
+def _unchanged(
+    jobs: Sequence[Document], columns: tuple[int, int], width: int | None
+) -> Iterator[str]:
+    """One line for all jobs of a file that changed nothing: how many, and what they left."""
+    states, names = columns
+    state, number = _WORDS["no_change"], count(len(jobs), "job")
+    left: Counter[str] = sum((Counter(_stays(job)) for job in jobs), Counter())
+    begin = f"  {state.ljust(states)}  {number.ljust(names)}"
+    told = done_text({}, left)
+    first, *more = _fitted(begin, told, " " * (states + 4), width)
+    yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
+    yield from more
+
+
+def _stays(job: Document) -> Codes:
+    known = fixed_and_left(job)
+    return known[1] if known else {}
+
+
+def _fitted(begin: str, text: str, indent: str, width: int | None) -> list[str]:
+    """The text behind the line's beginning, wrapped beneath itself; under it, where too little
+    room is left."""
+    if not text:
+        return [begin]
+    space = _left(width, begin + "  ")
+    if space is None or space >= min(len(text), 24):
+        first, *more = wrapped(text, space)
+        return [f"{begin}  {first}", *(" " * (len(begin) + 2) + line for line in more)]
+    return [begin, *(indent + line for line in wrapped(text, _left(width, indent)))]
+
+
+def _left(width: int | None, before: str) -> int | None:
+    return None if width is None else max(20, width - len(before))
+
+
+def _did(job: Document) -> str:
+    """What was done, and who decided it where that was not rules alone."""
+    if not job["turns"]:
+        return ""
+    known = fixed_and_left(job)
+    told = done_text(*known, done=counts(job)) if known else count(job["turns"], "turn")
+    by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
+    where = f"on branch {plain(job['branch'])}" if job["branch"] else ""
+    return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)
+
+
+def _reasons(job: Document) -> Iterator[str]:
+    if job["review"] == "stale":
+        yield "you changed it while the agent worked on it"
+    elif job["review"] == "conflict":
+        yield from conflict_lines(job)
+    elif job["error"] and job["status"] in _TELLING:
+        yield str(job["error"])
+    if job["same"]:
+        yield SAME
+
+
+def _deciders(decided_by: Mapping[str, int]) -> str:
+    return ", ".join(f"{who} {number}" for who, number in decided_by.items() if number)
+
+
+def _names(jobs: Sequence[Document]) -> list[str]:
+    """Each node's name in its file; with its operation, where there are several."""
+    names = [plain(split_node_key(job["node_id"])[1]) for job in jobs]
+    if len({job["operation"] for job in jobs}) < 2:
+        return names
+    return [f"{job['operation']} {name}" for job, name in zip(jobs, names, strict=True)]

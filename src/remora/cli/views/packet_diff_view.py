@@ -1,0 +1,103 @@
+"""What changed between two packets, as people read it."""
+
+from collections.abc import Iterator, Sequence
+from difflib import ndiff
+from typing import Any
+
+import click
+import msgspec
+
+from remora.cli.app.output import count
+from remora.cli.views.event_summary import call_text
+from remora.memory.packet import clip
+from remora.runs.records.packet_diff import PacketChange
+from remora.text import plain
+
+_WIDTH = 160
+_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
+_SIGNS = {"add": "+", "remove": "-", "change": "~"}
+_SILENT = ("turn",)
+"""Said in the title."""
+
+
+def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
+    """From the document of `trace diff` and its changes: sections in the packet's order."""
+    told = [change for change in changes if _section(change) not in _SILENT]
+    title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
+    yield click.style(f"{title}: {count(len(told), 'change')}", bold=True)
+    last = ""
+    for change in told:
+        section = _section(change)
+        if section != last:
+            yield click.style(section.replace("_", " "), fg="cyan")
+            last = section
+        yield from _change(section, change)
+
+
+def _change(section: str, change: PacketChange) -> Iterator[str]:
+    sign = _SIGNS[change.op]
+    if section == "excerpt":
+        yield from _excerpt(change.before, change.after)
+    elif section in _ITEMS:
+        if change.op == "change":
+            yield _signed("-", _ITEMS[section](change.before))
+            yield _signed("+", _ITEMS[section](change.after))
+        else:
+            item = change.after if change.op == "add" else change.before
+            yield _signed(sign, _ITEMS[section](item))
+    else:
+        yield _signed(sign, _valued(_name(change), change))
+
+
+def _valued(name: str, change: PacketChange) -> str:
+    """`key: before → after`; of a whole field, which is named above it, only the values."""
+    before, after = _text(change.before), _text(change.after)
+    value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
+    if change.op == "change" and before == after:  # a fact that was learned again
+        value = f"{after}, again in turn {change.after['source_turn']}"
+    return f"{name}: {value}" if name else value
+
+
+def _excerpt(before: Any, after: Any) -> Iterator[str]:
+    """Which lines of which file, and how their text differs."""
+    for sign, excerpt in (("-", before), ("+", after)):
+        if excerpt:
+            first, last = excerpt["lines"]
+            yield _signed(sign, f"{excerpt['path']} {first}-{last}")
+    texts = [excerpt["text"].split("\n") if excerpt else [] for excerpt in (before, after)]
+    for line in ndiff(*texts):
+        if line[0] in "+-":
+            yield _signed(line[0], f"  {line[2:]}")
+
+
+def _action(item: dict[str, Any]) -> str:
+    times = f" x{item['count']}" if item["count"] > 1 else ""
+    return f"{item['turn']}. {call_text(item)} → {item['outcome']}{times}: {item['summary']}"
+
+
+def _candidate(item: dict[str, Any]) -> str:
+    return f"{call_text(item)} - {item['reason']}" if item["reason"] else call_text(item)
+
+
+def _text(value: Any) -> str:
+    """A fact as its value, a text as it is, anything else as JSON."""
+    if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
+        value = value["value"]
+    if value is None or value == "":
+        return "nothing"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+_ITEMS = {"recent_actions": _action, "candidate_actions": _candidate, "diagnostics": _text}
+
+
+def _section(change: PacketChange) -> str:
+    return change.path.split("/")[1]
+
+
+def _name(change: PacketChange) -> str:
+    return "/".join(change.path.split("/")[2:]).replace("~1", "/").replace("~0", "~")
+
+
+def _signed(sign: str, text: str) -> str:
+    return click.style(f"  {sign} {plain(clip(text, _WIDTH))}", fg=_COLOURS[sign])

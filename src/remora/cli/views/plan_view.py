@@ -1,0 +1,75 @@
+"""A plan in words: its jobs, its shape, how long it may take, or why there is nothing to do."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.prepare_run import Prepared
+from remora.cli.app.output import count, room, wrapped
+from remora.cli.views.job_view import job_lines
+from remora.cli.views.run_view import others, unreadable_lines
+from remora.runs.planning.plan import Plan
+from remora.text import plain
+
+_SECONDS_A_JOB = 1.0
+"""Measured with the lint agent; another model or operation may take ten times as long."""
+_FILES = 10
+
+
+def plan_lines(
+    prepared: Prepared, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
+) -> Iterator[str]:
+    """A plan that is not carried out, from its document; `paths` as they were asked for."""
+    plan, width = prepared.plan, room()
+    yield from job_lines(document["jobs"], width, verbose=verbose)
+    if plan.jobs:
+        yield ""
+        yield from wrapped(shape(plan), width)
+        yield from others(document["totals"])
+    else:
+        yield f"nothing to do: {_why_nothing(prepared, paths)}"
+    yield from unreadable_lines(document["totals"], width)
+    if plan.jobs:
+        yield "nothing was run; the same command without --dry-run does it"
+
+
+def shape(plan: Plan) -> str:
+    """`340 jobs (lint 340) in 42 files, 1,200 findings`."""
+    operations = Counter(job.operation for job in plan.jobs)
+    named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
+    files = len({job.path for job in plan.jobs})
+    findings = f", {count(plan.findings, 'finding')}" if plan.findings else ""
+    return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
+
+
+def by_file(plan: Plan) -> Iterator[str]:
+    """The files with most jobs."""
+    files = Counter(job.path for job in plan.jobs)
+    most = files.most_common(_FILES)
+    yield from (f"{number:>6,}  {path}" for path, number in most)
+    if len(files) > len(most):
+        rest = sum(files.values()) - sum(number for _, number in most)
+        yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
+
+
+def estimate(plan: Plan) -> str:
+    """How long it may take."""
+    seconds = len(plan.jobs) * _SECONDS_A_JOB
+    minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
+    about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"
+    return f"about {about} with the embedded model on two cores"
+
+
+def _why_nothing(prepared: Prepared, paths: Sequence[Path]) -> str:
+    plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
+    if plan.nodes:
+        looked = f"{count(plan.nodes, 'node')} looked at"
+        return f"none of the {looked} needs work" if plan.nodes > 1 else f"the {looked} needs none"
+    if plan.unreadable:
+        return f"no Python code in {plain(where)} that can be read"
+    if prepared.project.config.exclude and any(
+        path.endswith(".py") for path in prepared.base.files
+    ):
+        return f"no Python code in {plain(where)} that `exclude` of the configuration leaves"
+    return f"no Python code in {plain(where)}"

@@ -1,0 +1,103 @@
+"""One turn for people: the packet beside the raw output, and who decided."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+from unicodedata import east_asian_width
+
+import click
+import msgspec
+import yaml
+
+from remora.cli.app.output import count, plain_lines
+from remora.cli.views.event_summary import call_text, chosen_text
+from remora.text import plain
+
+_LINES = 120
+_BESIDE = 160
+"""Columns of a terminal from which on packet and output stand side by side."""
+_GAP = " │ "
+
+
+def turn_lines(document: dict[str, Any], width: int | None = None) -> Iterator[str]:
+    """From the document of `trace show --turn N`, for a terminal of `width` columns."""
+    yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
+    for event in document["events"]:
+        yield from _event(event)
+    packet, raw = _packet(document), _raw(document["raw_output"])
+    yield ""
+    if width is not None and width >= _BESIDE and raw:
+        yield from _beside(packet, raw, (width - len(_GAP)) // 2)
+        return
+    yield from _styled(packet)
+    if raw:
+        yield ""
+        yield from _styled(raw)
+
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+
+def _packet(document: dict[str, Any]) -> list[str]:
+    packet = {key: value for key, value in document["packet"].items() if value not in _EMPTY}
+    tokens = document["prompt_tokens"]
+    size = len(msgspec.json.encode(packet))
+    asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was asked"
+    title = f"── the packet of this decision: {count(size, 'byte')} of JSON, {asked} ──"
+    text = yaml.safe_dump(packet, sort_keys=False, allow_unicode=True, width=100)
+    return [title, *_text(text)]
+
+
+def _raw(raw: Any) -> list[str]:
+    if raw is None:
+        return []
+    text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
+    title = f"── the tool's raw output: {count(len(text.encode()), 'byte')} ──"
+    return [title, *_text(text)]
+
+
+def _event(event: dict[str, Any]) -> Iterator[str]:
+    data = event["data"]
+    if event["type"] == "tool_call":
+        yield plain(f"{call_text(data)}, decided by {chosen_text(data)}")
+    elif event["type"] == "tool_result":
+        yield plain(f"{data.get('outcome')} in {data.get('duration_ms')} ms")
+    elif event["type"] == "agent_error":
+        yield plain(f"{data.get('kind')}: {data.get('message')}")
+
+
+def _text(text: str) -> Iterator[str]:
+    lines = plain_lines(text.rstrip("\n"))
+    yield from lines[:_LINES]
+    if len(lines) > _LINES:
+        yield f"… {count(len(lines) - _LINES, 'more line')}; --json and --raw have all of it"
+
+
+def _styled(lines: list[str]) -> Iterator[str]:
+    yield click.style(lines[0], fg="cyan")
+    yield from lines[1:]
+
+
+def _beside(left: list[str], right: list[str], width: int) -> Iterator[str]:
+    """Two columns of that width each; longer lines go on beneath themselves."""
+    columns = [[part for line in lines for part in _folded(line, width)] for lines in (left, right)]
+    for row, (one, other) in enumerate(zip_longest(*columns, fillvalue="")):
+        padded = one + " " * (width - _room(one))
+        text = f"{padded}{_GAP}{other}".rstrip()
+        yield click.style(text, fg="cyan") if row == 0 else text
+
+
+def _folded(line: str, width: int) -> Iterator[str]:
+    part, taken = "", 0
+    for character in line.expandtabs(4):
+        wide = _room(character)
+        if taken + wide > width:
+            yield part
+            part, taken = "", 0
+        part, taken = part + character, taken + wide
+    yield part
+
+
+def _room(text: str) -> int:
+    """Columns that a terminal needs: East Asian characters take two."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

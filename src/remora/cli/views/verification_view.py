@@ -1,0 +1,69 @@
+"""A verification in words: what is wrong, in which line, and how much was looked at."""
+
+from collections.abc import Iterator
+
+import click
+
+from remora.cli.app.output import count, room, wrapped
+from remora.memory.packet import clip
+from remora.text import plain
+from remora.trace.verify.verify_report import Report, Signatures, StreamReport
+
+_FEW = 3
+
+
+def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[str]:
+    """Every problem; the sound streams too where there are few of them, or with `-v`. `saved` is
+    the number of heads that were kept elsewhere."""
+    each = verbose or len(report.streams) <= _FEW
+    for stream in report.streams:
+        if each or not stream.ok:
+            yield _stream(stream)
+        for problem in stream.problems:
+            told = f"  line {problem.line}: {problem.kind}: {problem.detail}"
+            yield from wrapped(plain(told), room(), "    ")
+    if not report.streams:
+        yield "no streams yet; `remora analyze` writes them"
+        return
+    lines = sum(stream.head.count for stream in report.streams)
+    looked = f"{count(len(report.streams), 'stream')}, {count(lines, 'line')}"
+    bad = sum(not stream.ok for stream in report.streams)
+    if bad:
+        yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
+    else:
+        yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+    yield from _vouched(report, saved if not bad else 0)
+
+
+def _vouched(report: Report, held: int) -> Iterator[str]:
+    """What heads that were kept elsewhere, and a key, could vouch for."""
+    if held:
+        yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
+    for anchor in report.expired:
+        yield plain(f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl")
+    if report.signatures is not None:
+        yield _signed(report.signatures)
+
+
+def _stream(stream: StreamReport) -> str:
+    state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
+    kind = "run" if stream.of_run else "agent"
+    told = f"{kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    width = room()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
+    return f"{state}  {told if width is None else clip(told, width - 5)}"
+
+
+def _signed(counted: Signatures) -> str:
+    """What the key could vouch for, and what not."""
+    parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
+    if counted.unsigned_runs:
+        parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")
+    if counted.foreign_runs:
+        parts.append(f"{count(counted.foreign_runs, 'run')} signed with another key, not checked")
+    return "signatures: " + "; ".join(parts)
+
+
+def _unanchored(report: Report) -> str:
+    """Streams whose end nothing vouches for: running or interrupted agents."""
+    loose = sum(stream.anchored is False for stream in report.streams)
+    return f"; {loose:,} without an end (running or interrupted)" if loose else ""

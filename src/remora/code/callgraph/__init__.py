@@ -1,0 +1,1 @@
+"""Links between nodes: who calls, imports and extends whom."""

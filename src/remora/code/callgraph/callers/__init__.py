@@ -1,0 +1,1 @@
+"""The callers of a function, found backward through every name it is known by."""

@@ -1,0 +1,1 @@
+"""What the call graph keeps of each file, and what its answers depend on."""

@@ -1,0 +1,1 @@
+"""Names resolved without looking at values: imports, candidates, call targets."""

@@ -1,0 +1,1 @@
+"""One rule for each kind of question about values, classes and calls."""

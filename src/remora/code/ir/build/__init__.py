@@ -1,0 +1,1 @@
+"""A syntax tree becomes what linking needs of it, in one pass."""

@@ -1,0 +1,69 @@
+"""Functions and classes: what is said around their bodies, and what each of them is called."""
+
+import ast
+from typing import Any
+
+from remora.code.syntax.definitions import DefinitionNode
+from remora.code.ir.build.builder import Builder, OpenScope
+from remora.code.ir.build.calls import decoration
+from remora.code.ir.build.expressions import expression, expressions
+from remora.code.ir.build.parameters import annotation, parameters
+from remora.code.ir.build.statements import last_name
+from remora.code.ir.model import ASYNC, CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, SCOPE
+
+_ACCESSORS = frozenset(
+    (
+        *("property", "cached_property", "abstractproperty", "lazy_property"),
+        *("getter", "setter", "deleter"),
+    )
+)
+
+
+def function(to: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """`def`, `async def`."""
+    points = to.owner.points
+    scope = _open(to, node, FUNCTION_SCOPE)
+    if node.__class__ is ast.AsyncFunctionDef:
+        scope.flags = ASYNC
+    scope.params = parameters(to, node.args)
+    if node.returns is not None:
+        scope.annotation = annotation(to, node.returns)
+    _bind(to, node, scope)
+    to.owner.points = points
+
+
+def class_(to: Builder, node: ast.ClassDef) -> None:
+    """`class`."""
+    points = to.owner.points
+    scope = _open(to, node, CLASS_SCOPE)
+    if node.bases:
+        scope.bases = expressions(to, node.bases)
+        to.names.update([f"class ({last_name(base)}" for base in node.bases])
+    for keyword in node.keywords:
+        expression(to, keyword.value)
+    _bind(to, node, scope)
+    to.owner.points = points
+
+
+def _open(to: Builder, node: DefinitionNode, kind: int) -> OpenScope:
+    name = node.name
+    scope = to.open_scope(kind, name, node.lineno)
+    to.names.add(f"def {name}")
+    to.defined.append((node, scope))
+    to.waiting.append((scope, node.body, to.block))
+    return scope
+
+
+def _bind(to: Builder, node: DefinitionNode, scope: OpenScope) -> None:
+    above = node.decorator_list
+    if not above:
+        to.bind(node.name, DEFINITION, scope.index)
+        return
+    decorators = [(each.lineno, expression(to, each)) for each in above]
+    made: Any = (SCOPE, scope.index)
+    if any(last_name(each) in _ACCESSORS for each in above):
+        to.names.add(f"property {node.name}")
+    for line, decorator in reversed(decorators):
+        made = decoration(to, decorator, line, made)
+    scope.decorators = range(len(to.calls) - len(decorators), len(to.calls))
+    to.bind(node.name, DEFINITION, scope.index, made)

@@ -1,0 +1,1 @@
+"""A project as pytest sees it: its tests, fixtures, and the functions they reach."""

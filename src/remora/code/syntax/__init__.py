@@ -1,0 +1,1 @@
+"""Python source as syntax: nodes, spans, signatures, imports, references."""

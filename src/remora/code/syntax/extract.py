@@ -1,0 +1,114 @@
+"""Source text of a Python file in, its nodes out."""
+
+import ast
+from functools import lru_cache
+
+from remora.code.syntax.definitions import Definition, contents
+from remora.code.syntax.docstring_drift import docstring_outdated
+from remora.code.syntax.nodes import Module, Node
+from remora.code.syntax.signature import (
+    decorators,
+    docstring,
+    docstring_text,
+    first_line,
+    signature,
+)
+from remora.code.syntax.skip_comments import Skips, find_skips
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
+from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.text import REPORT, fault
+
+_MOST_KEPT = 32
+_LONGEST_KEPT = 256 * 1024
+
+
+def parse_module(path: str, source: bytes) -> Module | Unreadable:
+    """The nodes of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
+
+    What was read last is kept: several times a turn somebody asks where a node stands in a file.
+    """
+    return _kept(path, source) if len(source) <= _LONGEST_KEPT else _parsed(path, source)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _kept(path: str, source: bytes) -> Module | Unreadable:
+    return _parsed(path, source)
+
+
+def _parsed(path: str, source: bytes) -> Module | Unreadable:
+    try:
+        return _read(path, source)
+    except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+        return Unreadable(path=path, detail=f"{fault(error)}; {REPORT}")
+
+
+def _read(path: str, source: bytes) -> Module | Unreadable:
+    read = read_source(path, source)
+    if isinstance(read, Unreadable):
+        return read
+    spelled = spell_path(path)
+    skips = find_skips(read.utf8)
+    span, file_hash = module_span(read)
+    own = _module_node(path, spelled, read, skips, span)
+    nodes = [own]
+    skipped: dict[NodeKey, bool] = {own.key: own.skip}
+    for definition in contents(read.tree, spelled).definitions:
+        # what is nested in a node that is left alone is left alone too
+        skip = skipped[definition.parent] or definition.node.lineno in skips.statements
+        skipped[definition.key] = skip
+        nodes.append(_node(path, definition, read, skip=skip))
+    return Module(
+        path=path,
+        key=own.key,
+        nodes=tuple(nodes),
+        file_hash=file_hash,
+        line_count=own.line_count,
+        encoding=read.encoding,
+    )
+
+
+def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> Node:
+    found = definition.node
+    span = span_of(found, source)
+    text = docstring_text(found.body)
+    return Node(
+        key=definition.key,
+        path=path,
+        qualname=definition.qualname,
+        node_type="class" if isinstance(found, ast.ClassDef) else "function",
+        signature=signature(found),
+        docstring=docstring(found.body),
+        docstring_outdated=text is not None and docstring_outdated(found, text),
+        decorators=decorators(found, source),
+        line_start=span.line_start,
+        line_end=span.line_end,
+        line_count=span.line_count,
+        source_hash=span.source_hash,
+        body_hash=span.body_hash,
+        parent=definition.parent,
+        skip=skip,
+    )
+
+
+def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Span) -> Node:
+    body = source.tree.body
+    code = without_docstring(body)
+    first_code = first_line(code[0], source) if code else span.line_end + 1
+    return Node(
+        key=node_key(spelled),
+        path=path,
+        qualname=MODULE,
+        node_type="module",
+        signature=None,
+        docstring=docstring(body),
+        docstring_outdated=False,
+        decorators=(),
+        line_start=span.line_start,
+        line_end=span.line_end,
+        line_count=span.line_count,
+        source_hash=span.source_hash,
+        body_hash=span.body_hash,
+        parent=None,
+        skip=any(line < first_code for line in skips.alone),
+    )

@@ -1,0 +1,182 @@
+"""Defaults, the user's file, the project's file, the environment and flags become one Config."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from remora.config.messages import explain
+from remora.config.schema import Config
+from remora.config.trust import check_escalation, check_project
+from remora.config.yaml_positions import Marked, Where, read_yaml, read_yaml_file
+from remora.errors import ConfigError
+
+_PREFIX = "REMORA_"
+_API_KEY = ("model", "api_key")
+_SCALARS = (str, int, float, bool, type(None))
+
+
+class _Layers(NamedTuple):
+    """What has been read so far: plain values and, for each, who set it last."""
+
+    values: dict[str, Any]
+    config: Config
+    set_by: dict[Where, str]
+
+
+def load_config(
+    *,
+    user_file: Path | None,
+    project_file: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+) -> Config:
+    """The configuration after all layers; a file that is None is absent, a named one must exist.
+
+    `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
+    which names the place of everything that is wrong in the first layer that has a fault, and
+    DiskError for a file that cannot be read.
+    """
+    defaults = Config()
+    layers = _Layers(defaults.model_dump(), defaults, {})
+    if user_file is not None:
+        marked = read_yaml_file(user_file)
+        layers = _add(layers, _without_api_key(marked), "user")
+    if project_file is not None:
+        marked = read_yaml_file(project_file)
+        check_project(marked)
+        layers = _add(layers, _raised_isolation(marked, layers.config), "project")
+    for layer in (_from_environ(environ), _from_flags(flags)):
+        if _holds_api_key(layer):
+            place = layer.places[_API_KEY]
+            raise ConfigError(
+                f"{place}: a key is not set like this",
+                hint="put it in REMORA_API_KEY or in model.api_key of the user's file",
+            )
+        layers = _add(layers, layer, "caller")
+    check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
+    return layers.config
+
+
+def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
+    """The model's key: REMORA_API_KEY, else OPENAI_API_KEY, else model.api_key of the user's file.
+
+    It is never part of a Config. Raises ConfigError (which does not show the key) and DiskError.
+    """
+    for name in ("REMORA_API_KEY", "OPENAI_API_KEY"):
+        if key := environ.get(name, "").strip():
+            return key
+    marked = Marked(None, {}, {}) if user_file is None else read_yaml_file(user_file)
+    if not _holds_api_key(marked):
+        return None
+    found = marked.value["model"]["api_key"]
+    if found is not None and not isinstance(found, str):
+        message = f"{marked.places[_API_KEY]}: model.api_key: expected text"
+        raise ConfigError(message, hint="put it in quotes")
+    return found
+
+
+def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
+    above = {} if layer.value is None else layer.value
+    if not isinstance(above, dict):
+        message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
+        raise ConfigError(message, hint=_SEE)
+    values = _overlay(layers.values, above)
+    try:
+        config = Config.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError("\n".join(explain(error, Config, layer)), hint=_SEE) from error
+    return _Layers(values, config, layers.set_by | dict.fromkeys(layer.places, name))
+
+
+_SEE = "`remora schema config` lists every key"
+
+
+def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """`above` over `below`, mapping by mapping; a section with nothing in it changes nothing."""
+    merged = dict(below)
+    for key, value in above.items():
+        section = merged.get(key)
+        if isinstance(section, dict) and value is None:
+            continue
+        if isinstance(section, dict) and isinstance(value, dict):
+            merged[key] = _overlay(section, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _holds_api_key(layer: Marked) -> bool:
+    return _API_KEY in layer.places
+
+
+def _without_api_key(layer: Marked) -> Marked:
+    if not _holds_api_key(layer):
+        return layer
+    model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
+    return layer._replace(value={**layer.value, "model": model})
+
+
+def _raised_isolation(layer: Marked, user: Config) -> Marked:
+    """A project may ask for more isolation than its user, never for less."""
+    where = ("workspace", "require_isolation")
+    if where not in layer.places:
+        return layer
+    asked = layer.value["workspace"]["require_isolation"]
+    level = user.workspace.require_isolation
+    if type(asked) is not int or not 0 <= asked < level:
+        return layer
+    workspace = {**layer.value["workspace"], where[1]: level}
+    return layer._replace(value={**layer.value, "workspace": workspace})
+
+
+def _from_environ(environ: Mapping[str, str]) -> Marked:
+    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours."""
+    ours = []
+    for name in sorted(environ):
+        path = tuple(name.removeprefix(_PREFIX).lower().split("__"))
+        if name.startswith(_PREFIX) and (len(path) > 1 or path[0] in Config.model_fields):
+            value = read_yaml(environ[name].encode("utf-8", "surrogateescape"), name).value
+            ours.append((path, value, name))
+    return _nested(ours)
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Marked:
+    return _nested(
+        (tuple(key.split(".")), _plain(value, key), f"flag {key}")
+        for key, value in flags.items()
+        if value is not None
+    )
+
+
+def _plain(value: Any, key: str) -> Any:
+    """A flag's value as YAML would have given it."""
+    if isinstance(value, _SCALARS):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner, key) for name, inner in value.items()}
+    if isinstance(value, Iterable):
+        return [_plain(inner, key) for inner in value]
+    return str(value)
+
+
+def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
+    """Settings with a path each become one mapping; all places within one are its own."""
+    values: dict[str, Any] = {}
+    places: dict[Where, str] = {}
+    for path, value, place in settings:
+        tree: Any = value
+        for key in reversed(path):
+            tree = {key: tree}
+        values = _overlay(values, tree)
+        places.update((path[:n], place) for n in range(1, len(path)))
+        places.update((where, place) for where in _paths(value, path))
+    return Marked(values, places, places)
+
+
+def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    yield where
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _paths(inner, (*where, key))

@@ -1,0 +1,107 @@
+"""Validation errors of a file in words: the place, the key, what was expected, what is nearest."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from remora.config.yaml_positions import Marked, Where, place_of
+
+_EXPECTED = {
+    "missing": "this key",
+    "model_type": "a mapping",
+    "dict_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_too_short": "text that is not empty",
+}
+
+
+def explain(error: ValidationError, model: type[BaseModel], marked: Marked) -> list[str]:
+    """One line per wrong place, in the order of `marked`: `FILE:LINE:COLUMN: key: what is wrong`."""
+    found: dict[Where, list[ErrorDetails]] = {}
+    for detail in error.errors(include_url=False, include_context=False):
+        path, _ = place_of(marked, detail["loc"])
+        if detail["type"] == "missing":
+            path = tuple(detail["loc"])
+        found.setdefault(path, []).append(detail)
+    return [_line(path, details, model, marked) for path, details in found.items()]
+
+
+def nearest_key(model: type[BaseModel], where: Sequence[str | int]) -> str:
+    """The known dotted key that is most like the unknown one at `where`."""
+    wanted = ".".join(map(str, where))
+    return max(known_keys(model, where), key=lambda known: (_likeness(wanted, known), known))
+
+
+def known_keys(model: type[BaseModel], where: Sequence[str | int] = ()) -> Iterator[str]:
+    """Every dotted key of `model`; below a free mapping with the names that `where` uses."""
+    for name, field in model.model_fields.items():
+        yield name
+        inner = _nested(field.annotation)
+        if inner is None:
+            continue
+        rest = where[1:] if where and where[0] == name else ()
+        between = ""
+        if _is_mapping(field.annotation):
+            between, rest = f".{rest[0] if rest else 'NAME'}", rest[1:]
+        for key in known_keys(inner, rest):
+            yield f"{name}{between}.{key}"
+
+
+def _likeness(wanted: str, known: str) -> float:
+    """Of the last parts foremost, then of the whole: `max_turns` means `runner.max_turns`."""
+    last = _ratio(wanted.rpartition(".")[2], known.rpartition(".")[2])
+    return 2 * last + _ratio(wanted, known)
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
+
+def _nested(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_nested, get_args(annotation))), None)
+
+
+def _is_mapping(annotation: Any) -> bool:
+    return getattr(annotation, "__origin__", None) is dict
+
+
+def _line(path: Where, details: list[ErrorDetails], model: type[BaseModel], marked: Marked) -> str:
+    key = ".".join(map(str, path)) or "the file"
+    first = details[0]
+    if first["type"] == "extra_forbidden":
+        place = marked.keys.get(path, place_of(marked, path)[1])
+        return f"{place}: unknown key {key}; the nearest known one is {nearest_key(model, path)}"
+    place = place_of(marked, path)[1]
+    if first["type"] == "missing":
+        return f"{place}: the key {key} is missing"
+    if path in marked.keys and first["loc"][-1] == "[key]":
+        return f"{marked.keys[path]}: {key} is not a valid name"
+    expected = " or ".join(dict.fromkeys(_expected(detail) for detail in details))
+    got = "" if first["type"] == "value_error" else f", got {_got(first['input'])}"
+    return f"{place}: {key}: expected {expected}{got}"
+
+
+def _expected(detail: ErrorDetails) -> str:
+    known = _EXPECTED.get(detail["type"])
+    if known:
+        return known
+    message = detail["msg"].removeprefix("Value error, ")
+    return re.sub(r"^(Input|String|Value) should (be|match|have) ?", "", message)
+
+
+def _got(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"

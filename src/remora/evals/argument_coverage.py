@@ -1,0 +1,121 @@
+"""The values in a call's arguments, and whether a packet held them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from remora.memory.canonical import plain
+from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
+from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import shown_context
+from remora.trace.read.reader import data_of
+
+SMALL = 10
+"""Integers nearer to zero stand in any text by chance, and are passed over."""
+Place = Literal["given", "memory", "candidates"]
+_GIVEN = ("goal", "operation", "node_id", "node_type", "node_summary")
+_MEMORY = (
+    "state_summary",
+    "excerpt",
+    "diagnostics",
+    "knowledge",
+    "last_error",
+    "hub_context",
+    "extensions",
+)
+_APART = "\0"
+
+
+def values(arguments: Any) -> list[str]:
+    """The texts and numbers in `arguments`, in order, each as often as it is there.
+
+    White space in a text is folded. Booleans, nulls, texts of less than two characters and
+    integers nearer to zero than `SMALL` are passed over: they could be in any packet.
+    """
+    return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
+
+
+class Shown:
+    """What a decision could see, to be asked for values."""
+
+    def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
+        """With `history` it is shown as `history/1` does: raw outputs, and no memory."""
+        shown = shown_context(packet)
+        told = _told(history) if history is not None else _remembered(shown)
+        self._places: dict[Place, str] = {
+            "given": _joined(shown[key] for key in _GIVEN),
+            "memory": _joined(told),
+            "candidates": _joined(shown["candidate_actions"]),
+        }
+
+    def place(self, value: str) -> Place | None:
+        """Where one of `values` stands as a whole: not within a longer word or number.
+
+        Of several places the first: what the agent was given at its start, what its packet
+        remembers, what it was offered as next actions.
+        """
+        pattern: re.Pattern[str] | None = None
+        for place, text in self._places.items():
+            if value in text:
+                pattern = pattern or _whole(value)
+                if pattern.search(text):
+                    return place
+        return None
+
+
+def _remembered(shown: dict[str, Any]) -> Iterator[Any]:
+    """All that changes from turn to turn, but for counters and the numbers of turns."""
+    yield from (shown[key] for key in _MEMORY)
+    for action in shown["recent_actions"]:
+        yield [action[key] for key in ("tool", "args", "summary")]
+
+
+def _told(history: Sequence[Event]) -> Iterator[Any]:
+    keys = {ToolCalled.type: "args", ToolResulted.type: "raw_output", AgentError.type: "message"}
+    for event in history:
+        yield data_of(event).get(keys[event.type])
+
+
+def _joined(parts: Iterator[Any]) -> str:
+    return _APART.join(_folded(_text(leaf)) for leaf in _leaves(list(parts), keys=True))
+
+
+def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
+    """Whatever is no list and no mapping, in order; `keys` of mappings too, if wanted."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            for key, inner in reversed(item.items()):
+                left += [inner, key] if keys else [inner]
+        elif isinstance(item, list):
+            left += reversed(item)
+        else:
+            yield item
+
+
+def _value(leaf: Any) -> str | None:
+    if leaf is None or isinstance(leaf, bool):
+        return None
+    if isinstance(leaf, int) and abs(leaf) < SMALL:
+        return None
+    text = _folded(_text(leaf))
+    return text if len(text) > 1 else None
+
+
+def _text(leaf: Any) -> str:
+    return leaf if isinstance(leaf, str) else str(plain(leaf))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _whole(value: str) -> re.Pattern[str]:
+    before = r"(?<!\w)(?<!\d\.)" if _is_word(value[0]) else ""
+    behind = r"(?!\w)(?!\.\d)" if _is_word(value[-1]) else ""
+    return re.compile(before + re.escape(value) + behind)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -1,0 +1,126 @@
+"""What folding again came to: by setting and by tool, as records that can be added up."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from remora.evals.argument_coverage import Shown
+from remora.evals.variant import Setting
+from remora.memory.budget import Fit
+
+
+class Tally(msgspec.Struct):
+    """Of one tool's calls and results, under one setting."""
+
+    calls: int = 0
+    values: int = 0
+    given: int = 0
+    covered: int = 0
+    remembered: int = 0
+    tokens: int = 0
+    most_tokens: int = 0
+    trims: int = 0
+    too_large: int = 0
+    facts: int = 0
+    dropped: int = 0
+
+    def called(self, fitted: Fit, shown: Shown, values: Iterable[str]) -> None:
+        """A call with these values in its arguments was decided on this packet."""
+        self.calls += 1
+        self.tokens += fitted.tokens
+        self.most_tokens = max(self.most_tokens, fitted.tokens)
+        self.trims += fitted.trim
+        self.too_large += not fitted.fits
+        for value in values:
+            place = shown.place(value)
+            self.values += 1
+            self.covered += place is not None
+            self.given += place == "given"
+            self.remembered += place == "memory"
+
+    def learned(self, facts: Iterable[str], shown: Shown) -> None:
+        """A result held these facts, and this is what the next decision saw."""
+        for fact in facts:
+            self.facts += 1
+            self.dropped += shown.place(fact) is None
+
+    def add(self, other: "Tally") -> None:
+        """Count another one's too."""
+        for name in self.__struct_fields__:
+            combine = max if name == "most_tokens" else int.__add__
+            setattr(self, name, combine(getattr(self, name), getattr(other, name)))
+
+    def as_json(self) -> dict[str, Any]:
+        """The tool's entry: shares are 1 where there was nothing to have a share of."""
+        return {
+            "coverage": _share(self.covered, self.values),
+            "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
+            "dropped": self.dropped,
+            "remembered": _share(self.remembered, self.values - self.given),
+            "calls": self.calls,
+            "values": self.values,
+            "given": self.given,
+            "facts": self.facts,
+            "most_packet_tokens": self.most_tokens,
+            "trims": self.trims,
+            "too_large": self.too_large,
+        }
+
+
+class Arm(msgspec.Struct, frozen=True):
+    """A setting, and what came of it by tool."""
+
+    setting: Setting
+    tools: dict[str, Tally]
+
+    def total(self) -> Tally:
+        """Of all tools."""
+        total = Tally()
+        for tally in self.tools.values():
+            total.add(tally)
+        return total
+
+    def as_json(self) -> dict[str, Any]:
+        """The arm's entry."""
+        return {
+            "name": self.setting.name,
+            "setting": self.setting.as_json(),
+            "tools": _by_tool(self),
+            "total": self.total().as_json(),
+        }
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All arms over the same streams; the first is as recorded.
+
+    `counters` tells how tokens were counted, `skipped` which streams were left out, and why.
+    """
+
+    arms: tuple[Arm, ...]
+    streams: int
+    counters: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """`tools` is of the first setting that was asked for, else of what was recorded."""
+        chosen = self.arms[min(1, len(self.arms) - 1)]
+        return {
+            "tools": _by_tool(chosen),
+            "total": chosen.total().as_json(),
+            "setting": chosen.setting.as_json(),
+            "arms": [arm.as_json() for arm in self.arms],
+            "streams": self.streams,
+            "counters": list(self.counters),
+            "skipped": [{"agent_id": name, "detail": why} for name, why in self.skipped],
+            "notes": list(self.notes),
+        }
+
+
+def _by_tool(arm: Arm) -> dict[str, Any]:
+    return {tool: tally.as_json() for tool, tally in sorted(arm.tools.items())}
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 1.0

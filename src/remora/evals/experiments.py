@@ -1,0 +1,209 @@
+"""What other summarizers, limits or renderers would have made of recorded streams.
+
+No model and no tool is asked: calls stay as they were, only what they were decided on is made anew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
+from pathlib import Path
+
+from remora.agents.definition.agent import load_agents
+from remora.agents.definition.agent_yaml import SUMMARIZERS as NAMED
+from remora.agents.summarizers import summarizer_named, summarizers_in
+from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
+from remora.evals.argument_coverage import Shown, values
+from remora.evals.eval_report import Arm, Report, Tally
+from remora.evals.packet_replay import Refold
+from remora.evals.tokens import Tokenizers
+from remora.evals.variant import RECORDED, Setting
+from remora.memory.decode_values import unstorable
+from remora.memory.events import (
+    AgentStart,
+    Event,
+    ModelRequest,
+    Payload,
+    Recovered,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS, Summarizer
+from remora.runs.records.name_lookup import stream_named
+from remora.trace.blobs import whole_payload
+from remora.trace.read.reader import list_streams, read_events, typed
+from remora.trace.trace_folder import TraceFolder
+
+_SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
+
+
+def what_if(
+    folder: TraceFolder, root: Path, agents: Sequence[str], asked: Sequence[Setting]
+) -> Report:
+    """Fold these agents' streams as recorded, and by each setting that is asked for.
+
+    A stream that cannot be read, or whose packets are not those that were recorded, is left out
+    of every arm. Raises ConfigError where an agent's own summarizer is wrong.
+    """
+    evaluation = _Evaluation(folder, root, (RECORDED, *asked))
+    for agent in agents:
+        evaluation.calibrate(agent)
+    for agent in agents:
+        evaluation.evaluate(agent)
+    return evaluation.report()
+
+
+def agents_of(folder: TraceFolder, names: Sequence[str]) -> list[str]:
+    """The agents that are meant: of runs all that they had; without names all there are.
+
+    Raises as `stream_named`.
+    """
+    known = {stream.agent_id: stream.run_id for stream in list_streams(folder)}
+    if not names:
+        return list(known)
+    meant = [stream_named(folder, name) for name in names]
+    return [agent for agent, run in known.items() if agent in meant or run in meant]
+
+
+class _Evaluation:
+    """The arms so far, and what is known of tokens and agents."""
+
+    def __init__(self, folder: TraceFolder, root: Path, asked: Sequence[Setting]) -> None:
+        self._folder = folder
+        self._speakers = _Speakers(root)
+        self._tokenizers = Tokenizers()
+        self._arms = [Arm(setting, {}) for setting in asked]
+        self._counters: dict[str, None] = {}
+        self._skipped: dict[str, str] = {}
+        self._streams = 0
+
+    def calibrate(self, agent: str) -> None:
+        """Read how many tokens its requests were."""
+        counter = ""
+        try:
+            for event in read_events(self._folder.existing_agent(agent)):
+                said = typed(event) if event.type in (AgentStart.type, ModelRequest.type) else None
+                if isinstance(said, AgentStart):
+                    counter = said.counter
+                elif isinstance(said, ModelRequest):
+                    self._tokenizers.see(counter, said)
+        except RemoraError as error:
+            self._skipped[agent] = error.message
+
+    def evaluate(self, agent: str) -> None:
+        """Fold its stream in every arm; only a stream that can be read to its end counts."""
+        if agent in self._skipped:
+            return
+        try:
+            found = self._folded(agent)
+        except ConfigError:
+            raise
+        except (RemoraError, ValueError, RecursionError) as error:
+            self._skipped[agent] = str(error)
+            return
+        self._streams += 1
+        for arm, tools in zip(self._arms, found, strict=True):
+            for tool, tally in tools.items():
+                arm.tools.setdefault(tool, Tally()).add(tally)
+
+    def report(self) -> Report:
+        """Everything so far."""
+        return Report(
+            arms=tuple(self._arms),
+            streams=self._streams,
+            counters=tuple(self._counters),
+            skipped=tuple(self._skipped.items()),
+            notes=tuple(self._speakers.notes),
+        )
+
+    def _folded(self, agent: str) -> list[dict[str, Tally]]:
+        # before `agent_start` a writer may have been killed within its very first line
+        told = _told(self._folder, agent)
+        events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
+        first, start = next(events, (None, None))
+        if first is None or not isinstance(start, AgentStart):
+            raise StreamDamaged("it does not begin with agent_start")
+        counter = self._tokenizers.counter(start)
+        self._counters[counter.name] = None
+        readings = [
+            _Reading(Refold(first, start, arm.setting, counter, self._said(start, arm.setting)))
+            for arm in self._arms
+        ]
+        for event, said in events:
+            for reading in readings:
+                reading.see(event, said)
+        return [reading.tools for reading in readings]
+
+    def _said(self, start: AgentStart, setting: Setting) -> Mapping[str, Summarizer] | None:
+        if setting.summarizers is None:
+            return None
+        return self._speakers.of(start, setting.summarizers)
+
+
+class _Reading:
+    """One stream in one arm, counted by tool."""
+
+    def __init__(self, fold: Refold) -> None:
+        self.tools: dict[str, Tally] = {}
+        self._fold = fold
+        self._fresh: list[tuple[str, list[str]]] = []
+
+    def see(self, event: Event, said: Payload | None) -> None:
+        if isinstance(said, ToolCalled):
+            self._called(said)
+        self._fold.take(event, said)
+        if isinstance(said, ToolResulted):
+            self._fresh.append((said.tool, _facts(said)))
+
+    def _called(self, call: ToolCalled) -> None:
+        fitted = self._fold.decided(call)
+        shown = Shown(fitted.packet, self._fold.shown_history)
+        for tool, facts in self._fresh:
+            self.tools.setdefault(tool, Tally()).learned(facts, shown)
+        self._fresh.clear()
+        tally = self.tools.setdefault(call.tool, Tally())
+        tally.called(fitted, shown, values(unstorable(call.args)))
+
+
+class _Speakers:
+    """Who summarizes for an agent's tools: as it is defined today, else as it was recorded."""
+
+    def __init__(self, root: Path) -> None:
+        self.notes: dict[str, None] = {}
+        self._root = root
+        self._known: dict[str, Mapping[str, Summarizer] | None] = {}
+
+    def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
+        """By tool, for results that do not speak for themselves."""
+        tools = [tool.name for tool in start.tools]
+        return summarizers_in(mode, self._named(start), tools)
+
+    def _named(self, start: AgentStart) -> Mapping[str, Summarizer]:
+        operation = str(start.definition.get("operation"))
+        if operation not in self._known:
+            try:
+                self._known[operation] = load_agents(self._root, [operation])[operation].summarizers
+            except NotFound:
+                self._known[operation] = None
+        found = self._known[operation]
+        return self._recorded(start, operation) if found is None else found
+
+    def _recorded(self, start: AgentStart, operation: str) -> dict[str, Summarizer]:
+        said = {}
+        for tool in start.definition.get("tools", []):
+            name, summarizer = str(tool.get("name")), tool.get("summarizer")
+            if summarizer in NAMED:
+                said[name] = summarizer_named(summarizer, name, self._root)
+            elif summarizer is not None:
+                self.notes[f"{operation} is no longer here: the default speaks for {name}"] = None
+        return said
+
+
+def _told(folder: TraceFolder, agent: str) -> Iterator[tuple[Event, Payload | None]]:
+    """The events, with what those say that are looked at, blobs resolved."""
+    for event in read_events(folder.existing_agent(agent)):
+        yield event, whole_payload(event, folder.blobs) if event.type in _SEEN else None
+
+
+def _facts(result: ToolResulted) -> list[str]:
+    """What of a result's value is short enough to be a fact, each once."""
+    found = dict.fromkeys(values(unstorable(result.parsed_output)))
+    return [text for text in found if len(text) <= FACT_LIMIT][:MAX_FACTS]

@@ -1,0 +1,161 @@
+"""A recorded stream folded again by another setting: the packets that its calls would have seen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from remora.agents.builtin_tools import RECALL, SUBMIT
+from remora.agents.decision.candidates import declared_tools
+from remora.errors import StreamDamaged
+from remora.evals.variant import Setting
+from remora.memory.budget import Fit, fit, trim
+from remora.memory.canonical import canonical_sha256
+from remora.memory.context import ContextManager
+from remora.memory.decode_values import unstorable
+from remora.memory.delta import PacketDelta, error_text
+from remora.memory.events import AgentStart, Event, Payload, ToolCalled, ToolResulted
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply, first_packet
+from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
+from remora.memory.prompt.render import render
+from remora.memory.summarizers import Summarizer
+from remora.models.protocol import TokenCounter
+from remora.tools.contract import ToolResult, as_result, is_contract
+
+_NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
+_NO_LIMIT = 2**53
+_SAID = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+
+
+class Refold:
+    """One stream under one setting; shows each decision as it would have been shown."""
+
+    def __init__(
+        self,
+        first: Event,
+        start: AgentStart,
+        setting: Setting,
+        counter: TokenCounter,
+        summarizers: Mapping[str, Summarizer] | None,
+    ) -> None:
+        """`summarizers` speak for results, by tool; None keeps what was said when recorded."""
+        self.packet = first_packet(first)
+        self._history: list[Event] = []
+        self._renderer = setting.renderer or start.renderer
+        self._tools = start.tools
+        self._strategy = _strategy(start, self._renderer)
+        self._limit = setting.limit or start.limit or _NO_LIMIT
+        self._fits_rules = setting.limit is not None
+        self._as_recorded = setting == Setting()
+        self._says = summarizers
+        self._cuts_excerpts = setting.limit not in (None, start.limit)
+        self._counter = counter
+
+    @property
+    def shown_history(self) -> list[Event] | None:
+        """The events that are shown in place of memory; None where the packet is."""
+        return self._history if self._renderer == HISTORY else None
+
+    def decided(self, call: ToolCalled) -> Fit:
+        """The packet that a recorded call would have been decided on, trimmed, and its tokens.
+
+        A rule looks at the whole packet, unless the setting has a limit. Raises StreamDamaged
+        where the recorded setting gives another packet than was recorded.
+        """
+        if self._as_recorded:
+            shown = trim(self.packet, call.trim)
+            if call.packet_sha256 and canonical_sha256(shown) != call.packet_sha256:
+                raise StreamDamaged(
+                    f"turn {self.packet.turn}'s packet is not the recorded one",
+                    hint="`remora trace verify` tells what happened",
+                )
+            tokens = self._measure(shown)
+            return Fit(packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit)
+        asked = call.decided_by != "rule" or self._fits_rules
+        return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
+
+    def take(self, event: Event, said: Payload | None) -> None:
+        """Apply an event's delta; a tool result's is made anew where the setting asks for it."""
+        if self._renderer == HISTORY and event.type in HISTORY_TYPES:
+            self._history.append(event)
+        delta = event.packet_delta
+        if isinstance(said, ToolResulted) and delta is not None:
+            delta = self._made_anew(delta, said)
+        self.packet = apply(self.packet, delta)
+
+    def _made_anew(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
+        if self._says is None and not self._cuts_excerpts:
+            return recorded
+        made = self._context(self._says or {}).delta_for(told(result))
+        changes: dict[str, Any] = {}
+        if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
+            changes["excerpt"] = made.excerpt
+        if self._says is not None and recorded.add_action is not UNSET:
+            changes |= _said(recorded, made, recorded.add_action.summary)
+        return msgspec.structs.replace(recorded, **changes)
+
+    def _context(self, says: Mapping[str, Summarizer]) -> ContextManager:
+        context = ContextManager(
+            {},
+            packet_size_limit=self._limit,
+            token_counter=self._counter.count_text,
+        )
+        context.packet = self.packet
+        for tool, summarizer in says.items():
+            context.register_summarizer(tool, summarizer)
+        return context
+
+    def _measure(self, shown: DecisionPacket) -> int:
+        native = self._strategy == _NATIVE
+        declared = declared_tools(shown, self._tools) if native else ()
+        rendered = render(self._renderer, shown, self._tools, self._strategy, self._history)
+        if rendered.messages is not None:
+            return self._counter.count_messages(rendered.messages, declared)
+        return self._counter.count_text(rendered.prompt or "")
+
+
+def told(result: ToolResulted) -> dict[str, Any]:
+    """What a recorded tool said, as the ContextManager was given it when it was recorded."""
+    raw = unstorable(result.raw_output)
+    if result.tool in (RECALL, SUBMIT) and isinstance(raw, dict):
+        return {"tool": result.tool, "args": result.args, **raw, "raw_output": raw.get("result")}
+    contract = _contract(result, raw)
+    speaks = contract.outcome == "error" or is_contract(raw)
+    given = {
+        "raw_output": raw,
+        "summary": contract.summary,
+        "knowledge_delta": contract.knowledge_delta if speaks else None,
+        "outcome": result.outcome,
+        "error": result.error,
+        **{key: getattr(contract, key) for key in _SAID},
+    }
+    said = {key: value for key, value in given.items() if value is not None}
+    return {"tool": result.tool, "args": result.args, **said}
+
+
+def _contract(result: ToolResulted, raw: Any) -> ToolResult:
+    if result.error_kind in (None, "contract"):
+        return as_result(raw)
+    return ToolResult(summary=f"{result.tool} failed", outcome="error", error=result.error)
+
+
+def _said(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
+    """Of a delta made anew what a summarizer decides: its words, its facts, and the error where
+    that was its words."""
+    changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
+    if recorded.add_action is not UNSET and made.add_action is not UNSET:
+        words = made.add_action.summary
+        changes["add_action"] = msgspec.structs.replace(recorded.add_action, summary=words)
+    if recorded.set_error == error_text(summary) and isinstance(made.set_error, str):
+        changes["set_error"] = made.set_error
+    return changes
+
+
+def _strategy(start: AgentStart, renderer: str) -> str:
+    """How the model answers: as recorded, but for what only one renderer can do."""
+    recorded = str(start.model.get("strategy") or _WRITTEN)
+    if renderer.startswith("functiongemma"):
+        return _COMPLETION
+    return _WRITTEN if recorded == _COMPLETION else recorded

@@ -1,0 +1,190 @@
+"""The formats of `trace export` that are a stream of bytes: runs with their agents go in."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Literal, TypeVar
+
+import msgspec
+
+from remora.errors import NotFound, StreamDamaged
+from remora.exports.counts import Tally
+from remora.exports.markdown_transcript import escaped, markdown
+from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
+from remora.exports.otel.otlp import requests
+from remora.exports.otel.span import Span
+from remora.exports.run_bundles import Attempt, RunGroup
+from remora.exports.stream_summary import Survey, surveyed
+from remora.exports.training.functiongemma_rows import functiongemma_rows
+from remora.exports.training.preference_pairs import score_rows, verdict_rows
+from remora.exports.training.sft_rows import Row, sft_rows
+from remora.memory.events import Event, ModelRequest, ModelResponse
+from remora.trace.blobs import may_refer, whole_data
+from remora.trace.read.reader import part, read_events
+from remora.trace.read.transcript import transcript
+from remora.trace.trace_folder import TraceFolder
+
+Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
+Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
+"""What to export, from the beginning each time it is called; a damaged run stands as its error."""
+_Told = TypeVar("_Told")
+_PLAIN = "functiongemma"
+_WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file shall be: `markdown` concerns transcripts, `content` spans."""
+
+    format: Format
+    version: str
+    markdown: bool = False
+    content: bool = False
+
+
+def pieces(folder: TraceFolder, groups: Groups, wish: Wish, tally: Tally) -> Iterator[bytes]:
+    """The file's bytes, in memory that one agent's stream bounds (of preferences: one node's).
+
+    Of a run or of everything, an agent that cannot be read is passed over and counted in `tally`;
+    of a single agent its StreamDamaged or NotFound is raised. Nothing is given of a stream in
+    which a line does not carry its hash.
+    """
+    if wish.format in ("sft", "preference"):
+        tally.plain = _all_plain(folder, groups)
+    for group in _sound(groups, tally):
+        match wish.format:
+            case "transcript":
+                yield from _transcripts(folder, group, tally, as_markdown=wish.markdown)
+            case "otel":
+                for document, _ in requests(spans(folder, group, wish, tally), wish.version):
+                    yield _line(document)
+            case _:
+                for row in _rows(folder, group, wish.format, tally):
+                    tally.records += 1
+                    yield _line(row)
+
+
+def span_requests(
+    folder: TraceFolder, groups: Groups, wish: Wish, tally: Tally
+) -> Iterator[tuple[dict[str, object], int]]:
+    """The requests of `--format otel`, to be sent, with the number of spans in each."""
+    for group in _sound(groups, tally):
+        yield from requests(spans(folder, group, wish, tally), wish.version)
+
+
+def spans(folder: TraceFolder, group: RunGroup, wish: Wish, tally: Tally) -> Iterator[Span]:
+    """An agent's spans after another's; the run's own last, where the run was asked for."""
+    has_run = group.whole and group.path is not None
+    tell = partial(
+        agent_spans,
+        folder,
+        content=wish.content,
+        parent=run_span_id(group.run_id) if has_run else "",
+    )
+    ended = group.began
+    for span in agents(folder, group, tally, tell):
+        tally.records += 1
+        ended = max(ended, span.ended)
+        yield span
+    if has_run:
+        tally.records += 1
+        yield run_span(group, ended)
+
+
+def agents(
+    folder: TraceFolder,
+    group: RunGroup,
+    tally: Tally,
+    tell: Callable[[Survey, Attempt], Iterable[_Told]],
+) -> Iterator[_Told]:
+    """What `tell` says of each agent of a group, in order."""
+    for agent_id in group.agents:
+        try:
+            path = folder.existing_agent(agent_id)
+            if next(read_events(path), None) is None:
+                tally.leave_out("with an empty stream")
+                continue
+            yield from tell(surveyed(path, folder.blobs), group.of_agent(agent_id))
+            tally.streams += 1
+        except (StreamDamaged, NotFound) as error:
+            if not group.whole:
+                raise
+            tally.damage(error)
+
+
+def _sound(groups: Groups, tally: Tally) -> Iterator[RunGroup]:
+    for group in groups():
+        if isinstance(group, StreamDamaged):
+            tally.damage(group)
+        else:
+            yield group
+
+
+def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: Tally) -> Iterator[Row]:
+    makers = {"sft": sft_rows, "functiongemma": functiongemma_rows, "preference": score_rows}
+    make = makers[form]
+
+    def tell(survey: Survey, attempt: Attempt) -> Iterator[Row]:
+        return make(folder, survey, attempt, tally)
+
+    yield from agents(folder, group, tally, tell)
+    if form == "preference":
+        yield from verdict_rows(folder, group, tally)
+
+
+def _transcripts(
+    folder: TraceFolder, group: RunGroup, tally: Tally, *, as_markdown: bool
+) -> Iterator[bytes]:
+    tell = markdown if as_markdown else transcript
+    if group.whole and group.path is not None:
+        yield from _titled(f"run {group.run_id}", as_markdown=as_markdown)
+        yield from _lines(tell(read_events(group.path)))
+
+    def told(survey: Survey, _: Attempt) -> Iterator[bytes]:
+        if group.whole or as_markdown:
+            yield from _titled(f"agent {survey.agent_id}", as_markdown=as_markdown)
+        events = read_events(folder.existing_agent(survey.agent_id))
+        yield from _lines(tell(_whole(event, folder) for event in events))
+        tally.records += 1
+
+    yield from agents(folder, group, tally, told)
+
+
+def _whole(event: Event, folder: TraceFolder) -> Event:
+    """Requests and answers are told whole; an output of any size stays in its blob."""
+    if event.type not in _WHOLE or not may_refer(event.data):
+        return event
+    data = msgspec.json.encode(whole_data(event, folder.blobs))
+    return msgspec.structs.replace(event, data=msgspec.Raw(data))
+
+
+def _titled(title: str, *, as_markdown: bool) -> Iterator[bytes]:
+    line = f"# {escaped(title)}" if as_markdown else f"==== {title} ===="
+    yield from _lines((line, ""))
+
+
+def _lines(lines: Iterable[str]) -> Iterator[bytes]:
+    for line in lines:
+        yield line.encode() + b"\n"
+
+
+def _line(value: object) -> bytes:
+    return msgspec.json.encode(value) + b"\n"
+
+
+class _Start(msgspec.Struct):
+    renderer: str = ""
+
+
+def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
+    """Whether every agent was asked by plain prompts: one file's rows are of one kind."""
+    found = False
+    for group in _sound(groups, Tally()):
+        for agent_id in group.agents:
+            try:
+                first = next(read_events(folder.existing_agent(agent_id)), None)
+                plain = first is not None and part(first, _Start).renderer.startswith(_PLAIN)
+            except (StreamDamaged, NotFound):
+                continue
+            if not plain:
+                return False
+            found = True
+    return found

@@ -1,0 +1,1 @@
+"""Runs as Inspect evaluation logs."""

@@ -1,0 +1,121 @@
+"""A run as an Inspect log (`.eval`), written by `inspect_ai` itself, which is an optional extra."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from remora.errors import StreamDamaged, UsageError
+from remora.exports.inspect_logs.inspect_sample import Json, model_name, usage
+from remora.exports.run_bundles import RunGroup
+from remora.exports.stream_summary import HINT, Survey
+
+SUFFIX = ".eval"
+_TASK = "remora"
+
+
+def check_inspect() -> None:
+    """Raise UsageError, which says what to install, where `inspect_ai` is missing."""
+    from importlib.util import find_spec
+
+    if find_spec("inspect_ai") is None:
+        raise UsageError(
+            "`--format inspect` needs the package inspect-ai, which is not installed",
+            hint="run `pip install 'remora[inspect]'`",
+        )
+
+
+def log_name(group: RunGroup) -> str:
+    """The file name of a run's log among others."""
+    name = group.run_id if group.whole and group.path else group.agents[0]
+    return f"{name}{SUFFIX}"
+
+
+def eval_log(
+    group: RunGroup, surveys: Sequence[Survey], samples: Sequence[Json], version: str
+) -> Json:
+    """The log as JSON: the run as the evaluation, each agent as a sample."""
+    models = sorted({model_name(survey) for survey in surveys})
+    began = group.began or min((s.began for s in surveys), default="")
+    ended = max((survey.ended for survey in surveys), default=began)
+    return {
+        "version": 2,
+        "status": "success" if all(_is_over(survey) for survey in surveys) else "cancelled",
+        "eval": {
+            "eval_id": group.run_id,
+            "run_id": group.run_id,
+            "task_id": group.run_id,
+            "created": began,
+            "task": _TASK,
+            "dataset": {
+                "name": group.run_id,
+                "samples": len(samples),
+                "sample_ids": [each["id"] for each in samples],
+            },
+            "model": models[0] if models else "none/none",
+            "config": {"epochs": 1},
+            "revision": _revision(group),
+            "packages": {"remora": version},
+            "metadata": {"run_id": group.run_id, "models": models},
+        },
+        "stats": {"started_at": began, "completed_at": ended, "model_usage": _usage(surveys)},
+        "results": {
+            "total_samples": len(samples),
+            "completed_samples": sum(_is_over(survey) for survey in surveys),
+            "scores": [_score(name, samples) for name in _score_names(samples)],
+        },
+        "samples": list(samples),
+    }
+
+
+def write_log(log: Json, path: Path) -> None:
+    """Write a log to a new file, which must end in `.eval`. Raises StreamDamaged for what Inspect
+    does not take: a run that was killed before it began has no time, a foreign one may have any."""
+    from inspect_ai.log import EvalLog, write_eval_log
+
+    try:
+        checked = EvalLog.model_validate(log)
+    except ValueError as error:
+        first = str(error).split("\n")[1:3]
+        raise StreamDamaged(
+            f"{log['eval']['run_id']} cannot be an Inspect log: {': '.join(map(str.strip, first))}",
+            hint=HINT,
+        ) from error
+    write_eval_log(checked, path, format="eval")
+
+
+def _is_over(survey: Survey) -> bool:
+    return survey.status not in ("running", "interrupted")
+
+
+def _revision(group: RunGroup) -> Json | None:
+    commit = group.start.base.get("commit") if group.start is not None else None
+    return {"type": "git", "origin": "", "commit": commit} if commit else None
+
+
+def _usage(surveys: Sequence[Survey]) -> Json:
+    sums: dict[str, tuple[int, int]] = {}
+    for survey in surveys:
+        before = sums.get(model_name(survey), (0, 0))
+        sums[model_name(survey)] = (
+            before[0] + survey.input_tokens,
+            before[1] + survey.output_tokens,
+        )
+    return {name: usage(*tokens) for name, tokens in sums.items()}
+
+
+def _score_names(samples: Sequence[Json]) -> list[str]:
+    return sorted({name for each in samples for name in each["scores"]})
+
+
+def _score(name: str, samples: Sequence[Json]) -> Json:
+    given: list[Mapping[str, Any]] = [
+        each["scores"][name] for each in samples if name in each["scores"]
+    ]
+    right = sum(score["value"] == "C" for score in given)
+    return {
+        "name": name,
+        "scorer": name,
+        "scored_samples": len(given),
+        "unscored_samples": len(samples) - len(given),
+        "metrics": {"accuracy": {"name": "accuracy", "value": right / len(given)}},
+    }

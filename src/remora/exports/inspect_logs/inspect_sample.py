@@ -1,0 +1,256 @@
+"""An agent's stream as a sample of an Inspect log, in the form of that log's JSON."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from remora.exports.run_bundles import Attempt
+from remora.exports.stream_summary import Survey
+from remora.exports.training.sft_rows import text_of
+from remora.memory.events import (
+    AgentError,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.trace.blobs import whole_data
+from remora.trace.read.reader import data_of, read_events
+from remora.trace.trace_folder import TraceFolder
+
+Json = dict[str, Any]
+_STOPS = {
+    "stop": "stop",
+    "eos": "stop",
+    "word": "stop",
+    "length": "max_tokens",
+    "limit": "max_tokens",
+}
+_REFUSED = frozenset({"rejected", "retried", "reverted"})
+
+
+def sample(folder: TraceFolder, survey: Survey, attempt: Attempt) -> Json:
+    """The whole sample; its events and messages are in the stream's order."""
+    teller = _Teller(folder, survey)
+    for event in read_events(folder.existing_agent(survey.agent_id)):
+        teller.take(event)
+    packet = survey.start.packet
+    return {
+        "id": survey.agent_id,
+        "epoch": 1,
+        "uuid": survey.agent_id,
+        "input": packet.goal,
+        "target": "",
+        "messages": teller.messages,
+        "events": teller.events,
+        "output": {"model": model_name(survey), "completion": teller.submitted},
+        "scores": dict(_scores(survey, attempt)),
+        "metadata": {
+            "run_id": survey.run_id,
+            "operation": survey.operation,
+            "node_id": survey.node_id,
+            "attempt": survey.start.attempt,
+            "status": survey.status,
+            "stop_reason": survey.stop_reason,
+            "verdict": attempt.verdict,
+            "feedback": attempt.feedback,
+            "head": msgspec.to_builtins(survey.head),
+        },
+        "model_usage": {model_name(survey): usage(survey.input_tokens, survey.output_tokens)},
+        "started_at": survey.began,
+        "completed_at": survey.ended,
+        "total_time": _seconds(survey.began, survey.ended),
+        **({"error": _failure(survey)} if survey.status == "error" else {}),
+    }
+
+
+def model_name(survey: Survey) -> str:
+    """`PROVIDER/MODEL`, as Inspect names models."""
+    return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
+
+
+def usage(input_tokens: int, output_tokens: int) -> Json:
+    """Tokens as Inspect counts them."""
+    return {
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
+    }
+
+
+class _Teller:
+    """Makes messages and events of a stream, one after another."""
+
+    def __init__(self, folder: TraceFolder, survey: Survey) -> None:
+        self._blobs = folder.blobs
+        self._survey = survey
+        self._request: tuple[Event, Json] | None = None
+        self._call: tuple[Event, Json] | None = None
+        self.messages: list[Json] = []
+        self.events: list[Json] = []
+        self.submitted = ""
+
+    def take(self, event: Event) -> None:
+        if event.type == ModelRequest.type:
+            self._request = event, whole_data(event, self._blobs)
+        elif event.type == ModelResponse.type and self._request is not None:
+            self._answered(self._request, event, whole_data(event, self._blobs))
+            self._request = None
+        elif event.type == ToolCalled.type:
+            self._call = event, data_of(event)
+            self.messages.append(self._calling(event, self._call[1]))
+        elif event.type == ToolResulted.type and self._call is not None:
+            self._resulted(self._call, event, data_of(event))
+            self._call = None
+        elif event.type == AgentError.type:
+            said = data_of(event)
+            self._tell(event, "info", source="remora", data=_of(said, "kind", "message"))
+
+    def _tell(self, event: Event, kind: str, **told: Any) -> None:
+        self.events.append(
+            {
+                "event": kind,
+                "uuid": f"{event.agent_id}.{event.seq}",
+                "timestamp": event.timestamp,
+                "working_start": _seconds(self._survey.began, event.timestamp),
+                "metadata": {"turn": event.turn, "seq": event.seq, "line_hash": event.hash},
+                **told,
+            }
+        )
+
+    def _answered(self, asked: tuple[Event, Json], end: Event, answer: Json) -> None:
+        event, request = asked
+        name = model_name(self._survey)
+        prompts = list(_prompts(event, request))
+        said = {
+            "id": f"{event.agent_id}.{end.seq}",
+            "role": "assistant",
+            "content": str(answer.get("text") or ""),
+            "model": name,
+            "source": "generate",
+        }
+        reason = _STOPS.get(str(answer.get("finish_reason")), "unknown")
+        counted = answer.get("usage") or {}
+        tokens = usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0)
+        self.messages += [*prompts, said]
+        self._tell(
+            event,
+            "model",
+            model=name,
+            input=prompts,
+            tools=[],
+            tool_choice="none",
+            config=_config(request.get("decoding") or {}),
+            output={
+                "model": name,
+                "choices": [{"message": said, "stop_reason": reason}],
+                "completion": said["content"],
+                "usage": tokens,
+                "metadata": {"scores": answer.get("scores"), "call": answer.get("call")},
+            },
+            completed=end.timestamp,
+        )
+        self.events[-1]["metadata"] |= _of(request, "renderer", "packet_sha256", "decoding")
+
+    def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
+        """The decision, and who made it: nobody shall mistake a rule's for the model's."""
+        decided = {
+            "id": f"{event.agent_id}.{event.seq}",
+            "function": str(call.get("tool")),
+            "arguments": call.get("args") or {},
+        }
+        return {
+            "id": f"{event.agent_id}.{event.seq}",
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [decided],
+            "metadata": _of(call, "decided_by", "scores", "choice"),
+        }
+
+    def _resulted(self, called: tuple[Event, Json], end: Event, result: Json) -> None:
+        event, call = called
+        place = f"{event.agent_id}.{event.seq}"
+        text = text_of(result.get("raw_output"))
+        failed = result.get("outcome") == "error"
+        error = {"type": "unknown", "message": str(result.get("error"))} if failed else None
+        function = str(call.get("tool"))
+        if function == "submit_result":
+            self.submitted = str((call.get("args") or {}).get("summary") or "")
+        self.messages.append(
+            {
+                "id": f"{event.agent_id}.{end.seq}",
+                "role": "tool",
+                "content": text,
+                "tool_call_id": place,
+                "function": function,
+                "error": error,
+                "metadata": _of(result, "outcome"),
+            }
+        )
+        self._tell(
+            event,
+            "tool",
+            id=place,
+            function=function,
+            arguments=call.get("args") or {},
+            result=text,
+            error=error,
+            failed=failed,
+            completed=end.timestamp,
+            working_time=(result.get("duration_ms") or 0) / 1000,
+        )
+        self.events[-1]["metadata"] |= _of(call, "decided_by")
+        self.events[-1]["metadata"] |= _of(result, "outcome")
+
+
+def _scores(survey: Survey, attempt: Attempt) -> Iterator[tuple[str, Json]]:
+    """`verified`: what the checks said; `review`: what a person said. Without a word no score."""
+    if survey.verified is not None:
+        why = ", ".join(survey.failed_checks)
+        yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}
+    if attempt.verdict == "accepted" or attempt.verdict in _REFUSED:
+        right = attempt.verdict == "accepted"
+        said = attempt.feedback or attempt.verdict
+        yield "review", {"value": _letter(right=right), "explanation": said}
+
+
+def _letter(*, right: bool) -> str:
+    return "C" if right else "I"
+
+
+def _failure(survey: Survey) -> Json:
+    message = survey.error or survey.stop_reason or "the job broke"
+    return {"message": message, "traceback": "", "traceback_ansi": ""}
+
+
+def _prompts(event: Event, request: Mapping[str, Any]) -> Iterator[Json]:
+    messages = request.get("messages")
+    if messages is None:
+        messages = [{"role": "user", "content": request.get("prompt")}]
+    for number, message in enumerate(messages):
+        yield {
+            "id": f"{event.agent_id}.{event.seq}.{number}",
+            "role": message.get("role"),
+            "content": message.get("content") or "",
+            "source": "input",
+        }
+
+
+def _config(decoding: Mapping[str, Any]) -> Json:
+    found = _of(decoding, "max_tokens", "temperature", "seed")
+    return {**found, "stop_seqs": decoding.get("stop") or None}
+
+
+def _of(data: Mapping[str, Any], *names: str) -> Json:
+    return {name: data.get(name) for name in names}
+
+
+def _seconds(began: str, ended: str) -> float:
+    try:
+        first, last = msgspec.convert([began, ended], list[datetime])
+    except msgspec.ValidationError:
+        return 0.0
+    return max(0.0, (last - first).total_seconds())

@@ -1,0 +1,43 @@
+"""A stream as Markdown in which nothing that was recorded can pass for Markdown or HTML."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from remora.memory.events import Event
+from remora.text import plain
+from remora.trace.read.transcript import Quoted, parts_of
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
+_HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+_FENCES = re.compile(r"`{3,}")
+
+
+def markdown(events: Iterable[Event]) -> Iterator[str]:
+    """Lines without newlines: a heading for each turn, remarks as paragraphs, quotations fenced."""
+    turn = 0
+    for event in events:
+        if event.turn != turn:
+            turn = event.turn
+            yield f"## Turn {turn}"
+            yield ""
+        for part in parts_of(event):
+            yield from _fenced(part) if isinstance(part, Quoted) else (escaped(part.strip()), "")
+
+
+def escaped(text: str) -> str:
+    """`text` as one line of Markdown that shows just these characters."""
+    shown = plain(text).replace("\t", " ")
+    return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
+
+
+def _fenced(quoted: Quoted) -> Iterator[str]:
+    """The text within a fence that is longer than any in it."""
+    lines = [plain(line) for line in quoted.text.split("\n")]
+    longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    yield f"{escaped(quoted.title)}:"
+    yield ""
+    yield f"{fence}text"
+    yield from lines
+    yield fence
+    yield ""

@@ -1,0 +1,1 @@
+"""OpenTelemetry spans of runs and agents."""

@@ -1,0 +1,210 @@
+"""An agent's stream as spans of the OpenTelemetry conventions for generative AI.
+
+    invoke_workflow remora          the run, where the run itself was asked for
+    └── invoke_agent NAME           an agent
+        ├── chat MODEL              a request and its answer (text_completion for a plain prompt)
+        └── execute_tool TOOL       a call, and what came of it
+
+A run is one trace. Every id is derived from the names and numbers in the streams, so the same
+stream gives the same spans, whenever and wherever it is exported.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from remora.exports.otel.genai_attributes import (
+    acted_told,
+    agent_told,
+    decoding_told,
+    provider,
+    said_told,
+    tool_error,
+    usage_told,
+)
+from remora.exports.otel.otlp_attributes import attributes
+from remora.exports.otel.span import CLIENT, Span, nanoseconds, span_id
+from remora.exports.run_bundles import Attempt, RunGroup
+from remora.exports.stream_summary import Survey
+from remora.memory.events import (
+    AgentError,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.trace.blobs import whole_data
+from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import data_of, read_events
+from remora.trace.trace_folder import TraceFolder
+
+
+def agent_spans(
+    folder: TraceFolder, survey: Survey, attempt: Attempt, *, content: bool, parent: str = ""
+) -> Iterator[Span]:
+    """The spans of an agent's requests and calls in order, then its own.
+
+    With `content` they hold prompts, answers, arguments and outputs, which the conventions leave
+    to the user's choice. `parent` is the run's span.
+    """
+    reader = _Reader(folder.blobs, survey, content=content)
+    for event in read_events(folder.existing_agent(survey.agent_id)):
+        yield from reader.take(event)
+    yield from reader.unfinished()
+    failed = survey.status in ("failed", "error")
+    message = (survey.error or "") if content else ""
+    yield Span(
+        run_id=survey.run_id,
+        span_id=reader.agent,
+        name=f"invoke_agent {survey.name}",
+        began=survey.began,
+        ended=survey.ended,
+        parent=parent,
+        error=(survey.stop_reason or survey.status, message) if failed else None,
+        events=tuple(reader.errors),
+        told=agent_told(survey, attempt, content=content),
+    )
+
+
+def run_span(group: RunGroup, ended: str) -> Span:
+    """The run's own span, from its first event to `ended`."""
+    return Span(
+        run_id=group.run_id,
+        span_id=run_span_id(group.run_id),
+        name="invoke_workflow remora",
+        began=group.began,
+        ended=ended,
+        told={
+            "gen_ai.operation.name": "invoke_workflow",
+            "gen_ai.workflow.name": "remora",
+            "remora.run_id": group.run_id,
+            "remora.agents": len(group.attempts),
+            "remora.head.count": group.head.count if group.head else None,
+            "remora.head.hash": group.head.hash if group.head else None,
+        },
+    )
+
+
+def run_span_id(run_id: str) -> str:
+    """The id of a run's own span."""
+    return span_id(run_id, "", "run")
+
+
+class _Reader:
+    """Pairs requests with answers and calls with results, as they come."""
+
+    def __init__(self, blobs: ObjectStore, survey: Survey, *, content: bool) -> None:
+        self._blobs = blobs
+        self._survey = survey
+        self._content = content
+        self._request: Event | None = None
+        self._call: Event | None = None
+        self._descriptions = {tool.name: tool.description for tool in survey.tools}
+        self.agent = span_id(survey.run_id, survey.agent_id, "agent")
+        self.errors: list[dict[str, Any]] = []
+
+    def take(self, event: Event) -> Iterator[Span]:
+        """The span that this event ends, if any."""
+        if event.type == ModelRequest.type:
+            yield from self.unfinished()
+            self._request = event
+        elif event.type == ToolCalled.type:
+            yield from self.unfinished()
+            self._call = event
+        elif event.type == ModelResponse.type and self._request is not None:
+            yield self._chat(self._request, event)
+            self._request = None
+        elif event.type == ToolResulted.type and self._call is not None:
+            yield self._tool(self._call, event)
+            self._call = None
+        elif event.type == AgentError.type:
+            self._fail(event)
+
+    def unfinished(self) -> Iterator[Span]:
+        """What was begun and never came to an end: it ends where it began."""
+        if self._request is not None:
+            yield self._chat(self._request, None)
+        if self._call is not None:
+            yield self._tool(self._call, None)
+        self._request = self._call = None
+
+    def _fail(self, event: Event) -> None:
+        said = data_of(event)
+        told = {"remora.turn": event.turn, "error.type": str(said.get("kind"))}
+        if self._content:
+            told["remora.message"] = str(said.get("message"))
+        self.errors.append(
+            {
+                "timeUnixNano": nanoseconds(event.timestamp),
+                "name": "remora.agent_error",
+                "attributes": attributes(told),
+            }
+        )
+
+    def _chat(self, asked: Event, answered: Event | None) -> Span:
+        request = whole_data(asked, self._blobs)
+        answer = whole_data(answered, self._blobs) if answered is not None else None
+        operation = "chat" if request.get("messages") is not None else "text_completion"
+        told = {
+            "gen_ai.operation.name": operation,
+            **self._common(asked),
+            **decoding_told(request.get("decoding")),
+            **usage_told(answer or {}),
+            "remora.renderer": request.get("renderer"),
+            "remora.packet_sha256": request.get("packet_sha256"),
+            "remora.prompt_tokens": request.get("prompt_tokens"),
+            **(said_told(request, answer) if self._content else {}),
+        }
+        name = f"{operation} {self._survey.model}"
+        error = None if answer is not None else ("unanswered", "no answer was recorded")
+        return self._span(name, asked, answered, told, error=error, kind=CLIENT)
+
+    def _tool(self, called: Event, ended: Event | None) -> Span:
+        call = data_of(called)
+        # an output of any size stays in its blob: the span holds the reference
+        result = data_of(ended) if ended is not None else None
+        tool = str(call.get("tool"))
+        told = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": tool,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": f"{self._survey.agent_id}.{called.seq}",
+            "gen_ai.tool.description": self._descriptions.get(tool) or None,
+            **self._common(called),
+            "remora.decided_by": call.get("decided_by"),
+            "remora.outcome": "interrupted" if result is None else result.get("outcome"),
+            **(acted_told(call, result) if self._content else {}),
+        }
+        error = tool_error(result, content=self._content)
+        return self._span(f"execute_tool {tool}", called, ended, told, error=error)
+
+    def _span(
+        self,
+        name: str,
+        begun: Event,
+        ended: Event | None,
+        told: Mapping[str, Any],
+        **more: Any,
+    ) -> Span:
+        return Span(
+            run_id=self._survey.run_id,
+            span_id=span_id(self._survey.run_id, self._survey.agent_id, begun.seq),
+            name=name,
+            began=begun.timestamp,
+            ended=(ended or begun).timestamp,
+            parent=self.agent,
+            told=dict(told),
+            **more,
+        )
+
+    def _common(self, event: Event) -> dict[str, Any]:
+        return {
+            "gen_ai.provider.name": provider(self._survey),
+            "gen_ai.request.model": self._survey.model,
+            "gen_ai.conversation.id": self._survey.agent_id,
+            "gen_ai.agent.id": self._survey.agent_id,
+            "gen_ai.agent.name": self._survey.name,
+            "remora.turn": event.turn,
+            "remora.seq": event.seq,
+            "remora.line_hash": event.hash,
+        }

@@ -1,0 +1,123 @@
+"""What a span says, in the words of the OpenTelemetry conventions for generative AI.
+
+Their text is that of `open-telemetry/semantic-conventions-genai` in 2026, where everything has the
+status "development". What they have no word for stands under `remora.`. Values that are null are
+left out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from remora.exports.run_bundles import Attempt
+from remora.exports.stream_summary import Survey
+from remora.exports.training.sft_rows import declaration, text_of
+
+Told = dict[str, Any]
+PROVIDER = "remora"
+"""`gen_ai.provider.name` where the model is the embedded one, or another of no known provider."""
+
+
+def provider(survey: Survey) -> str:
+    """`openai` for a server that speaks its protocol, `remora` for the embedded model."""
+    return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
+
+
+def agent_told(survey: Survey, attempt: Attempt, *, content: bool) -> Told:
+    """Of an agent: who acted with which model, and how it ended."""
+    packet = survey.start.packet
+    told = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": provider(survey),
+        "gen_ai.agent.id": survey.agent_id,
+        "gen_ai.agent.name": survey.name,
+        "gen_ai.agent.description": survey.start.definition.get("description") or None,
+        "gen_ai.conversation.id": survey.agent_id,
+        "gen_ai.request.model": survey.model,
+        "gen_ai.usage.input_tokens": survey.input_tokens,
+        "gen_ai.usage.output_tokens": survey.output_tokens,
+        "remora.run_id": survey.run_id,
+        "remora.operation": survey.operation,
+        "remora.node_id": survey.node_id,
+        "remora.attempt": survey.start.attempt,
+        "remora.status": survey.status,
+        "remora.stop_reason": survey.stop_reason or None,
+        "remora.verified": survey.verified,
+        "remora.verdict": attempt.verdict,
+        "remora.turns": survey.turns,
+        "remora.head.count": survey.head.count,
+        "remora.head.hash": survey.head.hash,
+    }
+    if content:
+        told["remora.goal"] = packet.goal
+        told["gen_ai.tool.definitions"] = text_of(
+            [declaration(t)["function"] for t in survey.tools]
+        )
+    return told
+
+
+def decoding_told(decoding: Any) -> Told:
+    """Of a request: how the answer was to be made."""
+    settings = decoding if isinstance(decoding, dict) else {}
+    return {
+        "gen_ai.request.max_tokens": settings.get("max_tokens"),
+        "gen_ai.request.temperature": settings.get("temperature"),
+        "gen_ai.request.seed": settings.get("seed"),
+        "gen_ai.request.stop_sequences": settings.get("stop") or None,
+        "remora.strategy": settings.get("strategy"),
+    }
+
+
+def usage_told(answer: Mapping[str, Any]) -> Told:
+    """Of an answer: its tokens, and why it ended."""
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    reason = answer.get("finish_reason")
+    prompt, evaluated = usage.get("prompt_tokens"), usage.get("evaluated")
+    cached = None
+    if isinstance(prompt, int) and isinstance(evaluated, int):
+        cached = max(0, prompt - evaluated)
+    return {
+        "gen_ai.usage.input_tokens": prompt,
+        "gen_ai.usage.output_tokens": usage.get("completion_tokens"),
+        "gen_ai.usage.cache_read.input_tokens": cached,
+        "gen_ai.response.finish_reasons": [reason] if reason else None,
+    }
+
+
+def said_told(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Told:
+    """Prompts and answers as the conventions' JSON, which stands as text in a span."""
+    messages = request.get("messages")
+    if messages is None:
+        messages = [{"role": "user", "content": request.get("prompt")}]
+    told = {"gen_ai.input.messages": text_of([_message(each) for each in messages])}
+    if answer is not None:
+        message = _message({"role": "assistant", "content": answer.get("text")})
+        call = answer.get("call")
+        if isinstance(call, dict):
+            part = {"type": "tool_call", "name": call.get("tool"), "arguments": call.get("args")}
+            message["parts"].append(part)
+        reason = answer.get("finish_reason") or "stop"
+        told["gen_ai.output.messages"] = text_of([{**message, "finish_reason": reason}])
+    return told
+
+
+def _message(message: Mapping[str, Any]) -> Told:
+    parts = [{"type": "text", "content": message.get("content") or ""}]
+    return {"role": message.get("role"), "parts": parts}
+
+
+def acted_told(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Told:
+    """Of a call: its arguments and what the tool gave, as JSON text."""
+    told = {"gen_ai.tool.call.arguments": text_of(call.get("args"))}
+    if result is not None:
+        told["gen_ai.tool.call.result"] = text_of(result.get("raw_output"))
+    return told
+
+
+def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:
+    """Class and message of what went wrong, None where nothing did."""
+    if result is None:
+        return "interrupted", "no result was recorded"
+    if result.get("outcome") != "error":
+        return None
+    return str(result.get("error_kind") or "tool_error"), str(result.get("error") or "") * content

@@ -1,0 +1,133 @@
+"""Sends spans to an OpenTelemetry receiver: OTLP over HTTP, in protobuf's form."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from remora.errors import OutsideError, UsageError
+from remora.exports.otel.otlp import protobuf, rejected_spans
+
+_PATH = "/v1/traces"
+_AGAIN = frozenset({429, 502, 503, 504})
+_TRIES = 4
+_LONGEST_WAIT_S = 30.0
+_TIMEOUT_S = 30.0
+
+
+def traces_url(endpoint: str) -> str:
+    """The address that takes spans: `/v1/traces` is added to one that does not end in it.
+
+    Raises UsageError for what is no http(s) address, or holds a password.
+    """
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        parts, usable = urlsplit(""), False
+    if not usable:
+        raise UsageError(
+            # a password may stand before an @
+            f"{endpoint.rpartition('@')[2]!r} is no address of a receiver",
+            hint="such as http://127.0.0.1:4318",
+        )
+    if parts.username or parts.password:
+        raise UsageError(
+            f"the address of {parts.hostname} holds a name or a password",
+            hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
+        )
+    if not parts.path.endswith(_PATH):
+        parts = parts._replace(path=parts.path.rstrip("/") + _PATH)
+    return parts.geturl()
+
+
+def headers_from(text: str) -> dict[str, str]:
+    """Headers as `OTEL_EXPORTER_OTLP_HEADERS` holds them: `name=value,name=value`, `%XX` decoded."""
+    pairs = (each.partition("=") for each in text.split(",") if "=" in each)
+    return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
+
+
+def send(
+    documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
+) -> Iterator[int]:
+    """Post each request; yields how many spans the receiver took of it.
+
+    A receiver that is busy (429, 502, 503, 504) or cannot be reached is asked up to four times.
+    Raises OutsideError where it refuses, or takes only a part.
+    """
+    import httpx
+
+    url = traces_url(endpoint)
+    near = _is_loopback(url)  # no proxy stands between this machine and itself
+    with (
+        _told(url),
+        httpx.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
+    ):
+        for document, count in documents:
+            answer = _posted(client, url, protobuf(document))
+            if answer.status_code != httpx.codes.OK:
+                raise OutsideError(
+                    f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
+                    hint="is it an OTLP/HTTP receiver? its key goes into OTEL_EXPORTER_OTLP_HEADERS",
+                )
+            _check_all_taken(url, answer, count)
+            yield count
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _posted(client: Any, url: str, body: bytes) -> Any:
+    import httpx
+
+    for attempt in range(1, _TRIES + 1):
+        try:
+            answer = client.post(
+                url, content=body, headers={"Content-Type": "application/x-protobuf"}
+            )
+        except httpx.TransportError:
+            if attempt == _TRIES:
+                raise
+            time.sleep(_wait_s(None, attempt))
+            continue
+        if answer.status_code not in _AGAIN or attempt == _TRIES:
+            return answer
+        time.sleep(_wait_s(answer.headers.get("Retry-After"), attempt))
+    raise AssertionError("the last try returns or raises")
+
+
+def _wait_s(retry_after: str | None, attempt: int) -> float:
+    if retry_after is not None and retry_after.isdecimal():
+        return min(float(retry_after), _LONGEST_WAIT_S)
+    return min(0.1 * float(2**attempt), _LONGEST_WAIT_S)
+
+
+def _check_all_taken(url: str, answer: Any, count: int) -> None:
+    """A receiver may take some spans and refuse others, and say so in its answer."""
+    if "protobuf" not in answer.headers.get("Content-Type", ""):
+        return
+    try:
+        refused = rejected_spans(answer.content)
+    except ValueError:
+        return
+    if refused:
+        raise OutsideError(f"{url} refused {refused} of {count} spans", hint="its own log says why")
+
+
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    import httpx
+
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise OutsideError(
+            f"{url} cannot be reached: {error}", hint="is the receiver running?"
+        ) from error

@@ -1,0 +1,72 @@
+"""A span: its ids, made from the stream's own names and numbers, and its form in OTLP's JSON."""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from remora.exports.otel.otlp_attributes import attributes
+
+INTERNAL, CLIENT = 1, 3
+_ERROR = 2
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """A span of a run's trace. Times are as streams have them (RFC 3339).
+
+    `error` is a class of error and a message; `events` are in OTLP's JSON already.
+    """
+
+    run_id: str
+    span_id: str
+    name: str
+    began: str
+    ended: str
+    told: dict[str, Any]
+    parent: str = ""
+    kind: int = INTERNAL
+    error: tuple[str, str] | None = None
+    events: tuple[dict[str, Any], ...] = ()
+
+
+def trace_id(run_id: str) -> str:
+    """32 hex digits: a run's trace."""
+    return sha256(f"remora trace {run_id}".encode()).hexdigest()[:32]
+
+
+def span_id(run_id: str, agent_id: str, place: str | int) -> str:
+    """16 hex digits: the span of an event (its `seq`), of an `agent` or of the `run`."""
+    return sha256(f"remora span {run_id} {agent_id} {place}".encode()).hexdigest()[:16]
+
+
+def span_json(span: Span) -> dict[str, Any]:
+    """The span as OTLP's JSON has it."""
+    began, ended = nanoseconds(span.began), nanoseconds(span.ended)
+    told, status = span.told, {}
+    if span.error is not None:
+        told = {**told, "error.type": span.error[0]}
+        status = {"code": _ERROR, "message": span.error[1]}
+    return {
+        "traceId": trace_id(span.run_id),
+        "spanId": span.span_id,
+        **({"parentSpanId": span.parent} if span.parent else {}),
+        "name": span.name,
+        "kind": span.kind,
+        "startTimeUnixNano": began,
+        # a clock that jumped back must not make a span that ends before it began
+        "endTimeUnixNano": max(began, ended, key=int),
+        "attributes": attributes(told),
+        "events": list(span.events),
+        "status": status,
+    }
+
+
+def nanoseconds(timestamp: str) -> str:
+    """Since 1970, in OTLP's spelling; 0 for what is no time."""
+    try:
+        when = msgspec.convert(timestamp, datetime)
+    except msgspec.ValidationError:
+        return "0"
+    seconds = int(when.replace(microsecond=0).timestamp())
+    return str(seconds * 1_000_000_000 + when.microsecond * 1000)

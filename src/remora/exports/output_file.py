@@ -1,0 +1,60 @@
+"""Where an export goes: a file that is whole or not there, for its owner's eyes alone."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from remora.errors import UsageError
+from remora.trace.content.private_files import FILE_MODE, told
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of `path` when all went well, and else is removed.
+
+    A link is followed. What is no regular file (a pipe, a device) is written to as it is.
+    Raises DiskError, and UsageError for a folder.
+    """
+    with told(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("wb") as file:
+                yield file
+            return
+    with place_for(path) as temporary:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
+            yield file
+
+
+@contextmanager
+def place_for(path: Path) -> Iterator[Path]:
+    """A free name beside `path` with the same ending, for who opens files itself; the file takes
+    the place of `path` when all went well. Raises as `replaced` does."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="name a file")
+    target = Path(os.path.realpath(path))
+    temporary = _free(target)
+    try:
+        with told(path):
+            yield temporary
+            temporary.chmod(FILE_MODE)
+            _sync(temporary)
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _free(target: Path) -> Path:
+    return target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,128 @@
+"""Which streams are exported together: a run, its agents in order, and what people said of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import NotFound, StreamDamaged
+from remora.memory.events import Event, Head, JobStart, Review, RunStart
+from remora.trace.read.reader import read_events, typed
+from remora.trace.read.verified_reader import sound_events
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of a job as its run's stream names it; `verdict` is the last one, if any."""
+
+    agent_id: str
+    operation: str = ""
+    node_id: str = ""
+    verdict: str | None = None
+    feedback: str | None = None
+
+
+class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A run and those of its agents that were asked for.
+
+    `path` is the run's own stream, null where it is gone. `attempts` are all of the run by agent,
+    in the order in which they began. `whole` tells whether the run itself was asked for.
+    """
+
+    run_id: str
+    path: Path | None
+    agents: tuple[str, ...]
+    attempts: dict[str, Attempt]
+    start: RunStart | None = None
+    began: str = ""
+    head: Head | None = None
+    whole: bool = True
+
+    def of_agent(self, agent_id: str) -> Attempt:
+        """What the run says of an agent; an attempt without a verdict where it says nothing."""
+        return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
+
+
+def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
+    """One agent, with its run's words about it. Raises NotFound, StreamDamaged."""
+    first = next(read_events(folder.existing_agent(agent_id)), None)
+    if first is None:
+        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed as it began")
+    try:
+        run = group_of_run(folder, first.run_id)
+    except NotFound:  # it expired, or the agent ran without one
+        return RunGroup(
+            run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
+        )
+    return msgspec.structs.replace(run, agents=(agent_id,), whole=False)
+
+
+def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
+    """A run and every agent of it that has a stream. Raises NotFound, StreamDamaged."""
+    path = folder.existing_run(run_id)
+    attempts: dict[str, Attempt] = {}
+    start, began, head = None, "", Head()
+    for count, event in enumerate(sound_events(path), 1):
+        head = Head(count=count, hash=event.hash)
+        said = typed(event)
+        if isinstance(said, RunStart):
+            start, began = said, event.timestamp
+        elif isinstance(said, JobStart):
+            attempts.setdefault(said.agent_id, _begun(said))
+        elif isinstance(said, Review):
+            before = attempts.get(said.agent_id) or Attempt(agent_id=said.agent_id)
+            attempts[said.agent_id] = msgspec.structs.replace(
+                before, verdict=said.verdict, feedback=said.feedback
+            )
+    return RunGroup(
+        run_id=run_id,
+        path=path,
+        agents=tuple(agent for agent in attempts if folder.find_agent(agent) is not None),
+        attempts=attempts,
+        start=start,
+        began=began,
+        head=head,
+    )
+
+
+def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
+    """Every run by name, then agents that no run names; for a damaged stream its error.
+
+    The agents of a damaged run are left out: what people said of them cannot be known.
+    """
+    seen: set[str] = set()
+    damaged: set[str] = set()
+    for path in folder.run_streams():
+        try:
+            group = group_of_run(folder, stream_id(path))
+        except StreamDamaged as damage:
+            damaged.add(stream_id(path))
+            yield damage
+            continue
+        seen.update(group.agents)
+        yield group
+    yield from _without_run(folder, seen, damaged)
+
+
+def _without_run(
+    folder: TraceFolder, seen: set[str], damaged: set[str]
+) -> Iterator[RunGroup | StreamDamaged]:
+    for path in folder.agent_streams():
+        agent_id = stream_id(path)
+        if agent_id in seen:
+            continue
+        try:
+            first: Event | None = next(read_events(path), None)
+        except StreamDamaged as damage:
+            yield damage
+            continue
+        if first is not None and first.run_id not in damaged:
+            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+
+
+def _begun(said: JobStart) -> Attempt:
+    return Attempt(
+        agent_id=said.agent_id,
+        operation=said.operation,
+        node_id=said.node_id,
+    )

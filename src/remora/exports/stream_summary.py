@@ -1,0 +1,146 @@
+"""What only the whole of an agent's stream tells: who acted, how it ended, that no line was changed."""
+
+from collections.abc import Iterator
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolSchema
+from remora.errors import StreamDamaged
+from remora.memory.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    Head,
+    ModelResponse,
+    Recovered,
+    SubmitResult,
+)
+from remora.trace.blobs import whole_payload
+from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import part, stream_status
+from remora.trace.read.verified_reader import sound_events
+
+HINT = "`remora trace verify` tells what happened"
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent as its stream tells it from beginning to end.
+
+    `verified` is null where nothing was submitted; `failed_checks` names the checks that said no.
+    Tokens are as the servers counted them, summed.
+    """
+
+    start: AgentStart
+    agent_id: str
+    run_id: str
+    operation: str
+    node_id: str
+    began: str
+    ended: str
+    head: Head
+    status: str
+    stop_reason: str = ""
+    error: str | None = None
+    verified: bool | None = None
+    failed_checks: tuple[str, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    turns: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the agent's definition; the operation where it has none."""
+        return str(self.start.definition.get("name") or self.operation)
+
+    @property
+    def model(self) -> str:
+        """The model's name as it was recorded."""
+        return str(self.start.model.get("name") or "unknown")
+
+    @property
+    def tools(self) -> tuple[ToolSchema, ...]:
+        """The tools that the agent could call."""
+        return self.start.tools
+
+
+def surveyed(path: Path, blobs: ObjectStore) -> Survey:
+    """Check the stream's chain and read it once, in bounded memory.
+
+    Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
+    """
+    # before `agent_start` a writer may have been killed within its very first line
+    events = dropwhile(lambda event: event.type == Recovered.type, sound_events(path))
+    first = next(events, None)
+    start = whole_payload(first, blobs) if first is not None else None
+    if first is None or not isinstance(start, AgentStart):
+        raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
+    found = _Found(first)
+    for event in events:
+        found.take(event)
+    return Survey(
+        start=start,
+        agent_id=first.agent_id,
+        run_id=first.run_id,
+        operation=first.operation,
+        node_id=first.node_id,
+        began=first.timestamp,
+        ended=found.last.timestamp,
+        turns=found.last.turn,
+        head=Head(count=found.last.seq + 1, hash=found.last.hash),
+        status=stream_status(path),
+        **found.facts,
+    )
+
+
+class _Ended(msgspec.Struct):
+    stop_reason: str = ""
+    error: Any = None
+
+
+class _Submitted(msgspec.Struct):
+    checks: list[dict[str, Any]] = []
+    verified: bool = False
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Answered(msgspec.Struct):
+    usage: _Counted = _Counted()
+
+
+class _Found:
+    """Collects from one event after another; a resumed turn's later word counts."""
+
+    def __init__(self, first: Event) -> None:
+        self.last = first
+        self.facts: dict[str, Any] = {}
+
+    def take(self, event: Event) -> None:
+        self.last = event
+        if event.type == AgentEnd.type:
+            self.facts.update(_end(part(event, _Ended)))
+        elif event.type == SubmitResult.type:
+            self.facts.update(_submission(part(event, _Submitted)))
+        elif event.type == ModelResponse.type:
+            usage = part(event, _Answered).usage
+            self._add("input_tokens", usage.prompt_tokens)
+            self._add("output_tokens", usage.completion_tokens)
+
+    def _add(self, name: str, count: int | None) -> None:
+        self.facts[name] = self.facts.get(name, 0) + (count or 0)
+
+
+def _end(end: _Ended) -> Iterator[tuple[str, Any]]:
+    yield "stop_reason", end.stop_reason
+    yield "error", end.error if isinstance(end.error, str) else None
+
+
+def _submission(said: _Submitted) -> Iterator[tuple[str, Any]]:
+    yield "verified", said.verified
+    yield "failed_checks", tuple(str(c.get("name")) for c in said.checks if not c.get("ok"))

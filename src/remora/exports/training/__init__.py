@@ -1,0 +1,1 @@
+"""Training rows made from recorded decisions."""

@@ -1,0 +1,113 @@
+"""Every question that a model was asked, with its answer, the call it led to and what came of it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from remora.errors import StreamDamaged
+from remora.exports.stream_summary import HINT
+from remora.memory.budget import trim
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import (
+    AgentError,
+    AgentStart,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    Payload,
+    ToolCalled,
+    ToolResulted,
+    TurnStart,
+)
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.trace.blobs import whole_payload
+from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import part
+
+_KEPT = frozenset(
+    {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}
+)
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What a call came to; the output itself stays where it is."""
+
+    outcome: str = "success"
+    error: Any = None
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with the event that holds it, and the packet that was folded up to it.
+
+    What is absent is null: a model that never answered, an answer that was no call.
+    """
+
+    event: Event
+    request: ModelRequest
+    packet: DecisionPacket
+    answer: ModelResponse | None = None
+    call: ToolCalled | None = None
+    result: Result | None = None
+    error: AgentError | None = None
+
+    @property
+    def strategy(self) -> str:
+        """How the answer was made: `rank`, `grammar`, `tool_call` or `completion`."""
+        return str(self.request.decoding.get("strategy", ""))
+
+    def shown(self) -> DecisionPacket:
+        """The packet as the request shows it. Raises StreamDamaged where the fold gives another
+        than the one that the request names."""
+        packet = trim(self.packet, self.request.trim)
+        if canonical_sha256(packet) != self.request.packet_sha256:
+            raise StreamDamaged(
+                f"{self.event.agent_id}: the packet of event {self.event.seq} is not the one named",
+                hint=HINT,
+            )
+        return packet
+
+
+def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
+    """The questions of a stream in order, each once it is known what became of it.
+
+    A turn that was cut off and decided again gives two. Holds one turn at a time.
+    Raises StreamDamaged for what cannot be folded or decoded.
+    """
+    packet = DecisionPacket()
+    current: Asked | None = None
+    for event in events:
+        if event.type == TurnStart.type and current is not None:
+            yield current
+            current = None
+        said = _said(event, blobs)
+        if isinstance(said, ModelRequest):
+            if current is not None:
+                yield current
+            current = Asked(event=event, request=said, packet=packet)
+        elif current is not None:
+            current = _with(current, event, said)
+        if isinstance(said, AgentStart):
+            packet = said.packet
+        packet = apply(packet, event.packet_delta)
+    if current is not None:
+        yield current
+
+
+def _said(event: Event, blobs: ObjectStore) -> Payload | None:
+    return whole_payload(event, blobs) if event.type in _KEPT else None
+
+
+def _with(current: Asked, event: Event, said: Payload | None) -> Asked:
+    replace = msgspec.structs.replace
+    match said:
+        case ModelResponse():
+            return replace(current, answer=said)
+        case ToolCalled():
+            return replace(current, call=said)
+        case AgentError():
+            return replace(current, error=said)
+    if event.type == ToolResulted.type and current.call is not None:
+        return replace(current, result=part(event, Result))
+    return current

@@ -1,0 +1,67 @@
+"""Rows for FunctionGemma: plain prompts in its own format, and calls as it writes them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from remora.exports.counts import Tally
+from remora.exports.run_bundles import Attempt
+from remora.exports.stream_summary import Survey
+from remora.exports.training.decisions import Asked
+from remora.exports.training.sft_rows import Row, answered, provenance
+from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.render import render
+from remora.trace.trace_folder import TraceFolder
+
+RENDERER = "functiongemma/1"
+
+
+def functiongemma_rows(
+    folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally
+) -> Iterator[Row]:
+    """One row for each answered request: `prompt` and `completion` are strings.
+
+    Where the request was FunctionGemma's, both are the bytes that were sent and came back. Where
+    it was another renderer's, the prompt is rendered anew from the packet that it shows,
+    `completion` is the call that was taken, and `rendered` is true; an answer that led to no call
+    has no such row. `<bos>` is left to the tokenizer, as it is left to the server.
+    """
+    for one in answered(folder, survey, tally):
+        texts = _recorded(one) or _rendered(one, survey)
+        if texts is None:
+            tally.leave_out("led to no call")
+            continue
+        prompt, completion = texts
+        recorded = _recorded(one) is not None
+        facts = {**provenance(one, survey, attempt), "rendered": not recorded}
+        yield {"prompt": prompt, "completion": completion, **facts}
+
+
+def written_call(tool: str, args: dict[str, Any]) -> str:
+    """A call as FunctionGemma writes it; no control token is left in its strings."""
+    inner = ",".join(f"{name}:{_value(args[name])}" for name in sorted(args, key=str.lower))
+    return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
+
+
+def _recorded(one: Asked) -> tuple[str, str] | None:
+    if one.request.renderer != RENDERER or one.request.prompt is None or one.answer is None:
+        return None
+    return one.request.prompt, one.answer.text
+
+
+def _rendered(one: Asked, survey: Survey) -> tuple[str, str] | None:
+    if one.call is None:
+        return None
+    made = render(RENDERER, one.shown(), survey.tools, "completion")
+    return made.prompt or "", written_call(one.call.tool, one.call.args)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return f"<escape>{defused(value)}<escape>"
+    if isinstance(value, list):
+        return f"[{','.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_value(value[key])}" for key in sorted(value)) + "}"
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,225 @@
+"""Preference pairs: two answers to one packet of which a person or the model preferred one.
+
+Three sources, told in each row:
+
+- `verdict`: attempts of one node answered the same prompt differently; a person accepted what one
+  led to and turned down what the other led to.
+- `retry`: the same, but the attempt that was accepted had also been told the person's feedback;
+  `prompt` is what both saw but for it, `chosen_prompt` what the accepted one saw.
+- `scores`: the model ranked candidates and its choice counted; best against second best, `margin`
+  nat apart. The preference is the model's, and no person turned down what it led to.
+
+Nothing else is a preference: an answer that failed is only that.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound, StreamDamaged
+from remora.exports.counts import Tally
+from remora.exports.run_bundles import Attempt, RunGroup
+from remora.exports.stream_summary import Survey, surveyed
+from remora.exports.training.decisions import Asked
+from remora.exports.training.sft_rows import (
+    OTHER_KIND,
+    Row,
+    answer_message,
+    answered,
+    candidates,
+    provenance,
+    taken_label,
+    text_of,
+)
+from remora.memory.canonical import canonical_sha256
+from remora.memory.packet import PINNED, DecisionPacket
+from remora.trace.trace_folder import TraceFolder
+
+GOOD = frozenset({"accepted"})
+BAD = frozenset({"rejected", "retried"})
+
+
+class _Side(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer, and the attempt that it belongs to."""
+
+    one: Asked
+    survey: Survey
+    attempt: Attempt
+
+
+def score_rows(
+    folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally
+) -> Iterator[Row]:
+    """A pair for each ranked decision in which the model's choice counted."""
+    if attempt.verdict in BAD:
+        return
+    for one in answered(folder, survey, tally):
+        ranked = _ranked(one)
+        if ranked is None or one.request.messages is None or tally.plain:
+            continue
+        best, second = ranked
+        yield {
+            "source": "scores",
+            "preferred_by": "model",
+            "prompt": one.request.messages,
+            "chosen_prompt": one.request.messages,
+            "chosen": [_message(best["label"])],
+            "rejected": [_message(second["label"])],
+            "same_prompt": True,
+            "margin": best["score"] - second["score"],
+            "feedback": attempt.feedback,
+            **_flat("chosen", _candidate_side(best, one, survey, attempt)),
+            **_flat("rejected", _candidate_side(second, one, survey, attempt)),
+        }
+
+
+def verdict_rows(folder: TraceFolder, group: RunGroup, tally: Tally) -> Iterator[Row]:
+    """Pairs of answers from an accepted and a turned-down attempt of one node of a run.
+
+    Holds the questions of one node's attempts at a time. Where a single agent was asked for, only
+    its own pairs. An attempt that cannot be read is counted as damaged.
+    """
+    jobs: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in group.attempts.values():
+        jobs.setdefault((attempt.operation, attempt.node_id), []).append(attempt)
+    for attempts in jobs.values():
+        wanted = {a.agent_id for a in attempts} & set(group.agents)
+        good = [a for a in attempts if a.verdict in GOOD]
+        bad = [a for a in attempts if a.verdict in BAD]
+        if wanted and good and bad:
+            yield from _pairs(
+                _sides(folder, good, tally), _sides(folder, bad, tally), wanted, tally
+            )
+
+
+def _sides(folder: TraceFolder, attempts: Sequence[Attempt], tally: Tally) -> list[_Side]:
+    """Every answer of these attempts that led to a call."""
+    found: list[_Side] = []
+    for attempt in attempts:
+        try:
+            survey = surveyed(folder.existing_agent(attempt.agent_id), folder.blobs)
+            asked = [one for one in answered(folder, survey, Tally()) if one.call is not None]
+        except (StreamDamaged, NotFound) as error:
+            tally.damage(error)
+            continue
+        found += [_Side(one=one, survey=survey, attempt=attempt) for one in asked]
+    return found
+
+
+def _pairs(
+    good: Sequence[_Side], bad: Sequence[_Side], wanted: set[str], tally: Tally
+) -> Iterator[Row]:
+    seen: dict[str, list[_Side]] = {}
+    for side in bad:
+        seen.setdefault(_situation(side.one.shown()), []).append(side)
+    for chosen in good:
+        for rejected in seen.get(_situation(chosen.one.shown()), ()):
+            if not wanted & {chosen.survey.agent_id, rejected.survey.agent_id}:
+                continue
+            if {_is_plain(chosen), _is_plain(rejected)} != {tally.plain}:
+                tally.leave_out(OTHER_KIND)
+            elif _answer(chosen.one) != _answer(rejected.one):
+                yield _pair(chosen, rejected)
+
+
+def _situation(shown: DecisionPacket) -> str:
+    """What was decided on, whoever asked: without names of agents, and without feedback."""
+    knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
+    bare = msgspec.structs.replace(
+        shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
+    )
+    return canonical_sha256(bare)
+
+
+def _is_plain(side: _Side) -> bool:
+    return side.one.request.prompt is not None
+
+
+def _told(one: Asked) -> bool:
+    """Whether the packet held a person's feedback."""
+    return not PINNED.isdisjoint(one.packet.knowledge)
+
+
+def _pair(chosen: _Side, rejected: _Side) -> Row:
+    same = _prompt(chosen.one) == _prompt(rejected.one)
+    return {
+        "source": "retry" if _told(chosen.one) and not same else "verdict",
+        "preferred_by": "person",
+        "prompt": _prompt(rejected.one),
+        "chosen_prompt": _prompt(chosen.one),
+        "chosen": _answer(chosen.one),
+        "rejected": _answer(rejected.one),
+        "same_prompt": same,
+        "margin": None,
+        "feedback": rejected.attempt.feedback,
+        **_flat("chosen", provenance(chosen.one, chosen.survey, chosen.attempt)),
+        **_flat("rejected", provenance(rejected.one, rejected.survey, rejected.attempt)),
+    }
+
+
+def _prompt(one: Asked) -> Any:
+    return one.request.prompt if one.request.messages is None else one.request.messages
+
+
+def _answer(one: Asked) -> Any:
+    """What led to the call: where candidates were ranked, the label of the one that was taken."""
+    label = taken_label(one)
+    said = answer_message(one) if label is None else _message(label)
+    return said["content"] if one.request.messages is None else [said]
+
+
+def _message(text: str) -> Row:
+    return {"role": "assistant", "content": text}
+
+
+def _ranked(one: Asked) -> tuple[Row, Row] | None:
+    """The candidate that the model chose and its second best, where the choice counted."""
+    if one.call is None or one.call.decided_by != "model":
+        return None
+    scored = [each for each in candidates(one) if each["score"] is not None]
+    if len(scored) < 2:
+        return None
+    best, second, *_ = sorted(scored, key=lambda each: -each["score"])
+    return best, second
+
+
+def _candidate_side(candidate: Row, one: Asked, survey: Survey, attempt: Attempt) -> Row:
+    taken = one.call is not None and text_of(one.call.args) == candidate["args"]
+    facts = provenance(one, survey, attempt)
+    if not taken or facts["tool"] != candidate["tool"]:  # what did not happen has no outcome
+        facts = {**facts, "outcome": None, "error": None, "decided_by": None}
+    return {
+        **facts,
+        "tool": candidate["tool"],
+        "args": candidate["args"],
+        "candidate": candidate["label"],
+    }
+
+
+_SIDES = (
+    "tool",
+    "args",
+    "candidate",
+    "decided_by",
+    "outcome",
+    "error",
+    "verified",
+    "verdict",
+    "model",
+    "renderer",
+    "strategy",
+    "run_id",
+    "agent_id",
+    "operation",
+    "node_id",
+    "attempt",
+    "turn",
+    "seq",
+    "line_hash",
+    "packet_sha256",
+)
+
+
+def _flat(side: str, facts: Row) -> Row:
+    return {f"{side}_{name}": facts[name] for name in _SIDES}

@@ -1,0 +1,160 @@
+"""Training rows (`sft`): a request byte for byte as it was sent, and what became of its answer."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolCall, ToolSchema
+from remora.exports.counts import Tally
+from remora.exports.run_bundles import Attempt
+from remora.exports.stream_summary import Survey
+from remora.exports.training.decisions import Asked, asked
+from remora.memory.events import ToolCalled
+from remora.memory.prompt.base import LABELS
+from remora.trace.read.reader import read_events
+from remora.trace.trace_folder import TraceFolder
+
+Row = dict[str, Any]
+OTHER_KIND = "asked by plain prompt, which cannot stand beside conversations"
+
+
+def sft_rows(folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally) -> Iterator[Row]:
+    """One row for each answered request of an agent, in order; keys are in every row the same.
+
+    All rows of a file are of one kind (`tally.plain`): conversations, or plain prompts.
+    """
+    for one in answered(folder, survey, tally):
+        if (one.request.prompt is not None) != tally.plain:
+            tally.leave_out(OTHER_KIND)
+            continue
+        yield {**conversation(one), **provenance(one, survey, attempt), "rendered": False}
+
+
+def answered(folder: TraceFolder, survey: Survey, tally: Tally) -> Iterator[Asked]:
+    """The requests that a model answered; others are counted as left out."""
+    events = read_events(folder.existing_agent(survey.agent_id))
+    for one in asked(events, folder.blobs):
+        if one.answer is None:
+            tally.leave_out("without an answer")
+        else:
+            yield one
+
+
+def conversation(one: Asked) -> Row:
+    """`prompt` and `completion` as trainers read them: lists of messages of a conversation,
+    strings of a plain prompt."""
+    said = answer_message(one)
+    if one.request.messages is None:
+        return {"prompt": one.request.prompt or "", "completion": said["content"]}
+    return {"prompt": one.request.messages, "completion": [said]}
+
+
+def answer_message(one: Asked) -> Row:
+    """The answer as the assistant's message; a native call stands in `tool_calls`."""
+    answer = one.answer
+    message: Row = {"role": "assistant", "content": answer.text if answer else ""}
+    if answer is not None and one.strategy == "tool_call":
+        message["tool_calls"] = [] if answer.call is None else [_tool_call(answer.call)]
+    return message
+
+
+def provenance(one: Asked, survey: Survey, attempt: Attempt) -> Row:
+    """Where a row comes from and what became of it.
+
+    Each column has one type, so that any reader of tables takes them; values of any form stand as
+    JSON text. None has a name that trainers give a meaning of their own, such as `messages`
+    (beside `prompt` TRL refuses it) or `label`.
+    """
+    call, result = one.call, one.result
+    return {
+        "tools": _declared(one),
+        "tool": call.tool if call else None,
+        "args": text_of(call.args) if call else None,
+        "decided_by": call.decided_by if call else None,
+        "candidate": taken_label(one),
+        "candidates": candidates(one),
+        "outcome": result.outcome if result else None,
+        "error": _error(one),
+        "verified": survey.verified,
+        "status": survey.status,
+        "stop_reason": survey.stop_reason or None,
+        "verdict": attempt.verdict,
+        "feedback": attempt.feedback,
+        "model": survey.model,
+        "renderer": one.request.renderer,
+        "strategy": one.strategy,
+        "prompt_tokens": one.request.prompt_tokens,
+        "run_id": survey.run_id,
+        "agent_id": survey.agent_id,
+        "operation": survey.operation,
+        "node_id": survey.node_id,
+        "attempt": survey.start.attempt,
+        "turn": one.event.turn,
+        "seq": one.event.seq,
+        "line_hash": one.event.hash,
+        "packet_sha256": one.request.packet_sha256,
+    }
+
+
+def candidates(one: Asked) -> list[Row]:
+    """Of a ranked decision: label, tool, arguments and score (nat) of each candidate shown."""
+    if one.strategy != "rank" or one.answer is None:
+        return []
+    scores: Mapping[str, float] = one.answer.scores or {}
+    shown = one.shown().candidate_actions
+    return [
+        {
+            "label": label,
+            "tool": candidate.tool,
+            "args": text_of(candidate.args),
+            "score": scores.get(label),
+        }
+        for label, candidate in zip(LABELS, shown, strict=False)
+    ]
+
+
+def text_of(value: Any) -> str:
+    """JSON text of a value, its keys in their recorded order."""
+    return msgspec.json.encode(value).decode()
+
+
+def declaration(tool: ToolSchema) -> Row:
+    """A tool as the OpenAI protocol declares it."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    }
+
+
+def _declared(one: Asked) -> str | None:
+    """What a native tool call was offered beside the messages, as it was sent."""
+    if one.strategy != "tool_call":
+        return None
+    tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
+    return text_of([declaration(tool) for tool in tools])
+
+
+def _tool_call(call: ToolCall) -> Row:
+    return {"type": "function", "function": {"name": call.tool, "arguments": text_of(call.args)}}
+
+
+def taken_label(one: Asked) -> str | None:
+    """The letter of the candidate that was taken, which need not be the one that was answered."""
+    call: ToolCalled | None = one.call
+    if call is None or call.choice is None or one.strategy != "rank":
+        return None
+    return LABELS[call.choice] if call.choice < len(LABELS) else None
+
+
+def _error(one: Asked) -> str | None:
+    if one.error is not None:
+        return f"{one.error.kind}: {one.error.message}"
+    if one.result is not None and one.result.error is not None:
+        error = one.result.error
+        return error if isinstance(error, str) else text_of(error)
+    return None

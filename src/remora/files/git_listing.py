@@ -1,0 +1,99 @@
+"""What git knows of a folder: from which files it takes its rules, what it tracks and ignores."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+from remora.files.git_guard import check_excludes, check_has_an_end
+
+_LINK = b"160000"  # the mode of a submodule in the index
+
+
+class GitPlaces(NamedTuple):
+    """Where a repository keeps what decides which files belong."""
+
+    top: Path
+    index_file: Path
+    sources: tuple[Path, ...]
+    """Configuration and patterns outside the project's folder, whether they exist or not."""
+
+
+class GitIndex(NamedTuple):
+    """Root-relative paths that git tracks, and the folders of submodules among them."""
+
+    tracked: tuple[str, ...]
+    submodules: tuple[str, ...]
+
+
+def git_top(root: Path) -> Path:
+    """The root of the repository around `root`. Raises OutsideError where git's view is not to be
+    taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
+    check_has_an_end(root)
+    try:
+        top = _said(root, "rev-parse", "--show-toplevel")
+        check_excludes(root, top)
+    except OutsideError as error:
+        raise OutsideError(f"no git view of {root}: {error.message}") from error
+    if top != root.resolve() and _is_ignored(root):
+        raise OutsideError(f"{root} is ignored by the repository around it")
+    return top
+
+
+def git_places(root: Path) -> GitPlaces:
+    """The places of the repository around `root`. Raises OutsideError as `git_top` does."""
+    top = git_top(root)
+    names = ("config", "info/exclude", "index")
+    # one answer for each line; a path with a line break in it is asked for by itself
+    words = [word for name in names for word in ("--git-path", name)]
+    lines = git_output(root, "rev-parse", *words).removesuffix(b"\n").split(b"\n")
+    if len(lines) == len(names):
+        config, exclude, index = (root / os.fsdecode(line) for line in lines)
+    else:
+        config, exclude, index = (_said(root, "rev-parse", "--git-path", name) for name in names)
+    above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
+    return GitPlaces(
+        top=top, index_file=index, sources=(config, exclude, *above, *_configured(root, top))
+    )
+
+
+def git_index(root: Path) -> GitIndex:
+    """What is tracked beneath `root`. Raises OutsideError."""
+    tracked: list[str] = []
+    submodules: list[str] = []
+    for entry in git_output(root, "ls-files", "-s", "-z").split(b"\0"):
+        about, _, name = entry.partition(b"\t")
+        if name:
+            (submodules if about.startswith(_LINK) else tracked).append(os.fsdecode(name))
+    return GitIndex(tuple(tracked), tuple(submodules))
+
+
+def _said(root: Path, *words: str) -> Path:
+    return root / os.fsdecode(git_output(root, *words).removesuffix(b"\n"))
+
+
+def _is_ignored(root: Path) -> bool:
+    try:
+        git_output(root, "check-ignore", "-q", ".")
+    except OutsideError:
+        return False
+    return True
+
+
+def _configured(root: Path, top: Path) -> set[Path]:
+    """Files that configure git, also those that are not there, and the user's own excludes."""
+    found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
+    excludes = Path.home() / ".config/git/ignore"
+    said = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")
+    for origin, entry in zip(said[::2], said[1::2], strict=False):
+        name, _, value = os.fsdecode(entry).partition("\n")
+        if origin.startswith(b"file:"):
+            found.add(top / os.fsdecode(origin[5:]))
+        if name == "core.excludesfile":
+            excludes = top / _home(value)
+    return {*found, excludes}
+
+
+def _home(path: str) -> Path:
+    return Path.home() / path[2:] if path.startswith("~/") else Path(path)

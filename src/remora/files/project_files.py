@@ -1,0 +1,158 @@
+"""Which files belong to a project: git's view, else a walk."""
+
+import os
+import stat as st
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+from remora.files.git_guard import check_ignore_file
+from remora.files.git_listing import git_top
+from remora.files.patterns import IgnoreRules
+from remora.files.walk import OWN_RECORDS, included, is_made_by_tools, walk
+
+
+class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The project's regular files as sorted root-relative POSIX paths.
+
+    Bytes of a name that are not UTF-8 are surrogate escapes. `commit` is what HEAD names, None
+    without git or commits. `skipped`: path and reason of entries left out that someone may miss.
+    `note` says why git's view was not taken, empty if it was.
+    """
+
+    paths: tuple[str, ...]
+    commit: str | None
+    vcs: Literal["git", "walk"]
+    skipped: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+
+def project_files(
+    root: Path, *, exclude: Sequence[str] = (), include: Sequence[str] = ()
+) -> ProjectFiles:
+    """The files of the project at `root`, which may be a folder within a git repository.
+
+    `exclude` holds patterns as in a `.gitignore`; `include` globs of ignored files that belong
+    all the same. Links are never followed and never belong, nor do `.agentfs/` and `.env*`, nor
+    what stands in a virtual environment or in `node_modules` and is not tracked.
+    Raises ConfigError for an `include` that leaves the root.
+    """
+    try:
+        listed, commit = _from_git(root)
+        note = ""
+    except OutsideError as error:
+        listed, commit, note = walk(root), None, error.message
+    wanted = {*listed, *included(root, include)}
+    excluded = IgnoreRules()
+    excluded.add("", "\n".join(exclude))
+    paths: list[str] = []
+    skipped: list[tuple[str, str]] = []
+    kinds = _Kinds(root)
+    for path in sorted(wanted):
+        reason = kinds.why_not(path)
+        if reason:
+            skipped.append((path, reason))
+        elif reason is None and not is_private(path) and not excluded.cover(path):
+            paths.append(path)
+    vcs: Literal["git", "walk"] = "walk" if note else "git"
+    return ProjectFiles(
+        paths=tuple(paths), commit=commit, vcs=vcs, skipped=tuple(skipped), note=note
+    )
+
+
+def find_root(start: Path) -> Path:
+    """The project's root for a target file or folder.
+
+    The folder of `remora.yaml`, searched upwards to the git root only; else the git root; else
+    the target folder. Without git nothing above the target folder is looked at.
+    """
+    target = start.resolve()
+    folder = target if target.is_dir() else target.parent
+    upwards = [folder, *folder.parents]
+    git = next((place for place in upwards if (place / ".git").exists()), None)
+    if git is None:
+        return folder
+    for place in upwards[: upwards.index(git) + 1]:
+        if (place / "remora.yaml").is_file():
+            return place
+    return git
+
+
+def is_private(path: str) -> bool:
+    """Whether a path is never copied: our own records, version control, environment files."""
+    return any(part in OWN_RECORDS or part.startswith(".env") for part in path.split("/"))
+
+
+def _from_git(root: Path) -> tuple[list[str], str | None]:
+    git_top(root)
+    check_ignore_file(root)
+    listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
+    try:
+        head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+    except OutsideError:  # a repository without a commit
+        return _names(root, listing), None
+    return _names(root, listing), head.decode().strip()
+
+
+def _names(root: Path, listing: bytes) -> list[str]:
+    """What is tracked, and what is not but no tool put there."""
+    made = _MadeByTools(root)
+    named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
+    return [path for tag, path in named if tag != b"?" or not made.cover(path)]
+
+
+class _MadeByTools:
+    """Whether a path lies in a virtual environment or in `node_modules`, ignored or not."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: dict[str, bool] = {"": False}
+
+    def cover(self, path: str) -> bool:
+        for folder in _unknown(path, self._folders):
+            above = self._folders[folder.rpartition("/")[0]]
+            self._folders[folder] = above or is_made_by_tools(self._root, folder)
+        return self._folders[path.rpartition("/")[0]]
+
+
+class _Kinds:
+    """What stands at a path, without following a link anywhere on the way."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = str(root)
+        self._folders: dict[str, bool] = {"": True}
+
+    def why_not(self, path: str) -> str | None:
+        """None for a regular file; else why it does not belong, empty if it is just not there."""
+        if path.endswith("/"):
+            return "another repository"
+        try:
+            mode = os.lstat(f"{self._root}/{path}").st_mode
+        except OSError:
+            return ""
+        if not self._is_below_folders(path):
+            return "behind a symbolic link"
+        if st.S_ISREG(mode):
+            return None
+        return "symbolic link" if st.S_ISLNK(mode) else "no regular file"
+
+    def _is_below_folders(self, path: str) -> bool:
+        for folder in _unknown(path, self._folders):
+            above = self._folders[folder.rpartition("/")[0]]
+            mode = os.lstat(f"{self._root}/{folder}").st_mode
+            self._folders[folder] = above and st.S_ISDIR(mode)
+        return self._folders[path.rpartition("/")[0]]
+
+
+def _unknown(path: str, known: Container[str]) -> list[str]:
+    """The folders above a path of which nothing is known yet, the highest first."""
+    found: list[str] = []
+    folder = path.rpartition("/")[0]
+    while folder not in known:
+        found.append(folder)
+        folder = folder.rpartition("/")[0]
+    return found[::-1]

@@ -1,0 +1,38 @@
+"""The child process that reads large files, so that the daemon can answer meanwhile.
+
+On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
+On its standard output likewise the FileFacts without nodes, then the nodes in portions, of which the
+last is empty: a hundred thousand decoded at once would keep the daemon from answering. It ends when
+its input does, and with its parent.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import NodeFacts
+from remora.hub.daemon.child_process import begin, framed, received
+from remora.hub.gc_tuning import collect_seldom
+
+_NODES = 1000
+
+
+def main() -> None:
+    """Answer until end-of-file on standard input."""
+    answers = begin()
+    collect_seldom()
+    while answers is not None and (body := received(sys.stdin.buffer)) is not None:
+        path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])
+        facts = read_facts(os.fsdecode(path), source)
+        for part in (msgspec.structs.replace(facts, nodes=()), *_portions(facts.nodes)):
+            answers.write(framed(msgspec.msgpack.encode(part)))
+        answers.flush()
+
+
+def _portions(nodes: tuple[NodeFacts, ...]) -> Iterator[tuple[NodeFacts, ...]]:
+    for first in range(0, len(nodes), _NODES):
+        yield nodes[first : first + _NODES]
+    yield ()

@@ -1,0 +1,116 @@
+"""Large files are read in a process of their own, one at a time, so that questions need not wait."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+
+import msgspec
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts, NodeFacts
+from remora.hub.daemon.child_process import framed
+from remora.hub.process.spawn import FOLDER, command
+
+LIMIT_S = 120.0
+"""Seconds for one file."""
+_IDLE_S = 3.0
+"""As long as it waits for the next file, it holds about 50 MB."""
+_facts = msgspec.msgpack.Decoder(FileFacts)
+_nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
+_log = logging.getLogger("remora.hub")
+
+
+class Laboratory:
+    """Starts the child when it is needed, ends it when it is not."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._child: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._end: asyncio.TimerHandle | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the child, while there is one."""
+        return None if self._child is None else self._child.pid
+
+    async def analyse(self, path: str, source: bytes) -> FileFacts:
+        """The facts of a file (raw path); of one that ends the child, that they are partial."""
+        async with self._turn:
+            if self._end is not None:
+                self._end.cancel()
+            try:
+                async with asyncio.timeout(LIMIT_S):
+                    return await self._ask(path, source)
+            except (OSError, EOFError, TimeoutError, msgspec.DecodeError) as error:
+                await self._kill()
+                _log.warning("%r could not be analysed: %s", path, type(error).__name__)
+                return _without_nodes(path, source)
+            except asyncio.CancelledError:
+                await self._kill()
+                raise
+            finally:
+                self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._let_go)
+
+    async def close(self) -> None:
+        """End the child."""
+        if self._end is not None:
+            self._end.cancel()
+        await self._kill()
+
+    async def _ask(self, path: str, source: bytes) -> FileFacts:
+        child = await self._running()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(framed(msgspec.msgpack.encode((os.fsencode(path), source))))
+        await child.stdin.drain()
+        facts = _facts.decode(await _part(child.stdout))
+        nodes: list[NodeFacts] = []
+        while portion := _nodes.decode(await _part(child.stdout)):
+            nodes += portion
+            await asyncio.sleep(0)
+        return msgspec.structs.replace(facts, nodes=tuple(nodes))
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._child is None or self._child.returncode is not None:
+            self._child = await asyncio.create_subprocess_exec(
+                *command("remora.hub.daemon.analysis_child:main"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=FOLDER,
+                env=dict(self._environment),
+                start_new_session=True,  # Ctrl-C is for the daemon
+            )
+        return self._child
+
+    def _let_go(self) -> None:
+        """It ends at the end of its input; the next file starts another."""
+        child, self._child = self._child, None
+        if child is not None and child.stdin is not None:
+            child.stdin.close()
+
+    async def _kill(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+
+
+async def _part(stream: asyncio.StreamReader) -> bytes:
+    return await stream.readexactly(int.from_bytes(await stream.readexactly(4), "big"))
+
+
+def _without_nodes(path: str, source: bytes) -> FileFacts:
+    known = read_facts(path, b"")
+    return msgspec.structs.replace(
+        known,
+        file_hash=sha256(source).hexdigest(),
+        partial=True,
+        detail="the analysis of this file took too long or too much memory",
+        nodes=(),
+    )

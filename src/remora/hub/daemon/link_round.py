@@ -1,0 +1,101 @@
+"""Links that are found before they are asked for: one round, which finds those that are missing."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.code.callgraph.link_validity import outlived
+from remora.code.callgraph.linker import Carried, Linker
+from remora.errors import RemoraError
+from remora.hub.store.link_reader import encode_reads, link_state
+from remora.hub.store.link_writer import Beginning, CarriedRow, LinkRow, Portion, Unlinked
+from remora.ids import split_node_key
+from remora.text import in_a_line
+
+_AT_ONCE = 200
+"""Nodes of a portion, at most: others wait while it is written."""
+
+
+class Round(NamedTuple):
+    """What is told before it begins, and the nodes whose links are to be found (by path)."""
+
+    beginning: Beginning
+    todo: Mapping[str, list[str]]
+    new_linker: Callable[[], Linker]
+    carried: set[str]
+    """Keys of the nodes of which it is stored."""
+
+
+def begin_round(db: Path) -> Round:
+    """See what is to be done. Raises DiskError where the database cannot be read."""
+    with link_state(db) as state:  # no longer: the database's log waits for it
+        base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
+        before, carried, linked = state.before(), state.carried(), list(state.linked())
+    new_linker = partial(Linker, program, noting=True)
+    inputs, renewed = outlived(program, new_linker(), before, carried) if before else (0, {})
+    # whom nothing leads to since it is gone was touched: nothing rests on it any more
+    gone = {
+        key
+        for key, now in renewed.items()
+        if not now.names and carried[key].names and key not in missing
+    }
+    stale = []
+    for key, reads in linked:
+        if key not in missing or reads & inputs or split_node_key(key)[0] in before:
+            stale.append(key)
+        else:
+            del missing[key]
+    todo: dict[str, list[str]] = {}
+    for key in missing:
+        todo.setdefault(split_node_key(key)[0], []).append(key)
+    rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in gone)
+    beginning = Beginning(base, tuple(stale), rows, tuple(gone))
+    return Round(beginning, todo, new_linker, carried.keys() - gone)
+
+
+def find_links(about: Round) -> Iterator[Portion]:
+    """Those of some nodes of a file at a time. A node that makes the linker fail costs no other its
+    links: it is told as failed. Raises RemoraError where the database cannot be read."""
+    linker, known = about.new_linker(), about.carried
+    for keys in _parts(about.todo.values()):
+        found = _portion(linker, keys, known)
+        if found.failed and len(keys) > 1:
+            for key in keys:
+                linker = about.new_linker() if found.failed else linker
+                found = _portion(linker, [key], known)
+                yield found
+        else:
+            yield found
+        if found.failed:  # what it was in the middle of is not finished, and not right
+            linker = about.new_linker()
+
+
+def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
+    """The links of some nodes; all or none of them."""
+    try:
+        links = tuple(_link_row(linker, key) for key in keys)
+        carried: dict[str, CarriedRow] = {}
+        while more := linker.decisive - known - carried.keys():
+            carried |= {key: _carried_row(key, linker.carried(key)) for key in sorted(more)}
+    except RemoraError:
+        raise
+    except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
+        return Portion((), (), tuple(Unlinked(key, in_a_line(error)) for key in keys))
+    known.update(carried)
+    return Portion(links, tuple(carried.values()))
+
+
+def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:
+    for keys in files:
+        for first in range(0, len(keys), _AT_ONCE):
+            yield keys[first : first + _AT_ONCE]
+
+
+def _link_row(linker: Linker, key: str) -> LinkRow:
+    found = linker.linked(key)
+    return LinkRow(key, encode_reads(found.inputs), found.calls, found.imports)
+
+
+def _carried_row(key: str, carried: Carried) -> CarriedRow:
+    return CarriedRow(key, carried.names, encode_reads(carried.inputs))

@@ -1,0 +1,52 @@
+"""What the daemon knows now: the store's newest state, and how the daemon itself is."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from remora.hub.daemon.updater import Upkeep
+from remora.hub.process.hub_paths import HubPlaces, shown
+from remora.hub.protocol import StatusResult
+from remora.hub.store.hub_store import HubStore
+
+
+class Knowledge:
+    """`generation` is set by who stores."""
+
+    def __init__(self, store: HubStore, places: HubPlaces) -> None:
+        self._store = store
+        self._places = places
+        self._counts = store.counts()
+        self.generation = store.generation
+        self.upkeep: Upkeep
+        self.http: str | None = None
+
+    def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
+        """Keys that changed after a generation, and whether these are all."""
+        changed, complete = self._store.changed_since(generation)
+        return tuple(changed), complete
+
+    def status(self) -> StatusResult:
+        """As `hub status` prints it."""
+        sweep = self.upkeep.last_sweep
+        if not self.upkeep.storing.locked():
+            self._counts = self._store.counts()
+        files, nodes = self._counts
+        return StatusResult(
+            running=True,
+            pid=os.getpid(),
+            root=shown(self._places.root),
+            db=shown(self._places.db),
+            socket=shown(self._places.socket),
+            files=files,
+            nodes=nodes,
+            generation=self.generation,
+            watcher=self.upkeep.watcher.kind if self.upkeep.watcher.healthy else "sweep",
+            last_sweep=None if sweep is None else _rfc3339(sweep),
+            http=self.http,
+            token_file=None if self.http is None else shown(self._places.token),
+        )
+
+
+def _rfc3339(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -1,0 +1,1 @@
+"""From changed files to stored facts."""

@@ -1,0 +1,81 @@
+"""Whom a change reaches beyond the nodes it changed: their callers and their tests."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from remora.errors import ScriptError
+from remora.hub.index import script_runner
+from remora.hub.query.queries import Answers
+from remora.hub.update_rules import FindCallers, FindTests, UpdateAction
+from remora.ids import node_key, spell_path
+
+MOST_REACHED = 200
+MOST_ASKED = 30
+"""Nodes asked about for one change; a larger one reaches nearly everything."""
+PATIENCE_S = 0.05
+"""What comes later is left out: others wait meanwhile, and who is told only looks again."""
+_log = logging.getLogger("remora.hub")
+
+
+def reached(actions: Iterable[UpdateAction], now: Answers) -> tuple[str, ...]:
+    """Keys of the nodes to which `FindCallers` and `FindTests` lead, sorted; all of them are there.
+
+    `now` answers about the state after the change: what called a node that is gone calls nothing
+    any more, and is not found.
+    """
+    search = _Search(now)
+    found: set[str] = set()
+    for action in actions:
+        try:
+            if isinstance(action, FindCallers):
+                found.update(search.callers(action))
+            elif isinstance(action, FindTests):
+                found.update(search.tests(action))
+        except ScriptError as failed:
+            _log.error("%s", failed.message)
+    return tuple(sorted(found))
+
+
+class _Search:
+    """What the scripts may ask, for a while."""
+
+    def __init__(self, now: Answers) -> None:
+        self._now = now
+        self._until = time.monotonic() + PATIENCE_S
+
+    def callers(self, action: FindCallers) -> tuple[str, ...]:
+        """Keys."""
+
+        def callers(nodes: list[str]) -> list[list[str]]:
+            found = self._links(self._now.callers, "callers", nodes)
+            return [[link["key"], link["tier"]] for link in found]
+
+        nodes = action.nodes[:MOST_ASKED]
+        return script_runner.find_callers(nodes, MOST_REACHED, {"callers": callers})
+
+    def tests(self, action: FindTests) -> tuple[str, ...]:
+        """Keys of those that are there."""
+
+        def tests(nodes: list[str]) -> list[list[str]]:
+            found = self._links(self._now.tests, "tests", nodes)
+            return [[_key_of(link["id"]), link["tier"]] for link in found]
+
+        keys = script_runner.find_tests(action.nodes[:MOST_ASKED], MOST_REACHED, {"tests": tests})
+        return tuple(key for key in keys if self._now.view.node(key) is not None)
+
+    def _links(
+        self, ask: Callable[[str], dict[str, Any]], name: str, nodes: Iterable[str]
+    ) -> Iterator[dict[str, Any]]:
+        for key in nodes:
+            if time.monotonic() > self._until:
+                return
+            if self._now.view.node(key) is not None:
+                yield from ask(key)[name] or ()
+
+
+def _key_of(test: str) -> str:
+    """The node of a pytest id: `a.py::TestB::test_c[1]` is `node:a.py:TestB.test_c`."""
+    path, *names = test.partition("[")[0].split("::")
+    return node_key(spell_path(path), ".".join(names))

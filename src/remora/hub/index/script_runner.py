@@ -1,0 +1,101 @@
+"""The scripts that carry out update actions: loaded once, run with limits, their results checked."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
+
+import msgspec
+
+from remora.errors import ScriptError
+from remora.pym import Limits, Script, load_source
+
+Hosts = Mapping[str, Callable[..., Any]]
+_Result = TypeVar("_Result")
+_LIMITS = Limits(
+    duration_s=1.0,
+    wall_s=5.0,
+    memory_mb=64,
+    recursion=200,
+    host_calls=4,
+    print_bytes=1024,
+    result_bytes=4 * 1024 * 1024,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `extract_signatures` says of a node."""
+
+    qualname: str
+    signature: str | None
+    docstring: str | None
+    decorators: tuple[str, ...]
+    bases: tuple[str, ...]
+
+
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `compute_complexity` says of a node."""
+
+    qualname: str
+    complexity: int
+
+
+def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[Head]:
+    """From the host's `definitions`. Raises ScriptError, as all of these do."""
+    return _run("extract_signatures", {"nodes": nodes}, hosts, list[Head])
+
+
+def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[Measured]:
+    """From the host's `branches`."""
+    return _run("compute_complexity", {"nodes": nodes}, hosts, list[Measured])
+
+
+def scan_imports(package: tuple[str, ...], hosts: Hosts) -> tuple[str, ...]:
+    """From the host's `imports`; `package` is what relative ones begin from."""
+    return _run("scan_imports", {"package": package}, hosts, tuple[str, ...])
+
+
+def find_callers(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
+    """Keys, from the host's `callers`."""
+    return _run("find_callers", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
+
+
+def find_tests(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
+    """Keys, from the host's `tests`."""
+    return _run("find_tests", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
+
+
+def load_all() -> None:
+    """Load every script now, so that the first edit need not wait for it. Raises ScriptError."""
+    for name in _NAMES:
+        _script(name)
+
+
+_NAMES = (
+    "extract_signatures",
+    "scan_imports",
+    "compute_complexity",
+    "find_callers",
+    "find_tests",
+)
+
+
+@cache
+def _script(name: str) -> Script:
+    source = files("remora.hub.index").joinpath("scripts", f"{name}.pym").read_text("utf-8")
+    return load_source(source, name=name)
+
+
+def _run(name: str, inputs: dict[str, Any], hosts: Hosts, result: type[_Result]) -> _Result:
+    given = {
+        word: list(value) if isinstance(value, tuple) else value for word, value in inputs.items()
+    }
+    run = _script(name).run(given, hosts, limits=_LIMITS, clock=_EPOCH, seed=0)
+    if run.error is not None:
+        raise run.error
+    try:
+        return msgspec.convert(run.value, result)
+    except msgspec.ValidationError as error:
+        raise ScriptError(f"{name}.pym: {error}", kind="contract") from None

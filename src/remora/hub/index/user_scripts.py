@@ -1,0 +1,183 @@
+"""A project's own scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
+
+import hashlib
+import os
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.code.file_facts import FileFacts, NodeFacts
+from remora.errors import HostError, ScriptError
+from remora.pym import Limits, Script, load_source, one_line
+from remora.workspaces.rooted_files import Beneath
+
+FOLDER = ".remora/hub"
+MOST_SCRIPTS = 10
+VALUE_BYTES = 4096
+"""Of one value, as JSON."""
+_SOURCE_BYTES = 64 * 1024
+_LIMITS = Limits(
+    duration_s=0.1,
+    wall_s=0.5,
+    memory_mb=32,
+    recursion=200,
+    host_calls=1,  # so that a call is told to be denied, not to be one too many
+    print_bytes=1024,
+    result_bytes=VALUE_BYTES,
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_KEPT = 2000
+_MOST_EXHAUSTED = 3
+_MOST_EXHAUSTED_TOGETHER = 6
+_PATIENCE_S = 2.0
+_PATIENCE_PER_RUN_S = 0.008
+
+
+class OwnScripts:
+    """The scripts as they are now; a failing one costs nobody more than its own value.
+
+    They get no host functions. One that runs into its limits again and again, or is slow on the
+    average, is not run any more until it was changed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._files = Beneath(root)
+        self._folder = root / FOLDER
+        self._stamps: tuple[tuple[object, ...], ...] = ()
+        self._scripts: list[_Own] = []
+        self._state = ""
+
+    def state(self) -> str:
+        """A hash of all scripts' names and bytes, empty where there are none; read again where a
+        file was changed. What was computed under another state is to be computed anew."""
+        stamps = self._stamped()
+        if stamps != self._stamps:
+            read = [(str(name), self._read(str(name))) for name, *_ in stamps]
+            together = _Spent()
+            self._scripts = [_Own(Path(name).stem, source, together) for name, source in read]
+            whole = repr([(own.name, own.sha256) for own in self._scripts])
+            self._state = hashlib.sha256(whole.encode()).hexdigest() if self._scripts else ""
+            self._stamps = stamps
+        return self._state
+
+    def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
+        """By node key, what each script of the last `state` says of the node: at most 4 KB of JSON
+        each, or `{"error": one line}`; empty where there are no scripts."""
+        return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
+
+    def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
+        told: dict[str, Any] = msgspec.to_builtins(node)
+        del told[
+            "line_start"
+        ]  # where it stands is no fact of its own: an edit above it changes none
+        told |= {"file_path": facts.path, "partial": facts.partial}
+        digest = hashlib.sha256(msgspec.json.encode(told)).digest()
+        return {own.name: own.value(told, digest) for own in self._scripts}
+
+    def _stamped(self) -> tuple[tuple[object, ...], ...]:
+        try:
+            with os.scandir(self._folder) as entries:
+                found = [entry for entry in entries if entry.name.endswith(".pym")]
+                stats = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
+        except OSError:
+            return ()
+        named = sorted(pair for pair in stats if _NAME.fullmatch(pair[0].removesuffix(".pym")))
+        return tuple(
+            (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+            for name, stat in named[:MOST_SCRIPTS]
+        )
+
+    def _read(self, name: str) -> bytes | HostError:
+        try:
+            return self._files.read_bytes(f"{FOLDER}/{name}", limit=_SOURCE_BYTES)
+        except HostError as refused:
+            return refused
+
+
+class _Spent:
+    """What the runs of a script, or of all together, have cost so far."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.exhausted = 0
+        self.seconds = 0.0
+
+    def add(self, seconds: float, *, exhausted: bool) -> None:
+        """One run more."""
+        self.runs += 1
+        self.exhausted += exhausted
+        self.seconds += seconds
+
+    @property
+    def too_slow(self) -> bool:
+        """Whether others have waited long enough."""
+        return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
+
+
+class _Own:
+    """One script, and what it has said and cost so far."""
+
+    def __init__(self, name: str, source: bytes | HostError, together: _Spent) -> None:
+        self.name = name
+        self.sha256 = hashlib.sha256(source if isinstance(source, bytes) else b"").hexdigest()
+        self._script = _loaded(name, source)
+        self._spent = _Spent()
+        self._together = together
+        self._values: dict[bytes, Any] = {}
+
+    def value(self, told: dict[str, Any], digest: bytes) -> Any:
+        """What the script says; `digest` is of all that it is told, and it knows nothing else."""
+        if digest not in self._values:
+            if len(self._values) >= _MOST_KEPT:
+                self._values.clear()
+            self._values[digest] = self._run(told)
+        return self._values[digest]
+
+    def _run(self, told: dict[str, Any]) -> Any:
+        if isinstance(self._script, str):
+            return _failed(self._script)
+        began = time.monotonic()
+        takes = [spec.name for spec in self._script.inputs]
+        given = {"node": told} if "node" in takes else {}
+        run = self._script.run(given, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
+        exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
+        for spent in (self._spent, self._together):
+            spent.add(time.monotonic() - began, exhausted=exhausted)
+        self._script = self._given_up() or self._script
+        if run.error is not None:
+            return _failed(run.error.message)
+        if len(msgspec.json.encode(run.value)) > VALUE_BYTES:
+            return _failed(f"the result is larger than {VALUE_BYTES} bytes")
+        return run.value
+
+    def _given_up(self) -> str | None:
+        """Why the script is not run any more: many bad ones together have no more time than one."""
+        own, together = self._spent, self._together
+        most = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
+        if own.exhausted >= most:
+            return f"not run any more: it ran into its limits, {own.exhausted} of {own.runs} times"
+        mean = together.seconds / together.runs
+        if together.too_slow and own.seconds >= mean * own.runs:
+            return f"not run any more: {own.runs} runs took {own.seconds:.1f} s"
+        return None
+
+
+def _loaded(name: str, source: bytes | HostError) -> Script | str:
+    """The script, or why there is none."""
+    if isinstance(source, HostError):
+        return source.message
+    try:
+        return load_source(source.decode(), name=name)
+    except UnicodeDecodeError:
+        return f"{name}.pym: not UTF-8"
+    except ScriptError as wrong:
+        return wrong.message
+
+
+def _failed(message: str) -> dict[str, str]:
+    return {"error": one_line(message)}

@@ -1,0 +1,137 @@
+"""Verify: the whole stored state compared with one made now from nothing but the files."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.code.callgraph.linker import Linker
+from remora.code.ir.model import encode_lowered
+from remora.code.links import TIERS, Edge
+from remora.hub.members.members import Members
+from remora.hub.query.fresh_read import read_cold
+from remora.hub.query.snapshots import MemoryView, View
+from remora.ids import MODULE, node_key
+
+_OWN = (
+    "node_name",
+    "node_type",
+    "signature",
+    "docstring",
+    "docstring_outdated",
+    "imports",
+    "decorators",
+    "bases",
+    "source_hash",
+    "body_hash",
+    "line_start",
+    "line_count",
+    "complexity",
+    "has_type_hints",
+)
+"""What is compared of a node itself; identity, times, extras and what was observed are not."""
+
+
+class Difference(NamedTuple):
+    """What is stored of a node is not what its file says. `field` is `key` for a node that only one
+    of both has, and `lowered` for what links are made from."""
+
+    key: str
+    field: str
+    stored: Any
+    cold: Any
+
+
+class Verified(NamedTuple):
+    """`checked` counts the nodes of both states."""
+
+    ok: bool
+    checked: int
+    differences: tuple[Difference, ...]
+
+
+def verify(root: Path, members: Members, view: View) -> Verified:
+    """Compare; nothing is written. Raises DiskError where the root or the database cannot be read.
+
+    A file that changes meanwhile may differ.
+    """
+    cold = MemoryView(read_cold(root, members.sweep()))
+    keys = sorted({*view.keys(), *cold.keys()})
+    found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
+    found += _links(keys, view, cold)
+    found.sort(key=lambda difference: (difference.key, difference.field))
+    return Verified(not found, len(keys), tuple(found))
+
+
+def _files(view: View, cold: View) -> Iterator[Difference]:
+    """What links are made from: where that is the same, a linker says the same."""
+    names: set[str] = set()
+    for path in sorted({*view.paths(), *cold.paths()}):
+        key = node_key(path, MODULE)
+        stored, now = view.lowered(path), cold.lowered(path)
+        if (stored and encode_lowered(stored)) != (now and encode_lowered(now)):
+            yield Difference(key, "lowered", stored is not None, now is not None)
+        names.update(now.names if now else ())
+    for name in sorted(names):
+        mentioning, truly = set(view.mentioning(name)), set(cold.mentioning(name))
+        for path in sorted(mentioning ^ truly):
+            yield Difference(node_key(path, MODULE), "mentions", path in mentioning, path in truly)
+
+
+def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
+    stored, now = view.node(key), cold.node(key)
+    if stored is None or now is None:
+        yield Difference(key, "key", stored and key, now and key)
+        return
+    for field in _OWN:
+        yield from _different(key, field, getattr(stored.facts, field), getattr(now.facts, field))
+    yield from _different(key, "file_hash", stored.file_hash, now.file_hash)
+    yield from _different(key, "partial", stored.partial, now.partial)
+
+
+def _links(keys: Iterable[str], view: View, cold: View) -> Iterator[Difference]:
+    """Links that were found ahead, if all of them stand there."""
+    links = view.links()
+    if links is None:
+        return
+    now: _Cold | None = None
+    for key in keys:
+        told = links.callers(key), links.callees(key), links.importers(key)
+        if None in told:
+            return
+        now = now or _Cold(cold)
+        for field, stored in zip(("callers", "callees", "importers"), told, strict=True):
+            yield from _different(key, field, stored, getattr(now, field)(key))
+
+
+class _Cold:
+    """The links of all nodes, each found once, where it begins."""
+
+    def __init__(self, view: View) -> None:
+        linker = Linker(view)
+        self._forward = {key: linker.linked(key) for key in view.keys()}  # noqa: SIM118
+        self._backward: dict[tuple[str, str], list[Edge]] = {}
+        for key, found in self._forward.items():
+            for kind, edges in (("call", found.calls), ("import", found.imports)):
+                for edge in edges:
+                    back = Edge(key=key, tier=edge.tier, lines=edge.lines)
+                    self._backward.setdefault((kind, edge.key), []).append(back)
+
+    def callees(self, key: str) -> tuple[Edge, ...]:
+        return self._forward[key].calls if key in self._forward else ()
+
+    def callers(self, key: str) -> tuple[Edge, ...]:
+        return self._to("call", key)
+
+    def importers(self, key: str) -> tuple[Edge, ...]:
+        return self._to("import", key)
+
+    def _to(self, kind: str, key: str) -> tuple[Edge, ...]:
+        found = self._backward.get((kind, key), ())
+        return tuple(sorted(found, key=lambda edge: (TIERS.index(edge.tier), edge.key)))
+
+
+def _different(key: str, field: str, stored: Any, cold: Any) -> Iterator[Difference]:
+    if stored != cold:
+        yield Difference(key, field, msgspec.to_builtins(stored), msgspec.to_builtins(cold))

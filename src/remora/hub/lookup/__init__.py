@@ -1,0 +1,1 @@
+"""Names that people type, resolved to nodes or to suggestions."""

@@ -1,0 +1,163 @@
+"""One walk over the folders that belong, and what it finds."""
+
+import stat as st
+from collections.abc import Callable
+from typing import NamedTuple
+
+from remora.hub.members.folder_listing import (
+    Listing,
+    is_folder,
+    list_folder,
+    look,
+    marks_in,
+    those_above,
+)
+from remora.hub.members.ignore_cache import Verdicts
+from remora.hub.stamp import Stamp, stamp_of
+
+Before = Callable[[str], object]
+
+
+class Survey(NamedTuple):
+    """What one look at the tree found; paths are raw, the root is `""`."""
+
+    files: dict[str, Stamp]
+    """Every Python file that belongs."""
+    folders: set[str]
+    """Every folder in which one could come to be, or which holds one that git tracks."""
+    listed: set[str]
+    """Those of `folders` in which everything belongs that is not ignored."""
+    restless: dict[str, int]
+    """Those of `files` that can change without their folders' telling, and their inodes."""
+
+
+class Surveyor:
+    """Walks by verdicts, level by level: one question for each, and one process for all of them."""
+
+    def __init__(self, top: str, verdicts: Verdicts) -> None:
+        self._top = top
+        self._verdicts = verdicts
+
+    def within(self, starts: list[str], before: Before | None) -> Survey:
+        """What is in the folders `starts`; `before` as `Members.survey` says. Raises RulesMoved."""
+        found = Survey({}, set(), set(), {})
+        try:
+            level = self._open(starts)
+            while level:
+                listings = [self._enter(folder, found, before) for folder in level]
+                level = self._take([listing for listing in listings if listing], found)
+        finally:
+            self._verdicts.rest()
+        for folder in self._verdicts.tracked.keys() - found.listed:
+            if starts == [""] or any(_is_within(folder, start) for start in starts):
+                self._take_tracked(folder, found, before)
+        return found
+
+    def belonging(self, paths: list[str]) -> set[str]:
+        """Those of `paths` that are files that belong. Raises RulesMoved."""
+        reachable: dict[str, bool] = {}
+        candidates = [path for path in paths if self._is_file(path, reachable)]
+        folders = {place for path in candidates for place in those_above(_folder_of(path))}
+        verdicts = self._verdicts
+        try:
+            verdicts.learn(folders, candidates)
+        finally:
+            verdicts.rest()
+        out = {folder for folder in folders if verdicts.folder_is_out(folder)}
+        return {
+            path
+            for path in candidates
+            if not (verdicts.file_is_out(path) or out.intersection(those_above(_folder_of(path))))
+            or verdicts.is_kept(path)
+        }
+
+    def _open(self, starts: list[str]) -> list[str]:
+        self._verdicts.learn((folder for folder in starts if is_folder(self._top, folder)), ())
+        return [folder for folder in starts if not self._verdicts.folder_is_out(folder)]
+
+    def _enter(self, folder: str, found: Survey, before: Before | None) -> Listing | None:
+        if before is not None:
+            before(folder)
+        listing = list_folder(self._top, folder)
+        if listing is None:
+            if is_folder(self._top, folder):  # not ours to read
+                found.folders.add(folder)
+            return None
+        if self._verdicts.closed(folder, listing.marks):
+            return None
+        self._verdicts.note(folder, listing.marks)
+        found.folders.add(folder)
+        found.listed.add(folder)
+        return listing
+
+    def _take(self, listings: list[Listing], found: Survey) -> list[str]:
+        """The files of one level, and the folders that are the next one."""
+        verdicts = self._verdicts
+        verdicts.learn(
+            (folder for listing in listings for folder in listing.folders),
+            (path for listing in listings for path, _ in listing.files),
+        )
+        is_out = verdicts.file_is_out
+        for listing in listings:
+            for path, entry in listing.files:
+                if is_out(path):
+                    continue
+                try:
+                    about = entry.stat(follow_symlinks=False)
+                except OSError:  # it vanished
+                    continue
+                found.files[path] = stamp_of(about)
+                if about.st_nlink > 1:
+                    found.restless[path] = about.st_ino
+        return [
+            folder
+            for listing in listings
+            for folder in listing.folders
+            if not verdicts.folder_is_out(folder)
+        ]
+
+    def _take_tracked(self, folder: str, found: Survey, before: Before | None) -> None:
+        """Tracked files of a folder that is ignored, or that cannot be listed."""
+        if not self._is_reachable(folder, {}):
+            return
+        paths = [path for path in self._verdicts.tracked[folder] if self._verdicts.is_kept(path)]
+        unreadable = folder in found.folders
+        for place in those_above(folder) if paths else ():
+            if place not in found.folders:
+                if before is not None:
+                    before(place)
+                found.folders.add(place)
+        for path in paths:
+            about = look(self._top, path)
+            if about is not None and st.S_ISREG(about.st_mode):
+                found.files[path] = stamp_of(about)
+                if unreadable or about.st_nlink > 1:
+                    found.restless[path] = about.st_ino
+
+    def _is_file(self, path: str, reachable: dict[str, bool]) -> bool:
+        about = look(self._top, path)
+        is_file = about is not None and st.S_ISREG(about.st_mode)
+        return is_file and self._is_reachable(_folder_of(path), reachable)
+
+    def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
+        """Whether there is a way to a folder through no link and nothing that is closed."""
+        # from the root down, and not by recursion: a path can hold two thousand folders
+        for place in those_above(folder) if folder not in known else ():
+            if place not in known:
+                above = place == "" or known[_folder_of(place)]
+                known[place] = above and self._is_passable(place)
+        return known[folder]
+
+    def _is_passable(self, folder: str) -> bool:
+        if folder.rpartition("/")[2] == "node_modules" or not is_folder(self._top, folder):
+            return False
+        marks = marks_in(self._top, folder)
+        return not self._verdicts.closed(folder, marks)
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _is_within(folder: str, start: str) -> bool:
+    return folder == start or folder.startswith(start + "/")

@@ -1,0 +1,261 @@
+"""From what the plugin wrote to nodes: only what fits the files as they are now is kept.
+
+The records come from a process in which the project's own code ran: they are read as anybody's
+words. A line that is not one of ours is left out, and so is everything about a file whose bytes
+are others by now.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from remora.code.file_facts import NodeFacts
+from remora.hub.observed_links import Observation, ObservedCall, ObservedTest, anchor_of
+from remora.hub.query.snapshots import StoredNode, View
+from remora.ids import node_key, spell_path
+from remora.workspaces.rooted_files import Beneath
+
+_FILE_LIMIT = 1 << 28
+_INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
+_PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
+
+
+class _File(msgspec.Struct, frozen=True, array_like=True):
+    kind: Literal["file"]
+    number: int
+    path: str
+    sha256: str
+
+
+class _Code(msgspec.Struct, frozen=True, array_like=True):
+    kind: Literal["code"]
+    number: int
+    file: int
+    line: int
+    name: str
+    qualname: str | None
+
+
+class _Call(msgspec.Struct, frozen=True, array_like=True):
+    kind: Literal["call"]
+    caller: int
+    line: int
+    callee: int
+
+
+class _Test(msgspec.Struct, frozen=True, array_like=True):
+    kind: Literal["test"]
+    path: str
+    names: list[str]
+    entered: list[int]
+    done: bool
+
+
+_KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
+    "file": msgspec.json.Decoder(_File),
+    "code": msgspec.json.Decoder(_Code),
+    "call": msgspec.json.Decoder(_Call),
+    "test": msgspec.json.Decoder(_Test),
+}
+
+
+class Read(NamedTuple):
+    """What could be read. `complete`: no process reached its limit or broke off. `left_out`: raw
+    paths of files that are others now than when they were run."""
+
+    observation: Observation
+    complete: bool
+    left_out: tuple[str, ...]
+
+
+def read_records(folder: Path, view: View) -> Read:
+    """Everything that the processes of one run wrote into `folder`."""
+    calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    tests: dict[tuple[str, str], ObservedTest] = {}
+    ran: set[str] = set()
+    stale: set[str] = set()
+    complete = True
+    for path in recordings(folder):
+        process = _Process(view, path)
+        complete = complete and process.complete
+        stale |= process.stale
+        for caller, line, callee in process.calls():
+            calls[caller, callee].add(line)
+        for found in process.tests():
+            tests[found.id, found.node] = found
+        ran |= process.ran()
+    observation = Observation(
+        calls=tuple(_called(view, pair, lines) for pair, lines in sorted(calls.items())),
+        tests=tuple(tests[pair] for pair in sorted(tests)),
+        ran=tuple(sorted(ran)),
+    )
+    return Read(observation, complete, tuple(sorted(stale)))
+
+
+def recordings(folder: Path) -> list[Path]:
+    """What processes left: no link, which leads anywhere, and no pipe, which has no end."""
+    return [folder / name for name in Beneath(folder).list("*.jsonl")]
+
+
+def recorded_paths(folder: Path) -> frozenset[str]:
+    """The files, raw and relative to the root, of which something was written: as the processes
+    name them, so any text at all."""
+    found: set[str] = set()
+    for path in recordings(folder):
+        if path.stat().st_size <= _FILE_LIMIT:
+            with path.open("rb") as lines:
+                records = (_decoded(line) for line in lines if line.startswith(b'["file"'))
+                found.update(record.path for record in records if isinstance(record, _File))
+    return frozenset(found)
+
+
+def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
+    """A record; None for what is none."""
+    try:
+        return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
+    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _called(view: View, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
+    caller, callee = pair
+    facts = _facts(view, caller)
+    last = facts.line_start + facts.line_count - 1
+    return ObservedCall(
+        caller=caller,
+        callee=callee,
+        anchor=anchor_of(facts),
+        above_end=tuple(sorted(last - line for line in lines)),
+    )
+
+
+def _facts(view: View, key: str) -> NodeFacts:
+    stored = view.node(key)
+    assert stored is not None  # it was just found in the same view
+    return stored.facts
+
+
+class _Process:
+    """What one process wrote, its numbers resolved."""
+
+    def __init__(self, view: View, path: Path) -> None:
+        self._view = view
+        self._nodes: dict[int, NodeFacts] = {}
+        self._inner: set[int] = set()
+        self._calls: list[_Call] = []
+        self._tests: list[_Test] = []
+        self._files: dict[int, tuple[StoredNode, ...]] = {}
+        self.stale: set[str] = set()
+        self.complete = path.stat().st_size <= _FILE_LIMIT
+        keep: Mapping[type, Callable[..., None]] = {
+            _File: self._file,
+            _Code: self._code,
+            _Call: self._calls.append,
+            _Test: self._tests.append,
+        }
+        for record in self._records(path):
+            keep[type(record)](record)
+
+    def calls(self) -> Iterator[tuple[str, int, str]]:
+        """Caller, line, callee; a frame of a lambda or comprehension is no call of its node."""
+        for call in self._calls:
+            caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
+            if caller is None or callee is None or call.callee in self._inner:
+                continue
+            inside = caller.line_start <= call.line < caller.line_start + caller.line_count
+            if callee.node_type == "function" and inside:
+                yield caller.key, call.line, callee.key
+
+    def tests(self) -> Iterator[ObservedTest]:
+        """One for each node that a test entered, the test's own function left out."""
+        for test in self._tests:
+            own = self._own(test)
+            if own is None or not test.done:
+                continue
+            for node in filter(None, map(self._nodes.get, test.entered)):
+                if node.node_type == "function" and node.key != own.key:
+                    yield ObservedTest(
+                        node=node.key, id=_id(test), test=own.key, anchor=anchor_of(own)
+                    )
+
+    def ran(self) -> set[str]:
+        """Ids of the tests that ran to their end, and that are nodes."""
+        return {_id(test) for test in self._tests if test.done and self._own(test)}
+
+    def _own(self, test: _Test) -> NodeFacts | None:
+        """The node of a test's own function, which may be inherited by its class."""
+        name = _names(test)[-1] if test.names else ""
+        direct = self._view.node(node_key(spell_path(test.path), ".".join(_names(test))))
+        if direct is not None:
+            return direct.facts
+        entered = filter(None, map(self._nodes.get, test.entered))
+        return next((node for node in entered if node.node_name == name), None)
+
+    def _records(self, path: Path) -> Iterator[_File | _Code | _Call | _Test]:
+        if not self.complete:
+            return
+        with path.open("rb") as lines:
+            for line in lines:
+                if line.startswith(b'["full"]'):
+                    self.complete = False
+                    continue
+                record = _decoded(line)
+                if record is None:
+                    self.complete = False
+                else:
+                    yield record
+
+    def _file(self, record: _File) -> None:
+        nodes = self._view.nodes(spell_path(record.path))
+        if nodes and nodes[0].file_hash != record.sha256:
+            self.stale.add(record.path)
+        elif nodes:
+            self._files[record.number] = nodes
+
+    def _code(self, record: _Code) -> None:
+        nodes = [stored.facts for stored in self._files.get(record.file, ())]
+        if not nodes:
+            return
+        if record.name == "<module>":
+            self._nodes[record.number] = nodes[0]
+            return
+        inner = record.name.startswith("<")
+        found = _around(nodes, record) if inner else _defined(nodes, record)
+        if found is not None:
+            self._nodes[record.number] = found
+            if inner:
+                self._inner.add(record.number)
+
+
+def _defined(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
+    fits = (node for node in nodes if node.line_start == code.line)
+    return next((node for node in fits if node.node_name == code.name), None)
+
+
+def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
+    """The node around a lambda or comprehension. One on a decorator's line or in a default is its
+    definition's neighbour, not inside it: only the qualified name can tell."""
+    holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
+    if code.qualname is None:
+        return holding[-1] if holding else None
+    name = code.qualname
+    while _INNER.search(name):
+        name = _INNER.sub("", name)
+    plain = name.replace(".<locals>", "")
+    if not plain:
+        return nodes[0]
+    fits = (node for node in reversed(holding) if re.sub(r"#\d+", "", node.qualname) == plain)
+    return next(fits, None)
+
+
+def _names(test: _Test) -> list[str]:
+    """What follows the path in the test's id, without parameters."""
+    return [*test.names[:-1], _PARAMETERS.sub("", test.names[-1])] if test.names else []
+
+
+def _id(test: _Test) -> str:
+    return "::".join([test.path, *_names(test)])

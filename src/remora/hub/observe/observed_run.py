@@ -1,0 +1,157 @@
+"""Runs a project's tests with our plugin in the project's own interpreter.
+
+Who may be started, and whether at all, is decided before anything of the project's runs.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remora.errors import ConfigError, HostError, UsageError
+from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
+from remora.hub.query.snapshots import View
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import readable_for
+from remora.sandbox.isolation import SAFE_LEVEL
+from remora.sandbox.process import Ended, run_attached
+from remora.sandbox.rmtree import private_folder
+from remora.sandbox.supervisor_client import PATH, Command
+
+PLUGIN = Path(__file__).with_name("pytest_plugin.py")
+SECONDS = 1800.0
+"""How long tests may run where nobody says."""
+_AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
+_USAGE_ERROR = 4  # pytest's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be run. `words` begin with `pytest`, or with `python -m pytest`; `folder` is where
+    it was typed. `stdout`: a descriptor that gets the tests' standard output, if not ours.
+    `trusted`: the user has said that this project may do what they may."""
+
+    words: Sequence[str]
+    folder: Path
+    seconds: float = SECONDS
+    stdout: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How it went: pytest's exit code, whether time was up, and what was seen."""
+
+    code: int
+    timed_out: bool
+    isolation: str
+    read: Read
+
+
+def check_consent(level: int, *, allowed: bool) -> None:
+    """Raises UsageError unless the isolation is enough, or the user has said that it need not be."""
+    if level < SAFE_LEVEL and not allowed:
+        raise UsageError(
+            f"tests are the project's code, and this machine does not isolate it well enough "
+            f"(L{level} of L{SAFE_LEVEL})",
+            hint="`remora doctor` tells how it could; if you trust this project, add "
+            "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
+        )
+
+
+def check_home(root: Path, home: Path, *, allowed: bool) -> None:
+    """Raises UsageError where the project holds the user's home: its tests could read all of it."""
+    if home.is_relative_to(root) and not allowed:
+        raise UsageError(
+            f"{root} holds your home folder, and tests can read all of their project",
+            hint="run it in a smaller project, or add --allow-unsandboxed",
+        )
+
+
+def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
+    """`python:` of the configuration (relative to the root), else the root's .venv, else the active
+    environment, whose folder is `active`. Nothing is started. Raises ConfigError, UsageError.
+    """
+    if configured is not None:
+        named = root / Path(configured).expanduser()
+        if not named.is_file():
+            raise ConfigError(
+                f"python: {configured} is not there", hint="name an interpreter, or leave it out"
+            )
+        return named
+    folders = [root / ".venv", *([Path(active)] if active else [])]
+    for folder in folders:
+        found = folder / "bin" / "python"
+        if found.is_file():
+            return found
+    raise UsageError(
+        f"{root} has no .venv, and no environment is active",
+        hint="activate the project's environment, or set python: in remora.yaml",
+    )
+
+
+def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
+    """The command for the project's interpreter. Raises UsageError for anything but pytest."""
+    first = words[0].rpartition("/")[2] if words else ""
+    if first in {"pytest", "py.test"}:
+        return [str(python), "-c", _AS_PYTEST, *words[1:]]
+    if first.startswith("python") and list(words[1:3]) == ["-m", "pytest"]:
+        return [str(python), "-m", "pytest", *words[3:]]
+    said = " ".join(words) or "nothing"
+    raise UsageError(
+        f"only pytest can be observed, not {said}",
+        hint="remora hub observe -- pytest tests",
+    )
+
+
+def run_tests(
+    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], View]
+) -> Ran:
+    """Run them to their end or their time; what was seen is read before this returns.
+
+    `root` is resolved; `look` gives a view that holds the files, of those it is asked about by raw
+    path, that belong to the project. Raises UsageError for anything but pytest, and HostError where the
+    interpreter cannot be started or has no pytest.
+    """
+    command = pytest_command(python, asked.words)
+    with private_folder("remora-observe-") as private:
+        out, plugins = private / "out", private / "plugins"
+        out.mkdir(mode=0o700)
+        plugins.mkdir(mode=0o700)
+        shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
+        extra = ["-p", "remora_observe"]
+        at = 3  # behind `-c …` or `-m pytest`
+        ran = Command(
+            argv=(*command[:at], *extra, *command[at:]),
+            folder=asked.folder if asked.folder.is_relative_to(root) else root,
+            seconds=asked.seconds,
+            within=Confinement(
+                read=(*readable_for(python, trusted=asked.trusted), plugins),
+                write=(out,),
+                scratch=(root,),
+            ),
+            environment={
+                **asked.environment,
+                "PATH": f"{python.parent}:{PATH}",
+                "PYTHONPATH": str(plugins),
+                "REMORA_OBSERVE_ROOT": str(root),
+                "REMORA_OBSERVE_OUT": str(out),
+            },
+        )
+        ended = run_attached(ran, stdout=asked.stdout)
+        _check_ran(python, ended, anything=bool(recordings(out)))
+        read = read_records(out, look(recorded_paths(out)))
+    return Ran(
+        code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
+    )
+
+
+def _check_ran(python: Path, ended: Ended, *, anything: bool) -> None:
+    """Raises HostError where pytest never began, though nobody cut it short."""
+    if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
+        return
+    hint = "install pytest in the project's environment"
+    if ended.returncode < 0:
+        hint = "a signal ended it before the first test: what it said stands above"
+    raise HostError(f"{python} did not run pytest: it ended with {ended.returncode}", hint=hint)

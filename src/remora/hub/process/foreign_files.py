@@ -1,0 +1,68 @@
+"""What lies beside a database that somebody named, and is not the Hub's to write over."""
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from remora.hub.process.addresses import Addresses
+from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.store.owner_lock import lock_of
+
+_MOST = 1 << 16
+_LOCK = re.compile(rb"\d{1,20}(?: remora hub\n)?")
+_TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}\n")
+_LOG = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ ")
+_WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
+def foreign_beside(places: HubPlaces) -> Path | None:
+    """The first file that a hub there would write over, though no hub has made it.
+
+    An empty one is nobody's loss. Nothing is written.
+    """
+    for path, is_ours in (
+        (lock_of(places.db), _LOCK.fullmatch),
+        (places.lock, _LOCK.fullmatch),
+        (places.token, _TOKEN.fullmatch),
+        (places.addresses, _is_addresses),
+        (places.log, _LOG.match),
+        (places.log.with_name(f"{places.log.name}.1"), _LOG.match),
+        (places.db.with_name(f"{places.db.name}-wal"), _is_wal),
+    ):
+        if _is_foreign(path, is_ours):
+            return path
+    return places.marker if _is_no_folder(places.marker) else None
+
+
+def _is_foreign(path: Path, is_ours: Callable[[bytes], object]) -> bool:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
+    except OSError:  # a link, or not ours to read
+        return True
+    with os.fdopen(file, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return True
+        content = stream.read(_MOST)
+    return bool(content) and not is_ours(content)
+
+
+def _is_addresses(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=Addresses)
+    except msgspec.MsgspecError:
+        return False
+    return True
+
+
+def _is_wal(content: bytes) -> bool:
+    return content.startswith(_WAL)
+
+
+def _is_no_folder(path: Path) -> bool:
+    return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())

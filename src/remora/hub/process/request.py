@@ -1,0 +1,40 @@
+"""One question to a running daemon, for commands that can wait."""
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import OutsideError
+from remora.hub.protocol import Answer, Request, decode_answer, request_line
+from remora.hub.server.socket_listener import is_ours
+
+_PART = 1 << 16
+
+
+def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
+    """The answer of the daemon at the socket `place`.
+
+    Raises OutsideError if nobody of our user answers, within `seconds` of silence at most.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(seconds)
+            line.connect(os.fspath(place))
+            if not is_ours(line):
+                raise OutsideError(f"{place} is served by another user's process")
+            line.sendall(request_line(request))
+            return decode_answer(_line_of(line))
+    except (OSError, msgspec.DecodeError) as error:
+        raise OutsideError(f"no hub answers at {place}: {error}") from error
+
+
+def _line_of(line: socket.socket) -> bytes:
+    said = bytearray()
+    while not said.endswith(b"\n"):
+        part = line.recv(_PART)
+        if not part:
+            raise ConnectionResetError("the connection was closed")
+        said += part
+    return bytes(said)

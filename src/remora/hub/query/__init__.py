@@ -1,0 +1,1 @@
+"""Questions about nodes, answered from any snapshot of the code."""

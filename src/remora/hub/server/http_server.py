@@ -1,0 +1,276 @@
+"""Questions over loopback HTTP: `POST /v1/{type}` with a bearer token.
+
+What became of a question stands in the answer, as on the socket: its status is 200. Other statuses
+are about the transport: 400 no HTTP, 401 no token, 403 a foreign host, 404 another path, 405 another
+method, 413 too large.
+"""
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from typing import cast
+from urllib.parse import urlsplit
+
+import h11
+
+from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
+from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
+from remora.hub.server.connections import Crowd
+from remora.hub.server.handler import Desk, take
+
+_PREFIX = b"/v1/"
+_OURS = {"127.0.0.1", "localhost", "::1"}
+_HEAD_BYTES = 16 * 1024
+MAX_CONNECTIONS = 256
+_REASONS: dict[int, Code] = {
+    400: "bad_request",
+    401: "bad_request",
+    403: "bad_request",
+    404: "unknown_type",
+    405: "bad_request",
+    413: "too_large",
+}
+
+
+class _Rejected(Exception):
+    """A request that never becomes a question."""
+
+    def __init__(self, status: int, message: str, *headers: tuple[str, str]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+
+class HttpConnections(Crowd["HttpConnection"]):
+    """Everybody who is connected over HTTP."""
+
+    def __init__(self, desk: Desk, token: str, *, most: int = MAX_CONNECTIONS) -> None:
+        super().__init__(most)
+        self.desk = desk
+        self.token = token.encode("ascii")
+
+    def made(self) -> asyncio.Protocol:
+        """For `loop.create_server`."""
+        return HttpConnection(self)
+
+
+class HttpConnection(asyncio.Protocol):
+    """One client."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, connections: HttpConnections) -> None:
+        self._all = connections
+        self._loop = asyncio.get_running_loop()
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
+        self._target = b""
+        self._body = bytearray()
+        self._task: asyncio.Task[None] | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        self._full = self._discarding = False
+        self.last_active = self._loop.time()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for nothing."""
+        return self._task is None and self._unsubscribe is None
+
+    def overdue(self, now: float) -> bool:
+        """Whether nothing has happened for too long; who subscribed or waits may be silent."""
+        return (self._full or self.idle) and now - self.last_active > PATIENCE_S
+
+    def abort(self) -> None:
+        """Close now, whatever is not delivered."""
+        self.transport.abort()
+
+    def close(self) -> None:
+        """Close when what was written is delivered."""
+        self.transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Anybody on this machine can come as far as here."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
+        if not self._all.enter(self):
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
+        """Nobody waits for an answer any more."""
+        self._all.leave(self)
+        if self._task is not None:
+            self._task.cancel()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    def data_received(self, data: bytes) -> None:
+        """A part of a request, or several."""
+        self.last_active = self._loop.time()
+        if self._discarding or self._unsubscribe is not None:
+            return
+        try:
+            self._http.receive_data(data)
+        except h11.RemoteProtocolError:
+            self.transport.close()
+            return
+        self._pump()
+        if self._full:  # else what comes would be kept without a bound
+            self.transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """What was asked is still answered."""
+        if not self._discarding and self._unsubscribe is None:
+            self._http.receive_data(b"")
+            self._pump()
+        return self._task is not None
+
+    def pause_writing(self) -> None:
+        """The client does not read."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """It does."""
+        self._full = False
+        self.last_active = self._loop.time()
+        self._pump()
+
+    def _pump(self) -> None:
+        """Answer what has come in whole, one request after the other."""
+        while self._free() and not self.transport.is_closing():
+            try:
+                event = self._http.next_event()
+                if event is h11.NEED_DATA:
+                    self.transport.resume_reading()
+                    return
+                if event is h11.PAUSED:
+                    self.transport.pause_reading()
+                    return
+                self._handle(event)
+            except _Rejected as rejected:
+                self._reject(rejected)
+                return
+            except h11.RemoteProtocolError as error:
+                self._reject(_Rejected(error.error_status_hint, str(error)))
+                return
+
+    def _free(self) -> bool:
+        return self._task is None and self._unsubscribe is None and not self._full
+
+    def _handle(self, event: object) -> None:
+        match event:
+            case h11.Request():
+                self._check(event)
+                self._target, self._body = bytes(event.target), bytearray()
+                if self._http.they_are_waiting_for_100_continue:
+                    going_on = h11.InformationalResponse(status_code=100, headers=[])
+                    self.transport.write(self._http.send(going_on))
+            case h11.Data():
+                self._body += event.data
+                if len(self._body) > MAX_BYTES:
+                    raise _too_large()
+            case h11.EndOfMessage():
+                self._ask()
+            case h11.ConnectionClosed():
+                self.transport.close()
+
+    def _check(self, request: h11.Request) -> None:
+        """Who asks, before what is asked. Raises _Rejected."""
+        headers = dict(request.headers)
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not _is_ours(f"//{host}"):
+            raise _Rejected(403, f"{host or 'no host'} is not this machine's own address")
+        if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1")):
+            raise _Rejected(403, "a page of another origin may not ask")
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._all.token):
+            message = "a token is needed: `remora hub status` names its file"
+            raise _Rejected(401, message, ("WWW-Authenticate", "Bearer"))
+        if not request.target.startswith(_PREFIX):
+            raise _Rejected(404, "there is only /v1/{type}")
+        if request.method != b"POST":
+            raise _Rejected(405, "questions are asked with POST", ("Allow", "POST"))
+        length = headers.get(b"content-length", b"0")
+        if int(length) > MAX_BYTES:
+            raise _too_large()
+
+    def _ask(self) -> None:
+        request, said = take(self._all.desk, _as_line(self._target, bytes(self._body)))
+        if isinstance(said, bytes):
+            if isinstance(request, Subscribe):
+                self._stream(said)
+            else:
+                self._respond(200, said)
+        else:
+            self.transport.pause_reading()
+            self._task = self._loop.create_task(self._answer(said))
+
+    async def _answer(self, said: Awaitable[bytes]) -> None:
+        line = await said
+        self._task = None
+        self.last_active = self._loop.time()
+        self._respond(200, line)
+        self._pump()
+
+    def _respond(self, status: int, line: bytes, *headers: tuple[str, str]) -> None:
+        length = ("Content-Length", str(len(line)))
+        self._send(h11.Response(status_code=status, headers=[*_HEADERS, length, *headers]))
+        self._send(h11.Data(data=line))
+        self._send(h11.EndOfMessage())
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        elif not self._discarding:
+            self.transport.close()
+
+    def _stream(self, line: bytes) -> None:
+        """One line now, the others as things change, until the client goes."""
+        self._unsubscribe = self._all.desk.subscribe(self._tell)
+        headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
+        self._send(h11.Response(status_code=200, headers=headers))
+        self._send(h11.Data(data=line))
+
+    def _tell(self, line: bytes) -> None:
+        if self.transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
+            self.transport.abort()
+        else:
+            self._send(h11.Data(data=line))
+
+    def _send(self, event: h11.Event) -> None:
+        said = self._http.send(event)
+        if said and not self.transport.is_closing():
+            self.transport.write(said)
+
+    def _reject(self, rejected: _Rejected) -> None:
+        """Say why, then take what still comes and throw it away: it would not be read otherwise."""
+        self._discarding = True
+        if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            code = _REASONS.get(rejected.status, "bad_request")
+            line = problem_line(Refused(code, str(rejected)))
+            self._respond(rejected.status, line, ("Connection", "close"), *rejected.headers)
+        self.transport.resume_reading()
+        self._loop.call_later(QUIET_S, self.transport.close)
+
+
+_HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
+
+
+def _is_ours(address: str) -> bool:
+    try:
+        return urlsplit(address).hostname in _OURS
+    except ValueError:
+        return False
+
+
+def _too_large() -> _Rejected:
+    return _Rejected(413, f"a request is at most {MAX_BYTES} bytes")
+
+
+def _as_line(target: bytes, body: bytes) -> bytes:
+    """The line that would ask the same on the socket: the path says the type."""
+    kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
+    try:
+        said = json.loads(body) if body.strip() else {}
+    except (ValueError, RecursionError):
+        return body  # the protocol has its words for it
+    if not isinstance(said, dict):
+        return body
+    return json.dumps({**said, "type": kind}).encode()

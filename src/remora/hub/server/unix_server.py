@@ -1,0 +1,211 @@
+"""Questions over the Unix socket: lines in, lines out, in order, whatever the others do."""
+
+import asyncio
+import select
+from collections.abc import Awaitable, Callable, Iterator
+from typing import cast
+
+from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
+from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
+from remora.hub.server.connections import Crowd
+from remora.hub.server.handler import Desk, take
+from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
+
+MAX_CONNECTIONS = 2048
+_AT_ONCE = 16
+"""Lines of one connection that are answered before the others have their turn."""
+_DISCARD = 64 * MAX_BYTES
+
+
+class Connections(Crowd["Connection"]):
+    """Everybody who is connected to the socket."""
+
+    def __init__(self, desk: Desk, *, most: int = MAX_CONNECTIONS) -> None:
+        super().__init__(most)
+        self.desk = desk
+
+    async def finish(self, seconds: float) -> None:
+        """Give the answers that are being made so much time."""
+        working = [one.task for one in self._open if one.task is not None]
+        if working:
+            await asyncio.wait(working, timeout=seconds)
+
+    async def listen(self, listener: Listener) -> asyncio.AbstractServer:
+        """Begin to accept."""
+        return await asyncio.get_running_loop().create_unix_server(
+            lambda: Connection(self), sock=listener.socket, backlog=BACKLOG
+        )
+
+
+class Connection(asyncio.Protocol):
+    """One client; `task` makes an answer that takes time, while there is one."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._all = connections
+        self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray()
+        self._scanned = 0
+        self.task: asyncio.Task[None] | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        self._full = self._ended = self._scheduled = False
+        self._discarded: int | None = None
+        self._quiet: asyncio.TimerHandle | None = None
+        self.last_active = self._loop.time()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for nothing."""
+        return self.task is None and self._unsubscribe is None
+
+    def overdue(self, now: float) -> bool:
+        """Whether a line has been begun, or an answer left unread, for too long."""
+        if self._ended and self._hung_up():
+            return True
+        waiting = self._full or (self._buffer and self.task is None)
+        return bool(waiting) and now - self.last_active > PATIENCE_S
+
+    def _hung_up(self) -> bool:
+        """Whether a client that said it would write no more has gone altogether."""
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        return bool(poll.poll(0))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Only our own user, and only as many as there is room for."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
+        if not is_ours(transport.get_extra_info("socket")):
+            self._transport.abort()
+        elif not self._all.enter(self):
+            self._transport.write(problem_line(Refused("busy", "too many connections")))
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
+        """Nobody waits for an answer any more."""
+        self._all.leave(self)
+        self._buffer.clear()
+        if self.task is not None:
+            self.task.cancel()
+        if self._quiet is not None:
+            self._quiet.cancel()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    def data_received(self, data: bytes) -> None:
+        """Lines, or a part of one."""
+        self.last_active = self._loop.time()
+        if self._discarded is not None:
+            self._discard(data)
+            return
+        self._buffer += data
+        if (self.task is not None or self._full) and len(self._buffer) > MAX_BYTES:
+            self._transport.pause_reading()  # until all that came is answered
+        self._pump()
+
+    def eof_received(self) -> bool:
+        """What was asked is still answered; a last line needs no end."""
+        self._ended = True
+        if self._buffer:
+            self._buffer += b"\n"
+        self._pump()
+        return not self._transport.is_closing()
+
+    def pause_writing(self) -> None:
+        """The client does not read: nothing more is answered until it does."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """It does."""
+        self._full = False
+        self.last_active = self._loop.time()
+        self._pump()
+
+    def abort(self) -> None:
+        """Close now, whatever is not delivered."""
+        self._transport.abort()
+
+    def close(self) -> None:
+        """Close when what was written is delivered."""
+        self._transport.close()
+
+    def _pump(self) -> None:
+        """Answer lines in order, until one needs time, the client stops reading, or others wait."""
+        lines = self._lines()
+        for _ in range(_AT_ONCE):
+            if self.task is not None or self._full or self._transport.is_closing():
+                return
+            line = next(lines, None)
+            if line is None:
+                self._line_missing()
+                return
+            if line.strip():
+                self._take(line)
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._pump_again)
+
+    def _pump_again(self) -> None:
+        self._scheduled = False
+        self._pump()
+
+    def _lines(self) -> Iterator[bytes]:
+        while (end := self._buffer.find(b"\n", self._scanned)) >= 0:
+            line = bytes(memoryview(self._buffer)[:end])
+            del self._buffer[: end + 1]
+            self._scanned = 0
+            yield line
+
+    def _line_missing(self) -> None:
+        """The rest of a line has not come, or never will."""
+        self._scanned = len(self._buffer)
+        if self._scanned > MAX_BYTES:
+            self._too_large()
+        elif self._ended and self._unsubscribe is None:
+            self._transport.close()
+        else:
+            self._transport.resume_reading()
+
+    def _take(self, line: bytes) -> None:
+        if len(line) > MAX_BYTES:
+            self._too_large(complete=True)
+            return
+        request, said = take(self._all.desk, line)
+        if isinstance(said, bytes):
+            if isinstance(request, Subscribe) and self._unsubscribe is None:
+                self._unsubscribe = self._all.desk.subscribe(self._tell)
+            self._transport.write(said)
+        else:
+            self.task = self._loop.create_task(self._answer(said))
+
+    async def _answer(self, said: Awaitable[bytes]) -> None:
+        self._transport.write(await said)
+        self.task = None
+        self.last_active = self._loop.time()
+        self._pump()
+
+    def _tell(self, line: bytes) -> None:
+        if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
+            self.abort()
+        else:
+            self._transport.write(line)
+
+    def _too_large(self, *, complete: bool = False) -> None:
+        """Say so, then take the rest and throw it away: who still sends would not read why."""
+        message = f"a request is at most {MAX_BYTES} bytes"
+        self._transport.write(problem_line(Refused("too_large", message)))
+        self._buffer.clear()
+        if complete or self._ended:
+            self._transport.close()
+            return
+        self._transport.resume_reading()
+        self._discarded = 0
+        self._discard(b"")
+
+    def _discard(self, data: bytes) -> None:
+        self._discarded = (self._discarded or 0) + len(data)
+        if self._quiet is not None:
+            self._quiet.cancel()
+        if b"\n" in data or self._discarded > _DISCARD:
+            self._transport.close()
+        else:
+            self._quiet = self._loop.call_later(QUIET_S, self._transport.close)

@@ -1,0 +1,116 @@
+"""The first rung: a running daemon, asked over its Unix socket."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound
+from remora.hub import protocol
+from remora.hub.process.addresses import read_addresses
+from remora.hub.process.hub_paths import HubPlaces, shown
+from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
+from remora.hub.server.socket_listener import is_ours
+from remora.hub.sources.source_answer import Busy, Told
+
+MOST_ANSWERED = 1 << 26
+"""Bytes of one answer's line; more is not believed."""
+_NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
+
+
+class SocketRung:
+    """Asks whoever listens at the socket, if that is a daemon of ours, of our user, on our root.
+
+    Each question has a connection of its own: a daemon may end and begin between two of them.
+    """
+
+    def __init__(self, root: Path, places: HubPlaces | None, *, named: bool = False) -> None:
+        """`named`: somebody chose the socket, so that no other one is looked for."""
+        self._root = shown(root)
+        self._places = places
+        self._named = named
+
+    async def ask(self, request: Request) -> Told | NotFound | Busy | None:
+        """What the daemon says, be it that there is no such node; Busy if it has
+        none now; None if none can be asked.
+
+        Takes as long as the daemon: it is for the caller to give up.
+        """
+        busy = None
+        began = time.monotonic()
+        for place in self._sockets():
+            try:
+                answer = await self._answer(place, request)
+                if answer is None:
+                    continue
+                if _usable(answer):
+                    return _told(request, answer)
+                if answer.error is not None and answer.error.code == "busy":
+                    busy = Busy(time.monotonic() - began)
+            except _NOT_ANSWERED:
+                continue
+        return busy
+
+    def _sockets(self) -> tuple[Path, ...]:
+        """Where the daemon may be; one that was started with another socket said so."""
+        if self._places is None:
+            return ()
+        usual = self._places.socket
+        said = None if self._named else read_addresses(self._places.addresses)
+        return tuple(dict.fromkeys((usual if said is None else Path(said.socket), usual)))
+
+    async def _answer(self, place: Path, request: Request) -> Answer | None:
+        if not _owned(place):
+            return None
+        reader, writer = await asyncio.open_unix_connection(place, limit=MOST_ANSWERED)
+        try:
+            if not is_ours(writer.get_extra_info("socket")):
+                return None
+            # one write: a daemon answers in the order of requests
+            writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
+            health = protocol.decode_answer(await reader.readline())
+            status = protocol.decode_answer(await reader.readline())
+            if not (_speaks(health) and self._is_of_root(status)):
+                return None
+            answer = protocol.decode_answer(await reader.readline())
+        finally:
+            writer.transport.abort()
+        return answer
+
+    def _is_of_root(self, status: Answer) -> bool:
+        """A daemon of another root would tell of nodes that merely have the same names."""
+        said = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
+        return bool(said.get("root", self._root) == self._root)
+
+
+def _owned(place: Path) -> bool:
+    return place.lstat().st_uid == os.geteuid()
+
+
+def _speaks(health: Answer) -> bool:
+    if not health.ok:
+        return False
+    said = msgspec.json.decode(health.result, type=dict[str, Any])
+    return bool(said.get("protocol") == protocol.PROTOCOL)
+
+
+def _usable(answer: Answer) -> bool:
+    """Whether an answer settles the question: a result, or that there is no such node."""
+    return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
+
+
+def _told(request: Request, answer: Answer) -> Told | NotFound:
+    if answer.error is not None:
+        return NotFound(answer.error.message)
+    return Told(_decoded(request, answer.result), answer.generation, "socket")
+
+
+def _decoded(request: Request, result: msgspec.Raw) -> Any:
+    if isinstance(request, GetContext):
+        return protocol.decode_context(result)
+    if isinstance(request, GetNode):
+        return protocol.decode_node(result)
+    return msgspec.json.decode(result)

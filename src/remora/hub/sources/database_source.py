@@ -1,0 +1,194 @@
+"""The second rung: the database, read only, and whatever file is not as it says analysed anew."""
+
+import hashlib
+import time
+from collections.abc import Collection, Mapping
+from enum import Enum
+from pathlib import Path
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from remora.code.ir.model import Lowered
+from remora.errors import DiskError, NotFound
+from remora.hub.file_read import Reader, reading
+from remora.hub.members.members import Members
+from remora.hub.protocol import Request
+from remora.hub.query.queries import Answers
+from remora.hub.query.responses import result_of
+from remora.hub.query.snapshots import OutOfTimeError, OverlaidView, StoredNode
+from remora.hub.sources.file_source import SECONDS_PER_BYTE
+from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.stamp import racy
+from remora.hub.store.file_rows import FileRow
+from remora.hub.store.reader import StoreView, open_view
+from remora.ids import spell_path
+
+SECONDS_PER_FILE = 10e-6
+"""What a look at one file takes at most, of a sweep over all."""
+LINKS_S = 8.0
+"""How long links are looked for at most, however much time there is: who waits so long may as well
+have all of them found."""
+
+
+class _Instead(Enum):
+    """What there is to say of a file instead of its facts."""
+
+    AS_STORED = "as stored"
+    TOO_LONG = "too long"
+
+
+class _TimedView(OverlaidView):
+    """Gives up after its deadline: a link may lead through all files."""
+
+    def lowered(self, path: str) -> Lowered | None:
+        self._check()
+        return super().lowered(path)
+
+    def mentioning(self, name: str) -> Collection[str]:
+        self._check()
+        return super().mentioning(name)
+
+    def node(self, key: str) -> StoredNode | None:
+        self._check()
+        return super().node(key)
+
+    def _check(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+
+
+class StoredRung:
+    """Answers from the database as if it were of this moment, and leaves it as it is.
+
+    What was read of changed files is kept for the next question, and so are the links.
+    """
+
+    def __init__(self, root: Path, db: Path | None, members: Members) -> None:
+        self._db = db
+        self._members = members
+        self._root = root
+        self._view: StoreView | None = None
+        self._analysed: dict[str, FileFacts] = {}
+        self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
+        self._kept: tuple[object, _TimedView, Answers] | None = None
+
+    def ask(self, request: Request, budget: Budget) -> Told | None:
+        """None where there is no database, or where bringing it up to date would take too long.
+
+        Raises NotFound for an unknown node.
+        """
+        view = self._opened()
+        if view is None:
+            return None
+        try:
+            return self._asked(view, request, budget)
+        except DiskError:
+            self.close()
+            return None
+        except OutOfTimeError:
+            self._kept = None  # links that were half made
+            return None
+        except NotFound:
+            raise
+        except Exception:
+            self._kept = None  # likewise
+            raise
+
+    def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
+        generation = view.generation
+        rows = self._index(view, generation)
+        if not budget.affords(len(rows) * SECONDS_PER_FILE):
+            return None
+        changed = self._changed(rows, budget)
+        if changed is None:
+            return None
+        unknown, result = None, None
+        try:
+            result = result_of(self._answers(view, generation, changed, budget), request)
+        except NotFound as error:
+            unknown = error
+        if view.generation != generation:  # some of it may be of a database that was just emptied
+            return None
+        if unknown is not None:
+            raise unknown
+        return Told(result, generation, "sqlite")
+
+    def _index(self, view: StoreView, generation: int) -> Mapping[str, FileRow]:
+        """What a row says of a file stays true of it, so those of one generation are kept."""
+        if self._rows[0] != generation:
+            self._rows = generation, view.files()
+        return self._rows[1]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._view is not None:
+            self._view.close()
+            self._view = None
+        self._rows, self._kept = (-1, {}), None
+
+    def _opened(self) -> StoreView | None:
+        if self._view is None and self._db is not None:
+            self._view = open_view(self._db)
+        return self._view
+
+    def _changed(
+        self, rows: Mapping[str, FileRow], budget: Budget
+    ) -> dict[str, FileFacts | None] | None:
+        """By spelled path, the files that are not as the database says; None: it would take too
+        long to tell."""
+        began = time.time_ns()
+        now = self._members.sweep()
+        found: dict[str, FileFacts | None] = {
+            spell_path(path): None for path in rows.keys() - now.keys()
+        }
+        with reading(self._root) as reader:
+            for path, stamp in now.items():
+                row = rows.get(path)
+                if row is not None and row.stamp == stamp and not racy(stamp, began):
+                    continue
+                facts = self._facts(reader, path, row, budget)
+                if facts is _Instead.TOO_LONG:
+                    return None
+                if isinstance(facts, FileFacts):
+                    self._analysed[facts.path] = facts  # also where there is no time for the rest
+                if facts is not _Instead.AS_STORED:
+                    found[spell_path(path)] = facts
+        self._analysed = {path: facts for path, facts in found.items() if facts is not None}
+        return found
+
+    def _facts(
+        self, reader: Reader, path: str, row: FileRow | None, budget: Budget
+    ) -> FileFacts | _Instead | None:
+        """A file's facts, if they are not as stored; None for one that cannot be read any more."""
+        try:
+            data = reader.read(path).data
+        except OSError:
+            return None
+        digest = hashlib.sha256(data).hexdigest()
+        if row is not None and row.file_hash == digest:
+            return _Instead.AS_STORED
+        known = self._analysed.get(spell_path(path))
+        if known is not None and known.file_hash == digest:
+            return known
+        if not budget.affords(len(data) * SECONDS_PER_BYTE):
+            return _Instead.TOO_LONG
+        return read_facts(path, data)
+
+    def _answers(
+        self,
+        view: StoreView,
+        generation: int,
+        changed: Mapping[str, FileFacts | None],
+        budget: Budget,
+    ) -> Answers:
+        """Those of the last question, where nothing happened since."""
+        state = (
+            generation,
+            frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
+        )
+        if self._kept is None or self._kept[0] != state:
+            timed = _TimedView(view, changed)
+            self._kept = state, timed, Answers(timed)
+        _, timed, answers = self._kept
+        timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
+        return answers

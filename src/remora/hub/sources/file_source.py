@@ -1,0 +1,66 @@
+"""The last rung: the asked nodes' own files read and analysed, without any other file."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from remora.hub.file_read import reading
+from remora.hub.members.members import Members
+from remora.hub.protocol import Request
+from remora.hub.query.queries import Answers
+from remora.hub.query.responses import nodes_of, result_of
+from remora.hub.query.snapshots import MemoryView
+from remora.hub.sources.ignore_check import IgnoreFiles
+from remora.hub.sources.source_answer import Budget, Told
+from remora.ids import split_node_key, unspell_path
+
+SECONDS_PER_BYTE = 1e-6
+"""What reading a file and analysing it takes at most: half of it on the slow machine on which it
+was measured."""
+_LONGEST_KEPT = 256 * 1024
+
+
+class FileRung:
+    """Knows of a node what its file says; links, tests and identity are null."""
+
+    def __init__(self, root: Path, members: Members) -> None:
+        self._root = root
+        self._members = members
+        self._ignore_files = IgnoreFiles(root)
+
+    def ask(self, request: Request, budget: Budget) -> Told | None:
+        """None for what one file cannot tell, or where analysing it would take too long.
+
+        Raises NotFound for a node that its file does not have, OSError where there is no root.
+        """
+        keys = nodes_of(request)
+        if not keys:
+            return None
+        asked = {unspell_path(split_node_key(key)[0]) for key in keys}
+        paths = [path for path in sorted(asked) if _is_below(path)]
+        if self._ignore_files.moved(paths):
+            self._members.forget()
+        found: dict[str, FileFacts] = {}
+        with reading(self._root) as reader:
+            for path in sorted(self._members.belonging(paths)):
+                try:
+                    data = reader.read(path).data
+                except OSError:  # such a file has no nodes
+                    continue
+                if not budget.affords(len(data) * SECONDS_PER_BYTE):
+                    return None
+                facts = _facts(path, data) if len(data) <= _LONGEST_KEPT else read_facts(path, data)
+                found[facts.path] = facts
+        answers = Answers(MemoryView(found), partial_links=True)
+        return Told(result_of(answers, request), None, "file")
+
+
+@lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
+def _facts(path: str, data: bytes) -> FileFacts:
+    return read_facts(path, data)
+
+
+def _is_below(path: str) -> bool:
+    """Whether a text from anywhere is a path as git lists one."""
+    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

@@ -1,0 +1,169 @@
+"""One batch becomes one transaction."""
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from remora.code.file_facts import FileFacts
+from remora.hub.node import UpdateSource
+from remora.hub.store.batch_diff import FileDifference
+from remora.hub.store.file_rows import NODE_COLUMNS, Kept, node_values, stamp_values
+from remora.hub.store.ir_rows import Lowering
+from remora.hub.store.recent_nodes import Births
+from remora.hub.store.uids import Identities
+
+LOGGED_AT_ONCE = 10_000
+"""Keys of one transaction that are logged; of a larger one nobody asks which they were."""
+LOGGED = 50_000
+"""Keys in the log, about; older ones go."""
+_BETWEEN_COUNTS = 16
+_COLUMNS = NODE_COLUMNS.split(", ")
+_PUT_NODE = (
+    f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
+    f"ON CONFLICT (key) DO UPDATE SET {','.join(f'{c}=excluded.{c}' for c in _COLUMNS[1:])}"
+)
+# one statement for all names of a file takes half the time of one for each
+_PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
+_PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_HASH_NODES = (  # as `StoreView.nodes` finds them
+    "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
+)
+
+
+class Writing:
+    """A batch's changes, written by `write` within a transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        changed: Sequence[FileDifference],
+        source: UpdateSource,
+        now: datetime,
+        births: Births,
+    ) -> None:
+        self._connection = connection
+        self._changed = changed
+        self._source = source
+        self._stamp = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
+        self._uids = Identities(connection, changed, births, int(now.timestamp()))
+
+    def write(self, generation: int) -> tuple[str, ...]:
+        """All of it, as `generation`; the keys of all nodes of which a fact changed, sorted."""
+        own = (key for each in self._changed for key in each.changed())
+        keys = tuple(sorted({*own, *self._uids.adopted}))
+        run = self._connection.execute
+        self._write_files(generation)
+        self._write_nodes()
+        self._connection.executemany("DELETE FROM node_state WHERE key = ?", self._gone_nodes())
+        self._uids.write()
+        for before, now in list(self._uids.renamed()):
+            run("UPDATE OR REPLACE observed_calls SET caller = ? WHERE caller = ?", (now, before))
+            run("UPDATE OR REPLACE observed_calls SET callee = ? WHERE callee = ?", (now, before))
+            run("UPDATE OR REPLACE observed_tests SET node = ? WHERE node = ?", (now, before))
+        log_changes(self._connection, generation, keys)
+        run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
+        return keys
+
+    def settle(self) -> None:
+        """The transaction is written."""
+        self._uids.settle(cold=self._source == "cold_start")
+
+    def _write_files(self, generation: int) -> None:
+        """The files, in the order of their paths: so their rows lie beside each other."""
+        run, many = self._connection.execute, self._connection.executemany
+        gone = [each.before.id for each in self._changed if each.update is None]
+        many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in gone])
+        (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
+        files: list[tuple[Any, ...]] = []
+        facts = Lowering(self._connection)
+        less: list[tuple[str, int | None]] = []
+        more: list[tuple[str, int]] = []
+        new = False
+        for each in self._changed:
+            if each.update is None:
+                facts.remove(each.path, each.before.id, each.before.lowered)
+                less += [(name, each.before.id) for name in each.before.names]
+                continue
+            if (id_ := each.before.id) is None:
+                last += 1
+                id_, new = last, True
+            files.append(_file_values(id_, each))
+            facts.put(each.path, id_, each.update.lowered, each.before.lowered)
+            names, before = each.update.facts.lowered.names, each.before.names
+            less += [(name, id_) for name in before.difference(names)] if before else []
+            if added := [name for name in names if name not in before] if before else names:
+                more.append((msgspec.json.encode(added).decode(), id_))
+        many(_PUT_FILE, files)
+        facts.write(generation)
+        many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
+        many(_PUT_MENTIONS, more)
+        if new or gone:
+            run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
+
+    def _write_nodes(self) -> None:
+        """Those that stand need one statement for all of a file's, the others one for each."""
+        for each in self._changed:
+            if each.update is not None:
+                facts, standing = each.update.facts, each.standing()
+                if standing:
+                    within = (f"node:{each.path}:", f"node:{each.path};", each.path)
+                    self._connection.execute(_HASH_NODES, (facts.file_hash, *within))
+                self._connection.executemany(_PUT_NODE, self._node_rows(each, facts, standing))
+
+    def _node_rows(
+        self, each: FileDifference, facts: FileFacts, standing: Collection[str]
+    ) -> Iterator[tuple[Any, ...]]:
+        for place, node in enumerate(facts.nodes):
+            if node.key not in standing:
+                before = each.before.nodes.get(node.key)
+                last_updated, source = self._stamp, self._source
+                if before is not None and each.is_same(node.key, node):
+                    last_updated = before.last_updated or self._stamp
+                    source = before.update_source
+                kept = Kept(self._uids[node.key], last_updated, source, each.extra_of(node))
+                yield node_values(facts, place, node, kept)
+
+    def _gone_nodes(self) -> list[tuple[str]]:
+        return [
+            (key,)
+            for each in self._changed
+            for key in each.before.nodes.keys() - {node.key for node in each.nodes}
+        ]
+
+
+def log_changes(connection: sqlite3.Connection, generation: int, keys: Sequence[str]) -> None:
+    """Remember which nodes a transaction changed, and forget the oldest."""
+    if len(keys) > LOGGED_AT_ONCE:
+        _forget_until(connection, generation)
+        return
+    connection.executemany("INSERT INTO changes VALUES (?, ?)", [(generation, key) for key in keys])
+    if generation % _BETWEEN_COUNTS == 0:
+        (count,) = connection.execute("SELECT count(*) FROM changes").fetchone()
+        if count > LOGGED:
+            (until,) = connection.execute(
+                "SELECT generation FROM changes ORDER BY generation LIMIT 1 OFFSET ?",
+                (count - LOGGED // 2,),
+            ).fetchone()
+            _forget_until(connection, until)
+
+
+def _forget_until(connection: sqlite3.Connection, generation: int) -> None:
+    connection.execute("DELETE FROM changes WHERE generation <= ?", (generation,))
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'logged_from'", (generation,))
+
+
+def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
+    assert changed.update is not None
+    facts = changed.update.facts
+    return (
+        id_,
+        facts.path,
+        *stamp_values(changed.update.stamp),
+        facts.file_hash,
+        facts.partial,
+        facts.detail,
+        changed.update.extras,
+    )

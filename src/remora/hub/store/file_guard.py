@@ -1,0 +1,37 @@
+"""Whether a file that somebody names as the database is something else, which must not be written."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from remora.hub.store.owner_lock import is_lock, lock_of
+
+_OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
+"""What the database of every version holds."""
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether there is anything at `path` but a database of the Hub, of whatever version.
+
+    A damaged one is known by its lock, which whoever writes a database leaves beside it. Nothing
+    is written, and no lock taken.
+    """
+    try:
+        if path.is_file() and path.stat().st_size == 0:
+            return False
+        tables = _tables(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, sqlite3.Error):
+        return os.path.lexists(path) and not is_lock(lock_of(path))
+    return not tables >= _OUR_TABLES
+
+
+def _tables(path: Path) -> set[str]:
+    path.lstat()
+    name = quote(os.fsencode(path.absolute()))
+    # immutable: a foreign database gets no log and no lock from our look at it
+    with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
+        return {found for (found,) in connection.execute("SELECT name FROM sqlite_master")}

@@ -1,0 +1,132 @@
+"""What the tables hold of files and nodes, as records."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.code.file_facts import FileFacts, NodeFacts
+from remora.hub.node import UpdateSource
+from remora.hub.query.snapshots import StoredNode
+from remora.hub.stamp import Stamp
+from remora.ids import NodeKey
+
+NODE_COLUMNS = (
+    "key, uid, file_path, place, node_name, node_type, source_hash, body_hash, file_hash, "
+    "signature, docstring, docstring_outdated, imports, decorators, bases, line_start, line_count, "
+    "complexity, has_type_hints, partial, last_updated, update_source, extra"
+)
+_HALF, _WHOLE = 2**63, 2**64
+_STRINGS = msgspec.json.Decoder(tuple[str, ...])
+_EXTRA = msgspec.json.Decoder(dict[str, Any])
+_AROUND_PATH = len("node::")
+_NONE = "[]"
+_NO_EXTRA = "{}"
+
+
+class FileRow(NamedTuple):
+    """What is stored of a file. `stamp` is None where the file was too young, when it was read, for
+    its stamp to prove anything: it must be compared by its hash. `extras`: the state of the users'
+    scripts that were run on it."""
+
+    stamp: Stamp | None
+    file_hash: str
+    extras: str = ""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What of a node is not in its file."""
+
+    uid: str
+    last_updated: str
+    update_source: UpdateSource
+    extra: dict[str, Any]
+
+
+def node_values(file: FileFacts, place: int, node: NodeFacts, kept: Kept) -> tuple[Any, ...]:
+    """A node in the order of NODE_COLUMNS; `place` counts the nodes of the file."""
+    return (
+        node.key,
+        kept.uid,
+        file.path,
+        place,
+        node.node_name,
+        node.node_type,
+        node.source_hash,
+        node.body_hash,
+        file.file_hash,
+        node.signature,
+        node.docstring,
+        node.docstring_outdated,
+        None if node.imports is None else _strings(node.imports),
+        _strings(node.decorators) if node.decorators else _NONE,
+        _strings(node.bases) if node.bases else _NONE,
+        node.line_start,
+        node.line_count,
+        node.complexity,
+        node.has_type_hints,
+        file.partial,
+        kept.last_updated,
+        kept.update_source,
+        msgspec.json.encode(kept.extra).decode() if kept.extra else _NO_EXTRA,
+    )
+
+
+def stored_node(row: Sequence[Any]) -> StoredNode:
+    """The inverse of `node_values`. Raises sqlite3.DatabaseError for what was never written."""
+    try:
+        return _stored_node(row)
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+        raise sqlite3.DatabaseError(f"a row of node_state: {error}") from error
+
+
+def _stored_node(row: Sequence[Any]) -> StoredNode:
+    facts = NodeFacts(
+        key=NodeKey(row[0]),
+        qualname=row[0][len(row[2]) + _AROUND_PATH :],
+        node_name=row[4],
+        node_type=row[5],
+        source_hash=row[6],
+        body_hash=row[7],
+        signature=row[9],
+        docstring=row[10],
+        docstring_outdated=bool(row[11]),
+        imports=None if row[12] is None else _STRINGS.decode(row[12]),
+        decorators=_tuple(row[13]),
+        bases=_tuple(row[14]),
+        line_start=row[15],
+        line_count=row[16],
+        complexity=row[17],
+        has_type_hints=bool(row[18]),
+    )
+    return StoredNode(
+        facts=facts,
+        uid=row[1],
+        file_hash=row[8],
+        partial=bool(row[19]),
+        last_updated=row[20],
+        update_source=row[21],
+        extra={} if row[22] == _NO_EXTRA else _EXTRA.decode(row[22]),
+    )
+
+
+def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
+    """Four integers that SQLite can hold; odd ones (an inode of 64 bits, a year beyond 2262) are
+    wrapped, and so never equal what they were: such a file is compared by its hash."""
+    if stamp is None:
+        return (None, None, None, None)
+    return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)
+
+
+def file_row(row: Sequence[Any]) -> FileRow:
+    """From size, mtime_ns, ctime_ns, inode, file_hash and extras."""
+    return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return msgspec.json.encode(values).decode() if values else _NONE
+
+
+def _tuple(text: str) -> tuple[str, ...]:
+    return () if text == _NONE else _STRINGS.decode(text)

@@ -1,0 +1,90 @@
+"""What was seen while tests ran, as rows."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from remora.hub.observed_links import Observation, ObservedCall
+
+Row = tuple[str, str, str, str]
+
+
+class News(NamedTuple):
+    """What an observation changes of what was known; empty where it shows nothing new."""
+
+    calls: tuple[Row, ...]
+    tests: tuple[Row, ...]
+    no_more: tuple[Row, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The nodes of which a link or a test changed, sorted."""
+        ends = {key for row in self.calls for key in row[:2]}
+        return tuple(sorted(ends | {row[0] for row in (*self.tests, *self.no_more)}))
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Within a transaction."""
+        many = connection.executemany
+        many("DELETE FROM observed_tests WHERE node = ? AND id = ?", [r[:2] for r in self.no_more])
+        many("INSERT OR REPLACE INTO observed_tests VALUES (?, ?, ?, ?)", self.tests)
+        many("INSERT OR REPLACE INTO observed_calls VALUES (?, ?, ?, ?)", self.calls)
+
+
+def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
+    """What one run showed, beside what is known: calls are added, of the tests that ran what was
+    known is replaced."""
+    now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
+    known = {
+        row
+        for each in dict.fromkeys((*observation.ran, *(test.id for test in observation.tests)))
+        for row in connection.execute("SELECT * FROM observed_tests WHERE id = ?", (each,))
+    }
+    ran = set(observation.ran)
+    kept = {row[:2] for row in now}
+    gone = {row for row in known - now if row[1] in ran and row[:2] not in kept}
+    calls = (_joined(connection, call) for call in _merged(observation.calls))
+    return News(
+        calls=tuple(row for row in calls if row is not None),
+        tests=tuple(sorted(now - known)),
+        no_more=tuple(sorted(gone)),
+    )
+
+
+def _merged(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
+    """Each pair once."""
+    pairs: dict[tuple[str, str], ObservedCall] = {}
+    for call in calls:
+        other = pairs.get((call.caller, call.callee))
+        if other is not None and other.anchor == call.anchor:
+            lines = tuple(sorted({*other.above_end, *call.above_end}))
+            call = msgspec.structs.replace(call, above_end=lines)  # noqa: PLW2901 - the joined one
+        pairs[call.caller, call.callee] = call
+    return pairs.values()
+
+
+def _joined(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
+    """The row with the lines that are known already; None if it stands there so."""
+    known: Row | None = connection.execute(
+        "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
+    ).fetchone()
+    lines = set(call.above_end)
+    if known is not None and known[2] == call.anchor:
+        lines.update(msgspec.json.decode(known[3], type=tuple[int, ...]))
+    row = (call.caller, call.callee, call.anchor, msgspec.json.encode(sorted(lines)).decode())
+    return None if row == known else row
+
+
+def tidy(connection: sqlite3.Connection) -> None:
+    """Forget what was seen of nodes that are gone and will not come back."""
+    for table, column in (
+        ("observed_calls", "caller"),
+        ("observed_calls", "callee"),
+        ("observed_tests", "node"),
+        ("observed_tests", "test"),
+    ):
+        connection.execute(
+            f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM node_state) "  # noqa: S608
+            f"AND {column} NOT IN (SELECT key FROM uids)"
+        )

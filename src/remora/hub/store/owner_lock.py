@@ -1,0 +1,146 @@
+"""Whose a hub's database is: a lock that says which process holds it and ends with that process."""
+
+import fcntl
+import os
+import re
+import stat
+import time
+from pathlib import Path
+
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, HubLocked, OutsideError
+
+_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_WORDS = " remora hub\n"
+_OURS = re.compile(rb"\d{1,20}(?: remora hub\n)?")
+_LONGEST = 64
+_TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
+
+
+class Ownership:
+    """A held lock; let go by `close`, and by the kernel however we end."""
+
+    def __init__(self, path: Path) -> None:
+        """Take it, and make its folder if need be. Raises HubLocked, which names the process that
+        has it, OutsideError where something else lies there, and DiskError."""
+        self._path = path
+        try:
+            make_private(path.parent)
+            self._file = os.open(path, _FILE, 0o600)
+            try:
+                self._place = _place(self._hold())
+            except BaseException:
+                os.close(self._file)
+                raise
+        except OSError as error:
+            raise DiskError(f"{path}: {error.strerror or error}") from error
+
+    def lost(self) -> bool:
+        """Whether the path leads elsewhere now: another process would not see ours."""
+        try:
+            return _place(self._path.lstat()) != self._place
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """Let go. The file stays: who waits for it must not be left with one that nobody sees."""
+        os.close(self._file)
+
+    def _hold(self) -> os.stat_result:
+        status = os.fstat(self._file)
+        if not stat.S_ISREG(status.st_mode):
+            raise IsADirectoryError(f"{self._path} is no regular file")
+        self._take()
+        written = os.pread(self._file, _LONGEST, 0)
+        if written and not _OURS.fullmatch(written):
+            raise OutsideError(
+                f"{self._path} is no lock of the Hub, and is left as it is",
+                hint="name another database with --db",
+            )
+        os.fchmod(self._file, 0o600)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}{_WORDS}".encode(), 0)
+        return status
+
+    def _take(self) -> None:
+        """Whoever asks whose it is holds the lock for a moment, and so does one that was killed just
+        now: neither is reason to give way."""
+        began, tries = time.monotonic(), 0
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                tries += 1
+                pid = _written_pid(self._file)
+                is_held = pid is not None and _lives(pid) and tries >= _TRIES
+                if is_held or time.monotonic() - began > _PATIENCE_S:
+                    raise _locked(self._path, pid) from error
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        pass
+    return True
+
+
+def lock_of(db: Path) -> Path:
+    """Where the lock of a database's writer is; it stays when its owner ends."""
+    return db.with_name(f"{db.name}.lock")
+
+
+def is_lock(path: Path) -> bool:
+    """Whether somebody of ours held the lock at `path` once."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return os.read(file, _LONGEST).endswith(_WORDS.encode())
+    except OSError:  # a folder
+        return False
+    finally:
+        os.close(file)
+
+
+def owner(path: Path) -> int | None:
+    """The process that holds the lock at `path`; None if there is none, 0 if it cannot be told."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    pid = None
+    try:
+        pid = _written_pid(file)
+        if pid is not None and not _lives(pid):
+            return None  # to try the lock would make one that starts just now give way
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return pid or 0
+    finally:
+        os.close(file)
+    return None
+
+
+def _locked(path: Path, pid: int | None) -> HubLocked:
+    who = f"process {pid}" if pid is not None else "another process"
+    return HubLocked(
+        f"{path.parent}: the Hub's database is being written by {who}",
+        pid=pid,
+        hint="ask the running hub, or end it with `remora hub stop`",
+    )
+
+
+def _written_pid(file: int) -> int | None:
+    written = os.pread(file, _LONGEST, 0)
+    return int(written.split()[0]) if _OURS.fullmatch(written) else None
+
+
+def _place(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,0 +1,51 @@
+"""What is stored of a file before it is written again."""
+
+import sqlite3
+
+import msgspec
+
+from remora.code.ir.model import decode_names
+from remora.errors import HubDamaged
+from remora.hub.store.batch_diff import StoredFile
+from remora.hub.store.reader import StoreView
+
+_MOST = 64
+_FILE = (
+    "SELECT id, file_hash, partial, detail, extras, lowered "
+    "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
+)
+
+
+class Before:
+    """Reads what was stored; what was just read is kept until the next write."""
+
+    def __init__(self, connection: sqlite3.Connection, view: StoreView) -> None:
+        self._connection = connection
+        self._view = view
+        self._kept: dict[str, StoredFile] = {}
+
+    def of(self, path: str) -> StoredFile:
+        """Of a stored file, by its spelled path. Raises HubDamaged where that cannot be read."""
+        kept = self._kept.get(path)
+        if kept is None:
+            kept = self._read(path)
+            if len(self._kept) < _MOST:
+                self._kept[path] = kept
+        return kept
+
+    def forget(self) -> None:
+        """Something was written."""
+        self._kept.clear()
+
+    def _read(self, path: str) -> StoredFile:
+        lost = HubDamaged(f"the Hub's database has lost what it knew of {path}")
+        row = self._connection.execute(_FILE, (path,)).fetchone()
+        if row is None:
+            raise lost
+        id_, file_hash, partial, detail, extras, lowered = row
+        try:
+            names = frozenset(decode_names(lowered))
+        except msgspec.MsgspecError as error:
+            raise lost from error
+        nodes = {str(node.facts.key): node for node in self._view.nodes(path)}
+        return StoredFile(id_, file_hash, bool(partial), detail, extras, nodes, names, lowered)

@@ -1,0 +1,229 @@
+"""StoreView: what the database says, asked row by row; nothing of it is kept but decoded files."""
+
+import math
+import sqlite3
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import msgspec
+
+from remora.code.ir.model import Lowered
+from remora.errors import DiskError, HubDamaged
+from remora.hub.lookup.search import best, words_of
+from remora.hub.observed_links import ObservedCall, ObservedTest
+from remora.hub.query.snapshots import OutOfTimeError, StoredNode
+from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
+from remora.hub.store.hub_database import as_ours, open_reading
+from remora.hub.store.ir_cache import LoweredCache
+from remora.hub.store.stored_links import StoredLinks
+from remora.ids import unspell_path
+
+_NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
+_LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
+_CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
+_LINES = msgspec.json.Decoder(tuple[int, ...])
+_WRONG = (sqlite3.Error, msgspec.MsgspecError)
+
+
+class Shelf:
+    """What views of one database share: decoded files, the list of paths, and the news that it is
+    damaged."""
+
+    def __init__(self, damage: list[HubDamaged], lowered: LoweredCache | None = None) -> None:
+        self.damage = damage
+        self.lowered = LoweredCache() if lowered is None else lowered
+        self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
+        """With the generation since which it holds."""
+
+
+class StoreView:
+    """The database as it is when asked: no transaction stays open, so that the writer's log stays
+    short however long a reader lives.
+
+    Every method raises DiskError where the database cannot be read now, HubDamaged where it makes
+    no sense. Used by one thread at a time.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, shelf: Shelf) -> None:
+        self.deadline = math.inf
+        """Moment of the monotonic clock after which nothing is told any more: then every method
+        raises OutOfTimeError."""
+        self._connection = connection
+        self._path = path
+        self._shelf = shelf
+
+    @property
+    def generation(self) -> int:
+        """Of what was written last."""
+        return self._meta("generation")
+
+    def files(self) -> Mapping[str, FileRow]:
+        """By raw path, what was stored of every file."""
+        rows = self._all(
+            "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
+        )
+        return {unspell_path(row[0]): file_row(row[1:]) for row in rows}
+
+    def partial(self) -> dict[str, str]:
+        """By raw path, why a file could only be read in part."""
+        rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
+        return {unspell_path(path): detail for path, detail in rows}
+
+    def paths(self) -> Collection[str]:
+        """Every Python file."""
+        since = self._meta("paths_since")
+        if self._shelf.paths[0] != since:
+            rows = self._all("SELECT path FROM file_index")
+            self._shelf.paths = since, frozenset(intern(row[0]) for row in rows)
+        return self._shelf.paths[1]
+
+    def lowered(self, path: str) -> Lowered | None:
+        """What linking needs of a file."""
+        row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
+        if row is None:
+            return None
+        kept = self._shelf.lowered.get((path, row[0]))
+        if kept is not None:
+            return kept
+        # both at once: what is written now must not be kept under the hash of what was there before
+        row = self._one(_LOWERED, path)
+        try:
+            return None if row is None else self._shelf.lowered.decode((path, row[0]), row[1])
+        except _WRONG as error:
+            raise self._damaged(error) from error
+
+    def mentioning(self, name: str) -> Collection[str]:
+        """Paths of the files whose `names` hold it."""
+        rows = self._all(
+            "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
+            name,
+        )
+        # thousands of such lists are held at a time, of the same few names
+        return tuple(intern(row[0]) for row in rows)
+
+    def node(self, key: str) -> StoredNode | None:
+        """None for an unknown one."""
+        row = self._one(f"{_NODE} WHERE key = ?", key)
+        return None if row is None else self._node(row)
+
+    def nodes(self, path: str) -> tuple[StoredNode, ...]:
+        """Of one file, in the order of the source."""
+        rows = self._all(
+            # `;` comes after `:`; a longer path with a `:` in it lies in this range too
+            f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
+            f"node:{path}:",
+            f"node:{path};",
+            path,
+        )
+        return tuple(map(self._node, rows))
+
+    def search(self, query: str, limit: int) -> list[StoredNode]:
+        """Nodes that hold every word of `query` in path or qualname; the best first."""
+        words = words_of(query)
+        if not words:
+            return []
+        # SQLite's `lower` knows A to Z, as `words_of` does
+        longest = max(words, key=len).decode("utf-8", "surrogatepass")
+        if not longest.isprintable():
+            return []
+        rows = self._all("SELECT key FROM node_state WHERE instr(lower(key), ?)", longest)
+        nodes = map(self.node, best((row[0] for row in rows), query, limit))
+        return [node for node in nodes if node is not None]
+
+    def keys(self) -> Iterator[str]:
+        """Of every node."""
+        return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
+
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls to the node, whatever happened since."""
+        return self._calls(f"{_CALL} WHERE callee = ? ORDER BY caller", key)
+
+    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
+        """All that was seen of calls by the node."""
+        return self._calls(f"{_CALL} WHERE caller = ? ORDER BY callee", key)
+
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
+        """All that was seen of tests that entered the node."""
+        rows = self._all(
+            "SELECT node, id, test, anchor FROM observed_tests WHERE node = ? ORDER BY id", key
+        )
+        return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
+
+    def links(self) -> StoredLinks:
+        """Those that were found before anybody asked."""
+        return StoredLinks(self._all, self._damaged)
+
+    def linked(self) -> tuple[int, int]:
+        """Of how many nodes the links are stored, and of how many nodes there are."""
+        sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
+        found, nodes = self._all(sql)[0]
+        return min(found, nodes), nodes
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """What is asked within is of one state, and quicker. For a reader, and for a moment only."""
+        self._all("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):  # it may be closed by now
+                self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._connection.close()
+
+    def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:
+        try:
+            return tuple(
+                ObservedCall(caller=a, callee=b, anchor=c, above_end=_LINES.decode(d))
+                for a, b, c, d in self._all(sql, key)
+            )
+        except msgspec.MsgspecError as error:
+            raise self._damaged(error) from error
+
+    def _node(self, row: tuple[Any, ...]) -> StoredNode:
+        try:
+            return stored_node(row)
+        except sqlite3.Error as error:
+            raise self._damaged(error) from error
+
+    def _meta(self, name: str) -> int:
+        row = self._one("SELECT value FROM meta WHERE name = ?", name)
+        if row is None or not isinstance(row[0], int):
+            raise self._damaged(sqlite3.DatabaseError(f"it does not say its {name}"))
+        return row[0]
+
+    def _one(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
+        rows = self._all(sql, *values)
+        return rows[0] if rows else None
+
+    def _all(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._told(error) from error
+        except UnicodeEncodeError:  # a name that nothing stored can have
+            return []
+
+    def _damaged(self, error: Exception) -> DiskError:
+        return self._told(sqlite3.DatabaseError(str(error)))
+
+    def _told(self, error: sqlite3.Error) -> DiskError:
+        ours = as_ours(error, self._path)
+        if isinstance(ours, HubDamaged):
+            self._shelf.damage[:] = [ours]
+        return ours
+
+
+def open_view(db: Path, lowered: LoweredCache | None = None) -> StoreView | None:
+    """The database for a reader; None where there is none, or none that can be used. `lowered` may
+    be shared with others."""
+    connection = open_reading(db)
+    return None if connection is None else StoreView(connection, db, Shelf([], lowered))

@@ -1,0 +1,93 @@
+"""The tables of the Hub's database, and how a database that is not ours becomes one in place."""
+
+import sqlite3
+
+from remora.code.file_facts import FACTS_VERSION
+
+TABLES_VERSION = 3
+LINKS_VERSION = 3
+"""What the linker says of one and the same program: raise it when that is something else."""
+VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
+"""What the tables are and what stands in them: a database of any other version is made anew."""
+PAGE = 4096
+"""Bytes of a page: in place only a page of the same size can take the place of another."""
+TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "
+    "mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, file_hash TEXT NOT NULL, "
+    "partial INTEGER NOT NULL, detail TEXT NOT NULL, extras TEXT NOT NULL)",
+    # definitions, references, imports, bases and aliases of a file, as the linker takes them
+    "CREATE TABLE file_facts (file INTEGER PRIMARY KEY, lowered BLOB NOT NULL)",
+    "CREATE TABLE mentions (name TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (name, file)) "
+    "WITHOUT ROWID",
+    "CREATE TABLE node_state (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, "
+    "uid TEXT NOT NULL, file_path TEXT NOT NULL, place INTEGER NOT NULL, node_name TEXT NOT NULL, "
+    "node_type TEXT NOT NULL, source_hash TEXT NOT NULL, body_hash TEXT NOT NULL, "
+    "file_hash TEXT NOT NULL, signature TEXT, docstring TEXT, docstring_outdated INTEGER NOT NULL, "
+    "imports TEXT, decorators TEXT NOT NULL, bases TEXT NOT NULL, line_start INTEGER NOT NULL, "
+    "line_count INTEGER NOT NULL, complexity INTEGER, has_type_hints INTEGER NOT NULL, "
+    "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL, "
+    "extra TEXT NOT NULL)",
+    # of nodes that vanished; `since` in seconds
+    "CREATE TABLE uids (uid TEXT PRIMARY KEY, key TEXT NOT NULL, node_type TEXT NOT NULL, "
+    "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX uids_by_key ON uids (key)",
+    "CREATE INDEX uids_by_body ON uids (body_hash)",
+    "CREATE TABLE observed_calls (caller TEXT NOT NULL, callee TEXT NOT NULL, anchor TEXT NOT NULL, "
+    "above_end TEXT NOT NULL, PRIMARY KEY (caller, callee)) WITHOUT ROWID",
+    "CREATE INDEX observed_calls_by_callee ON observed_calls (callee)",
+    "CREATE TABLE observed_tests (node TEXT NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, "
+    "anchor TEXT NOT NULL, PRIMARY KEY (node, id)) WITHOUT ROWID",
+    "CREATE INDEX observed_tests_by_id ON observed_tests (id)",
+    # what was found by linking all nodes, before anybody asked; `lines` is JSON
+    "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
+    "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
+    "PRIMARY KEY (source_key, target_key, dependency_type)) WITHOUT ROWID",
+    "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
+    # the nodes whose dependencies stand there, with the inputs that they were found from
+    "CREATE TABLE linked (source_key TEXT PRIMARY KEY, reads BLOB NOT NULL) WITHOUT ROWID",
+    # names that lead to a node and decided something there, as a hash, with what that was found from
+    "CREATE TABLE carried (key TEXT PRIMARY KEY, names BLOB NOT NULL, reads BLOB NOT NULL) "
+    "WITHOUT ROWID",
+    # the files that changed since, as they were then; NULL: there was none
+    "CREATE TABLE unlinked (path TEXT PRIMARY KEY, before BLOB) WITHOUT ROWID",
+    "CREATE TABLE changes (generation INTEGER NOT NULL, key TEXT NOT NULL, "
+    "PRIMARY KEY (generation, key)) WITHOUT ROWID",
+)
+
+_COUNTED = ("generation", "logged_from", "paths_since", "lowered_since")
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are exactly those of this version. Raises sqlite3.Error."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    made = [
+        sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
+    ]
+    return version == VERSION and sorted(made) == sorted(TABLES)
+
+
+def blank(generation: int) -> sqlite3.Connection:
+    """A database in memory that holds the tables and knows nothing."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute(f"PRAGMA page_size={PAGE}")
+    for statement in TABLES:
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO meta VALUES (?, ?)",
+        [(name, generation) for name in _COUNTED],
+    )
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    return connection
+
+
+def first_page(generation: int) -> bytes:
+    """The first page of a blank database that has a write-ahead log."""
+    with_log = 2  # the file format's read and write versions, at bytes 18 and 19
+    source = blank(generation)
+    try:
+        page = bytearray(source.serialize()[:PAGE])
+    finally:
+        source.close()
+    page[18] = page[19] = with_log
+    return bytes(page)

@@ -1,0 +1,114 @@
+"""One database held for writing: its lock, its connection, and a new one where either is gone."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from remora.errors import HubDamaged
+from remora.hub.store.hub_database import open_writing, reset, told
+from remora.hub.store.owner_lock import Ownership, lock_of
+
+Clock = Callable[[], datetime]
+
+
+class Held:
+    """A resource from its making to `close`. Raises HubLocked and DiskError when made.
+
+    `root` is that of the project, spelled: the files of another one are not believed.
+    """
+
+    def __init__(self, path: Path, root: str, clock: Clock) -> None:
+        self.path = path
+        self.generation = 0
+        """As it was when the database was opened or made anew."""
+        self._root = root
+        self._clock = clock
+        self._lock = Ownership(self._lock_path)
+        try:
+            self.connection = self._connected()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def is_elsewhere(self) -> bool:
+        """Whether the database or the lock was deleted or replaced."""
+        try:
+            return self._lock.lost() or _place(self.path) != self._place
+        except OSError:
+            return True
+
+    def reopen(self) -> None:
+        """Take the place again. Raises HubLocked if another has taken it meanwhile."""
+        if self._lock.lost():
+            lock = Ownership(self._lock_path)
+            self._lock.close()
+            self._lock = lock
+        self.connection.close()
+        self.connection = self._connected()
+
+    def rebuild(self, generation: int) -> None:
+        """Forget everything, for those too who have the database open; it holds a generation later
+        than `generation` now."""
+        self.generation = max(self.generation, generation)
+        try:
+            with told(self.path):
+                self._reset(self.connection)
+        except HubDamaged:  # what it has open makes no sense any more
+            self.connection.close()
+            self.connection = self._connected()
+
+    def close(self) -> None:
+        """Give the database back."""
+        with suppress(sqlite3.Error):
+            self.connection.close()
+        self._lock.close()
+
+    @property
+    def _lock_path(self) -> Path:
+        return lock_of(self.path)
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = open_writing(self.path, self._next_beginning())
+        try:
+            with told(self.path):
+                self._place = _place(self.path)
+                if not self._is_ours(connection):
+                    self._reset(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Whether it makes sense, as far as can be told at once, and is of this root."""
+        try:
+            with told(self.path):
+                told_of = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+        except HubDamaged:
+            return False
+        generation = told_of.get("generation")
+        if not isinstance(generation, int):
+            return False
+        self.generation = max(self.generation, generation)
+        if "root" not in told_of:
+            self._name_root(connection)
+            return True
+        return bool(told_of["root"] == self._root)
+
+    def _reset(self, connection: sqlite3.Connection) -> None:
+        self.generation = self._next_beginning()
+        reset(connection, self.generation)
+        self._name_root(connection)
+
+    def _name_root(self, connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO meta VALUES ('root', ?)", (self._root,))
+
+    def _next_beginning(self) -> int:
+        return max(int(self._clock().timestamp() * 1000), self.generation + 1)
+
+
+def _place(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,256 @@
+"""The watcher on Linux: one inotify watch for each folder that is not ignored."""
+
+import os
+import select
+import time
+from pathlib import Path
+
+from remora.errors import OutsideError
+from remora.hub.members.folder_listing import MARKS
+from remora.hub.members.members import Members
+from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.hub.watch import inotify_syscalls
+from remora.hub.watch.inotify_syscalls import Event, Inotify
+from remora.hub.watch.mount_types import Mounts
+from remora.hub.watch.sentinel import Marker
+from remora.hub.watch.watch_table import WatchedFolders, WatchesExhausted
+from remora.hub.watch.watcher_protocol import NOTHING_TOLD, Kind, Seen
+
+_APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB
+_SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_syscalls.UNMOUNT
+
+
+class NotAllTold(Exception):
+    """Some changes beneath the root are not told to this kernel; the message says why."""
+
+
+class InotifyWatcher:
+    """Follows folders as they come, go and move, and says when it lost track.
+
+    Raises OSError where there can be no queue, WatchesExhausted where it would hold too few,
+    NotAllTold where not every change would come into it.
+    """
+
+    def __init__(self, root: Path, members: Members, marker: Path) -> None:
+        self._root = str(root)
+        self._members = members
+        self._note = ""
+        self._paths: set[str] = set()
+        self._complete = True
+        self._new: set[str] = set()
+        self._stamps: dict[str, Stamp | None] = {}
+        self._version = -1
+        self._marked = False
+        self._mounts: Mounts | None = None
+        self._kernel = Inotify()
+        try:
+            self._mounts = _table_of_mounts()
+            self._identity = self._look_at_root()
+            self._folders = WatchedFolders(self._kernel, self._root)
+            self._marker = Marker(marker, self._kernel)
+            self._watch_all()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def kind(self) -> Kind:
+        return "sweep" if self._note else "inotify"
+
+    @property
+    def healthy(self) -> bool:
+        return not self._note
+
+    @property
+    def note(self) -> str:
+        return self._note
+
+    def fileno(self) -> int | None:
+        return self._kernel.fileno()
+
+    def close(self) -> None:
+        self._note = self._note or "closed"
+        self._kernel.close()
+        if self._mounts is not None:
+            self._mounts.close()
+            self._mounts = None
+
+    def drain(self) -> Seen:
+        self._pump()
+        try:
+            self._catch_up()
+        except WatchesExhausted as error:
+            self._give_up(f"no more inotify watches: {error}")
+        except NotAllTold as error:
+            self._give_up(str(error))
+        except OutsideError:  # ignore files are being rewritten all the time
+            self._lose_track()
+        if self._note:
+            return NOTHING_TOLD
+        seen = Seen(frozenset(self._paths | self._restless()), self._complete)
+        self._paths.clear()
+        self._complete = True
+        return seen
+
+    def settled(self, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        self._pump()
+        self._marked = False
+        if self._note or not self._marker.touch():
+            return False
+        poll = select.poll()
+        poll.register(self._kernel.fileno(), select.POLLIN)
+        self._pump()
+        while self.healthy and not self._marked:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                return False
+            self._pump()
+        return self.healthy and self._marked
+
+    def _look_at_root(self) -> tuple[int, int]:
+        about = os.stat(self._root)  # noqa: PTH116 (asked before each answer)
+        return about.st_dev, about.st_ino
+
+    def _pump(self) -> None:
+        """Take in what the kernel has told so far."""
+        if self._note:
+            self._kernel.read()  # or whoever waits for the descriptor is woken for ever
+            return
+        try:
+            there = self._look_at_root() == self._identity
+        except OSError:
+            there = False
+        if not there:
+            self._give_up(f"{self._root} is gone")
+            return
+        for event in self._kernel.read():
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        watch, mask, name = event
+        if mask & inotify_syscalls.OVERFLOW:
+            self._lose_track()
+        if watch == self._marker.watch:
+            self._take_mark(mask)
+        folder = self._folders.path(watch)
+        if folder is None:
+            return
+        if name:
+            self._take_entry(f"{folder}/" if folder else "", os.fsdecode(name), mask)
+        else:
+            self._take_of_itself(watch, mask, folder)
+
+    def _take_mark(self, mask: int) -> None:
+        if mask & inotify_syscalls.IGNORED:
+            self._marker.lost()
+        else:
+            self._marked = True
+
+    def _take_entry(self, prefix: str, name: str, mask: int) -> None:
+        if mask & inotify_syscalls.ISDIR:
+            self._take_folder(prefix + name, mask)
+        elif name.endswith(".py"):
+            self._paths.add(prefix + name)
+        if name in MARKS:
+            self._members.forget()
+
+    def _take_of_itself(self, watch: int, mask: int, folder: str) -> None:
+        """What happens to a folder is told by the one above it too, but for the root."""
+        if mask & inotify_syscalls.IGNORED:
+            self._folders.ended(watch)
+        if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):
+            self._lose_track()
+        if folder == "" and mask & (_SELF | inotify_syscalls.IGNORED):
+            self._give_up(f"{self._root} is gone")
+
+    def _take_folder(self, path: str, mask: int) -> None:
+        if mask & inotify_syscalls.DELETE:
+            self._folders.leave(path)
+            self._new.discard(path)
+        elif mask & inotify_syscalls.MOVED_FROM:  # all that was in it is gone from here
+            self._folders.leave_within(path)
+            self._new.add(path)  # in an exchange what came is told before what went
+            self._complete = False
+        elif mask & _APPEARED:
+            self._new.add(path)
+            if mask & inotify_syscalls.ATTRIB:  # perhaps it can be read now, or cannot any more
+                self._complete = False
+
+    def _lose_track(self) -> None:
+        self._complete = False
+        self._version = -1
+
+    def _catch_up(self) -> None:
+        """Follow what `_pump` took in: new folders, other rules. Raises WatchesExhausted."""
+        if self._note:
+            return
+        if any(self._members.has_other_names(path) for path in self._paths):
+            self._complete = False  # under which other names it changed, a sweep tells
+        if self._mounts is not None and self._mounts.changed():
+            self._lose_track()
+        self._members.moved()
+        while self._new or self._version != self._members.version:
+            if self._version != self._members.version:
+                self._watch_all()
+            else:
+                self._enter_new()
+
+    def _watch_all(self) -> None:
+        """Watch exactly the folders that are to be watched now."""
+        self._complete = False
+        self._new.clear()
+        version = self._members.version
+        survey = self._members.survey(before=self._folders.add)
+        for path in self._folders.paths() - survey.folders:
+            self._folders.leave(path)
+        objection = self._mounts.objection(self._root, survey.folders) if self._mounts else ""
+        if objection:
+            raise NotAllTold(objection)
+        self._version = version
+
+    def _restless(self) -> set[str]:
+        """Files that changed although nothing had to be told of their folders."""
+        before, self._stamps = self._stamps, {}
+        moved: set[str] = set()
+        now = time.time_ns()
+        for path in self._members.restless():
+            try:
+                stamp = stamp_of(os.lstat(f"{self._root}/{path}"))
+            except OSError:
+                stamp = None
+            self._stamps[path] = stamp
+            if path not in before or before[path] != stamp or (stamp and racy(stamp, now)):
+                moved.add(path)
+        return moved
+
+    def _enter_new(self) -> None:
+        """Watch new folders that belong, then look at what is in them already."""
+        starts, self._new = self._new, set()
+        watched: set[str] = set()
+
+        def watch(path: str) -> None:
+            self._folders.add(path)
+            watched.add(path)
+
+        survey = self._members.survey(starts, watch)
+        for path in watched - survey.folders:
+            self._folders.leave(path)
+        self._paths |= survey.files.keys()
+        if survey.restless:
+            self._complete = False
+
+    def _give_up(self, note: str) -> None:
+        """From now on only sweeping tells; the descriptor stays until `close`."""
+        self._note = note
+        for path in self._folders.paths():
+            self._folders.leave(path)
+        self._paths.clear()
+        self._new.clear()
+
+
+def _table_of_mounts() -> Mounts | None:
+    try:
+        return Mounts()
+    except OSError:  # no /proc: then nobody can tell
+        return None

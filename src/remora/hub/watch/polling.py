@@ -1,0 +1,25 @@
+"""The watcher where nothing watches: every question is answered by a sweep."""
+
+from remora.hub.watch.watcher_protocol import NOTHING_TOLD, Kind, Seen
+
+
+class SweepingWatcher:
+    """Tells nothing, and says so."""
+
+    healthy = False
+
+    def __init__(self, kind: Kind = "sweep", note: str = "") -> None:
+        self.kind = kind
+        self.note = note
+
+    def drain(self) -> Seen:
+        return NOTHING_TOLD
+
+    def settled(self, timeout: float) -> bool:  # noqa: ARG002
+        return False
+
+    def fileno(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,44 @@
+"""The marker: a file of our own whose change proves that what happened before it was told."""
+
+import os
+from pathlib import Path
+
+from remora.hub.watch.inotify_syscalls import Inotify
+
+_NAME = "marker"
+
+
+class Marker:
+    """A private folder, watched, in which one file is touched."""
+
+    def __init__(self, folder: Path, kernel: Inotify) -> None:
+        self._folder = folder
+        self._file = str(folder / _NAME)
+        self._kernel = kernel
+        self.watch = -1
+        """What its events carry."""
+        self._prepare()
+
+    def touch(self) -> bool:
+        """Change it, so that an event follows all earlier ones; False if that cannot be done."""
+        try:
+            os.utime(self._file)
+        except OSError:
+            return self._prepare()
+        return True
+
+    def lost(self) -> None:
+        """Its watch ended: the folder was removed, perhaps by what cleans caches."""
+        self.watch = -1
+
+    def _prepare(self) -> bool:
+        """Make what is missing: the folder, the watch, and last the file, which is an event."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.watch = self._kernel.watch(str(self._folder))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(self._file, flags, 0o600))
+            os.utime(self._file)
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,74 @@
+"""The plain-dict events of the mission's own documents, read as what they mean here.
+
+Three shapes of a tool's result are taken, beside `{type: "turn_start", turn}`:
+
+1. `{type, tool, data: {raw_output, args?, summary?, knowledge_delta?, error?, outcome?}}`
+2. the same with `data.summary_delta {recent_actions | recent_history: [str], knowledge, …}`
+3. `{type, tool_name, raw_output, delta: {add_history, update_knowledge, set_error}}`
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from remora.memory.delta import PacketDelta
+from remora.memory.tool_results import items, mapping, text
+
+_CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+_KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
+
+
+def delta_of_seed(
+    event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta]
+) -> PacketDelta:
+    """The delta of a plain-dict event; an event that changes nothing gives an empty one."""
+    kind = event.get("type")
+    if kind == "turn_start":
+        turn = event.get("turn")
+        return PacketDelta(turn=turn) if type(turn) is int else PacketDelta()
+    if kind != "tool_result":
+        return PacketDelta()
+    return delta_for(_tool_result(event))
+
+
+def raw_of(tool_result: Mapping[str, Any]) -> Any:
+    """What a summarizer is given: the raw output, else the whole result."""
+    return tool_result.get("raw_output", tool_result)
+
+
+def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
+    data = mapping(event.get("data"))
+    result: dict[str, Any] = {
+        "tool": event.get("tool") or event.get("tool_name") or "",
+        "raw_output": data.get("raw_output", event.get("raw_output")),
+    }
+    for key in ("args", "summary", "knowledge_delta", "error", "outcome", *_CARRIED):
+        if data.get(key) is not None:
+            result[key] = data[key]
+    _read_summary_delta(result, data.get("summary_delta"))
+    _read_delta(result, event.get("delta"))
+    return result
+
+
+def _read_summary_delta(result: dict[str, Any], said: Any) -> None:
+    """Shape 2: the newest action is the summary; keys it does not know are facts."""
+    if not isinstance(said, Mapping):
+        return
+    actions = items(said.get("recent_actions") or said.get("recent_history"))
+    if actions:
+        result["summary"] = text(actions[-1])
+    facts = mapping(said.get("knowledge"))
+    facts |= {key: value for key, value in said.items() if key not in _KNOWN_SUMMARY_KEYS}
+    result["knowledge_delta"] = facts
+    if said.get("last_error"):
+        result["error"] = said["last_error"]
+
+
+def _read_delta(result: dict[str, Any], said: Any) -> None:
+    """Shape 3."""
+    if not isinstance(said, Mapping):
+        return
+    if said.get("add_history"):
+        result["summary"] = text(said["add_history"])
+    result["knowledge_delta"] = mapping(said.get("update_knowledge"))
+    if said.get("set_error"):
+        result["error"] = said["set_error"]

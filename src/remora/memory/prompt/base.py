@@ -1,0 +1,87 @@
+"""What a rendering is, and the parts of it that every renderer shares."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from remora.chat import Message, ToolSchema
+from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.prompt.control_tokens import defused
+
+LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
+"""Single-token names of candidates; more than these cannot be ranked."""
+
+_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
+"""Never shown: they would break determinism and the prefix cache, and decide nothing."""
+
+ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
+_ANSWERS = {
+    "rank": "Answer with the letter of one action.",
+    "grammar": 'Answer with one JSON object: {"tool":"NAME","args":{...}}',
+    "tool_call": "Answer with one call of a tool.",
+    "completion": "Answer with one function call.",
+}
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """A request: chat `messages`, or a `prompt` for plain completions."""
+
+    messages: tuple[Message, ...] | None = None
+    prompt: str | None = None
+
+
+def conversation(system: Sequence[str], user: str) -> Rendered:
+    """Two messages, stable part first, in which no data can pass for a control token."""
+    return Rendered(
+        messages=(
+            Message(role="system", content=defused("\n".join(system))),
+            Message(role="user", content=defused(user)),
+        )
+    )
+
+
+def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
+    """The system text's lines: the role, how to answer, the tools (for `tool_call` they are
+    declared natively)."""
+    listed = [] if strategy == "tool_call" else ["Tools:", *map(_signature, tools)]
+    return [ROLE, _ANSWERS[strategy], *listed]
+
+
+def shown_context(packet: DecisionPacket) -> dict[str, Any]:
+    """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
+    built = packet_json(packet)
+    shown = {key: value for key, value in built.items() if key not in _HIDDEN}
+    shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
+    return shown
+
+
+def filled(shown: dict[str, Any]) -> dict[str, Any]:
+    """What of `shown` says something: empty fields and the format's version are not rendered."""
+    shown = shown | {
+        "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
+        "candidate_actions": [
+            {k: v for k, v in candidate.items() if v != ""}
+            for candidate in shown["candidate_actions"]
+        ],
+    }
+    return {
+        key: value
+        for key, value in shown.items()
+        if key != "packet_version" and value not in (None, "", [], {}, 0)
+    }
+
+
+def _signature(tool: ToolSchema) -> str:
+    properties = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", [])
+    args = ", ".join(
+        f"{name}{'' if name in required else '?'}: {_type_name(schema)}"
+        for name, schema in properties.items()
+    )
+    return f"{tool.name}({args})" + (f" - {tool.description}" if tool.description else "")
+
+
+def _type_name(schema: Any) -> str:
+    kind = schema.get("type", "any") if isinstance(schema, dict) else "any"
+    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)

@@ -1,0 +1,1 @@
+"""The HTTP client for OpenAI-compatible model servers."""

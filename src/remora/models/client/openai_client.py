@@ -1,0 +1,175 @@
+"""One client for every OpenAI-compatible server, with llama.cpp's own endpoints where it has them."""
+
+import asyncio
+import itertools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import msgspec
+
+from remora.errors import ContextTooLarge, ModelError
+from remora.models.client import wire_format
+from remora.models.client.http_errors import failed, unusable
+from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.server_address import Address
+from remora.models.client.sync_http import LARGEST_BODY, authorization
+from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+
+
+class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a server; see `probe`. `llama`: it speaks llama.cpp's own protocol."""
+
+    name: str
+    capabilities: Capabilities
+    context: int | None
+    llama: bool
+
+
+class OpenAIClient:
+    """Asks one server. Holds the connection pool and the key, which it never shows."""
+
+    def __init__(
+        self,
+        address: Address,
+        facts: ServerFacts,
+        counter: TokenCounter,
+        *,
+        key: str | None,
+        limits: Limits,
+    ) -> None:
+        self.name = facts.name
+        self.capabilities = facts.capabilities
+        self.context = facts.context
+        self.counter = counter
+        self._address = address
+        self._llama = facts.llama
+        self._key = key
+        self._limits = limits
+        self._turns = asyncio.Semaphore(limits.max_concurrency)
+        self._http = httpx.AsyncClient(
+            headers=authorization(key),
+            timeout=limits.timeout_s,
+            # a proxy of the environment must never see what is meant for this machine
+            trust_env=not address.loopback,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model in the record."""
+        return {
+            "provider": "openai",
+            "base_url": self._address.shown,
+            "name": self.name,
+            "context": self.context,
+            "counter": self.counter.name,
+        }
+
+    async def ask(self, request: Request) -> Answer:
+        """One answer by the request's strategy. Raises ModelError or ContextTooLarge."""
+        await self._check_size(request)
+        async with self._turns:
+            try:
+                return await self._ask(request)
+            except wire_format.Unusable as error:
+                raise unusable(self._address.shown, str(error)) from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _ask(self, request: Request) -> Answer:
+        if request.decoding.strategy == "rank":
+            return await self._rank(request)
+        if request.prompt is None:
+            body = wire_format.chat_body(request, model=self.name, llama=self._llama)
+            return wire_format.read_choice(await self._post(f"{self._api}/chat/completions", body))
+        body = wire_format.completion_body(request, model=self.name, llama=self._llama)
+        return wire_format.read_choice(await self._post(f"{self._api}/completions", body))
+
+    async def _rank(self, request: Request) -> Answer:
+        if not self.capabilities.rank:
+            raise ModelError(
+                f"the model server at {self._address.shown} cannot rank candidates",
+                hint="set model.decoding to grammar or tool_call, or serve it with llama.cpp",
+            )
+        prompt = request.prompt
+        if prompt is None:
+            messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
+            prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
+        if not isinstance(prompt, str):
+            raise wire_format.Unusable("no prompt in the answer to /apply-template")
+        body = wire_format.rank_body(prompt, request.decoding)
+        answer = await self._post(f"{self._root}/completion", body)
+        return wire_format.read_rank(answer, request.decoding.labels)
+
+    @property
+    def _api(self) -> str:
+        return self._address.api
+
+    @property
+    def _root(self) -> str:
+        return self._address.root or self._address.api
+
+    async def _check_size(self, request: Request) -> None:
+        if self.context is None:
+            return
+        # counting may ask the server, synchronously
+        counted = await asyncio.to_thread(count, self.counter, request)
+        wanted = 1 if request.decoding.strategy == "rank" else request.decoding.max_tokens
+        if counted + wanted > self.context:
+            raise ContextTooLarge(
+                f"a request of {counted} tokens and an answer of up to {wanted} do not fit "
+                f"the {self.context} tokens of {self.name}",
+                hint="lower runner.memory.packet_size_limit, "
+                "or serve the model with a larger context",
+            )
+
+    async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send until answered, refused for good, or `retries` more attempts have failed."""
+        # escaped, so that a lone surrogate reaches the server's judgement and not our encoder
+        content = json.dumps(body).encode("ascii")
+        for attempt in itertools.count():
+            failure: Failure
+            try:
+                failure = await self._send(url, content)
+            except httpx.TransportError as error:
+                failure = error
+            if isinstance(failure, Reply) and failure.status < 300:
+                return wire_format.decoded(failure.body)
+            pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
+            if pause is None:
+                raise self._failed(failure)
+            await asyncio.sleep(pause)
+        raise AssertionError("count() does not end")
+
+    async def _send(self, url: str, content: bytes) -> Reply:
+        headers = {"Content-Type": "application/json"}
+        try:
+            # httpx limits each read; a server that drips bytes is stopped only by this
+            async with (
+                asyncio.timeout(self._limits.timeout_s),
+                self._http.stream("POST", url, content=content, headers=headers) as response,
+            ):
+                body = bytearray()
+                async for part in response.aiter_bytes():
+                    body += part
+                    if len(body) > LARGEST_BODY:
+                        raise wire_format.Unusable(f"more than {LARGEST_BODY} bytes")
+                return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
+        except TimeoutError as error:
+            raise httpx.ReadTimeout("no answer in time") from error
+        except httpx.DecodingError as error:
+            raise wire_format.Unusable("a body that cannot be decompressed") from error
+
+    def _failed(self, failure: Failure) -> ModelError:
+        shown, limit = self._address.shown, self._limits.timeout_s
+        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+
+
+def count(counter: TokenCounter, request: Request) -> int:
+    """Tokens of a whole request by `counter`."""
+    if request.prompt is not None:
+        return counter.count_text(request.prompt)
+    tools = request.decoding.tools if request.decoding.strategy == "tool_call" else ()
+    return counter.count_messages(request.messages or (), tools)

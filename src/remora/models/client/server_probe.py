@@ -1,0 +1,104 @@
+"""Asking a server once what it is: its models, its real context, what it can decode."""
+
+from typing import Any
+
+from remora.errors import ModelError
+from remora.models.client.openai_client import ServerFacts
+from remora.models.client.sync_http import Door
+from remora.models.client.wire_format import Unusable, rank_body, read_rank
+from remora.models.protocol import Capabilities, Decoding, TokenCounter
+from remora.models.token_counters import Post, ServerTokenizer, UpperBound
+
+_ABSENT = (404, 405, 501)
+_LONGEST_NAME = 200
+
+
+def probe(door: Door, *, name: str | None) -> ServerFacts:
+    """What the server at `door` is and can do. Raises ModelError if it cannot be reached.
+
+    Nothing is concluded from a name or a version: each ability is asked for and seen.
+    """
+    address = door.address
+    found = door.look("GET", f"{address.api}/models")
+    listed = _models(found)
+    chosen = name or _only_model(listed, address.shown, found)
+    context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
+    abilities = Capabilities(completions=_has_completions(door))
+    props = None if address.root is None else door.look("GET", f"{address.root}/props")
+    settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+    if isinstance(settings, dict):
+        context = _whole(settings.get("n_ctx")) or context
+        ranks = _ranks(door)
+        abilities = Capabilities(
+            rank=ranks,
+            grammar=ranks,
+            completions=abilities.completions,
+            tokenize=_tokenizes(door),
+        )
+    return ServerFacts(
+        name=chosen, capabilities=abilities, context=context, llama=isinstance(settings, dict)
+    )
+
+
+def counter_for(facts: ServerFacts, post: Post) -> TokenCounter:
+    """The server's tokenizer where it can be asked, else the upper bound."""
+    return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
+
+
+def _models(found: Any) -> list[dict[str, Any]]:
+    listed = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        return []
+    return [m for m in listed if isinstance(m, dict) and _is_name(m.get("id"))]
+
+
+def _is_name(value: Any) -> bool:
+    """What can be recorded and shown: a server may claim any name."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
+
+
+def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
+    names = [str(m["id"]) for m in listed]
+    if len(names) == 1:
+        return names[0]
+    status = f" (/models answered {found})" if isinstance(found, int) else ""
+    has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no model{status}"
+    raise ModelError(
+        f"which model of the server at {shown}? {has}",
+        hint="set model.name (or --model NAME)",
+    )
+
+
+def _served_context(model: dict[str, Any]) -> int | None:
+    meta = model.get("meta")
+    served = _whole(meta.get("n_ctx")) if isinstance(meta, dict) else None
+    return served or _whole(model.get("max_model_len"))
+
+
+def _has_completions(door: Door) -> bool:
+    # an empty request costs nothing: a server that has the endpoint complains of its body
+    found = door.look("POST", f"{door.address.api}/completions", {})
+    return found not in _ABSENT
+
+
+def _ranks(door: Door) -> bool:
+    labels = ("A", "B")
+    body = rank_body("A or B?", Decoding(strategy="rank", labels=labels))
+    found = door.look("POST", f"{door.address.root}/completion", body)
+    try:
+        return isinstance(found, dict) and read_rank(found, labels).text in labels
+    except Unusable:
+        return False
+
+
+def _tokenizes(door: Door) -> bool:
+    root = door.address.root
+    tokens = door.look("POST", f"{root}/tokenize", {"content": "A"})
+    body = {"messages": [{"role": "user", "content": "A"}]}
+    prompt = door.look("POST", f"{root}/apply-template", body)
+    has_tokens = isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list)
+    return has_tokens and isinstance(prompt, dict) and isinstance(prompt.get("prompt"), str)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None

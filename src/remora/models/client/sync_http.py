@@ -1,0 +1,105 @@
+"""A synchronous connection to one server, for probing it and for counting tokens."""
+
+import json
+import time
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import httpx
+
+from remora.errors import ModelError
+from remora.models.client.http_errors import failed, unusable
+from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.server_address import Address
+from remora.models.client.wire_format import Unusable, decoded
+
+LARGEST_BODY = 16 * 1024 * 1024
+_REFUSED = (401, 403)
+
+
+class Door:
+    """Holds a connection and the key, which it never shows. May be used from any thread."""
+
+    def __init__(self, address: Address, *, key: str | None, limits: Limits) -> None:
+        self.address = address
+        self._key = key
+        self._limits = limits
+        self._http = httpx.Client(
+            headers=authorization(key),
+            timeout=limits.timeout_s,
+            # a proxy of the environment must never see what is meant for this machine
+            trust_env=not address.loopback,
+        )
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A JSON answer from the server's own endpoint `path`, retried. Raises ModelError."""
+        content = json.dumps(body)
+        for attempt in count():
+            failure: Failure
+            try:
+                failure = self._send("POST", f"{self.address.root}{path}", content)
+            except httpx.TransportError as error:
+                failure = error
+            if isinstance(failure, Reply) and failure.status < 300:
+                return self._decoded(failure.body)
+            pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
+            if pause is None:
+                raise self._failed(failure)
+            time.sleep(pause)
+        raise AssertionError("count() does not end")
+
+    def look(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON object at `url`, else the status. Asked once; a refused key is a ModelError."""
+        try:
+            reply = self._send(method, url, None if body is None else json.dumps(body))
+        except httpx.TransportError as error:
+            raise self._failed(error) from error
+        if reply.status in _REFUSED:
+            raise self._failed(reply)
+        if reply.status >= 300:
+            return reply.status
+        try:
+            return decoded(reply.body)
+        except Unusable:
+            return reply.status
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def _send(self, method: str, url: str, content: str | None) -> Reply:
+        headers = {"Content-Type": "application/json"}
+        try:
+            with self._http.stream(method, url, content=content, headers=headers) as answer:
+                body = self._body(answer)
+        except httpx.DecodingError as error:
+            raise unusable(self.address.shown, "a body that cannot be decompressed") from error
+        return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
+
+    def _body(self, answer: httpx.Response) -> bytes:
+        # httpx limits each read; a server that drips bytes, or never stops, is stopped by this
+        end = time.monotonic() + self._limits.timeout_s
+        body = bytearray()
+        for part in answer.iter_bytes():
+            body += part
+            if len(body) > LARGEST_BODY:
+                raise unusable(self.address.shown, f"more than {LARGEST_BODY} bytes")
+            if time.monotonic() > end:
+                raise httpx.ReadTimeout("no answer in time")
+        return bytes(body)
+
+    def _decoded(self, body: bytes) -> dict[str, Any]:
+        try:
+            return decoded(body)
+        except Unusable as error:
+            raise unusable(self.address.shown, str(error)) from error
+
+    def _failed(self, failure: Failure) -> ModelError:
+        shown, limit = self.address.shown, self._limits.timeout_s
+        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """The header that carries the key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}

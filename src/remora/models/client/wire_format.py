@@ -1,0 +1,229 @@
+"""Requests as JSON bodies and JSON bodies as answers: the pure half of the client."""
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolCall, Usage
+from remora.models.protocol import Answer, Decoding, Request
+from remora.models.token_counters import tool_declaration
+
+_SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
+_BOOST = 100.0
+_SMALLEST = 1e-12
+_LONGEST_WORD = 200
+_MOST_TOKENS = 2**53
+_RANK_FIELDS = (
+    "content",
+    "model",
+    "stop_type",
+    "truncated",
+    "tokens_evaluated",
+    "tokens_predicted",
+    "timings",
+    "completion_probabilities",
+)
+
+
+class Unusable(Exception):
+    """A server's body is not what the protocol says; `client` makes it a ModelError."""
+
+
+def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
+    """llama.cpp's `/completion` for the exact distribution over the labels.
+
+    A grammar alone is not enough: the server first samples freely, and when that token happens
+    to fit it reports the distribution over the whole vocabulary, where an unlikely label falls
+    out of the best `n_probs`. The same large bias on every label leaves their odds among each
+    other untouched and everything else without probability. Raises ValueError for labels
+    that are not single capital letters: only those are one token everywhere.
+    """
+    labels = decoding.labels
+    if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
+        raise ValueError(f"labels must be single capital letters: {labels}")
+    return {
+        "prompt": prompt,
+        "n_predict": 1,
+        "grammar": "root ::= " + " | ".join(f'"{label}"' for label in labels),
+        "logit_bias": [[label, _BOOST] for label in labels],
+        "samplers": ["temperature"],
+        "temperature": 1,
+        "top_k": 0,
+        "top_p": 1,
+        "min_p": 0,
+        "n_probs": len(labels),
+        "post_sampling_probs": True,
+        "cache_prompt": decoding.cache_prompt,
+        "response_fields": list(_RANK_FIELDS),
+        **_seed(decoding),
+    }
+
+
+def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
+    """`/v1/chat/completions` for `grammar`, `tool_call` and free `completion` of messages."""
+    decoding = request.decoding
+    body = _sampling(decoding, model=model, llama=llama)
+    body["messages"] = msgspec.to_builtins(list(request.messages or ()))
+    if decoding.strategy == "grammar":
+        body["grammar"] = decoding.grammar
+    if decoding.strategy == "tool_call":
+        body["tools"] = [tool_declaration(tool) for tool in decoding.tools]
+        body["tool_choice"] = "required"
+    return body
+
+
+def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
+    """`/v1/completions` for a finished prompt, with or without a grammar."""
+    decoding = request.decoding
+    body = _sampling(decoding, model=model, llama=llama)
+    body["prompt"] = request.prompt
+    if decoding.strategy == "grammar":
+        body["grammar"] = decoding.grammar
+    if decoding.strategy == "completion":
+        # servers leave special tokens out of the text, and with them the whole form of a call
+        shown = (
+            {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
+        )
+        body |= shown
+    return body
+
+
+def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
+    """The distribution in a `/completion` body. Raises Unusable."""
+    try:
+        found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Unusable("no probabilities in the answer to a ranking request") from error
+    weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
+    total = sum(weights)
+    if total < 0.5:
+        raise Unusable("the probabilities of a ranking request are not those of its labels")
+    scores = {
+        label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
+    }
+    return Answer(
+        text=max(labels, key=scores.__getitem__),
+        scores=scores,
+        usage=read_usage(body),
+        finish_reason=_word(body.get("stop_type")),
+        model=_word(body.get("model")) or "",
+        raw=body,
+    )
+
+
+def read_choice(body: dict[str, Any]) -> Answer:
+    """The first choice of a chat or plain completion. Raises Unusable."""
+    match body.get("choices"):
+        case [dict(choice), *_]:
+            pass
+        case _:
+            raise Unusable("no choices in the answer")
+    text, call = _content(choice)
+    return Answer(
+        text=text,
+        call=call,
+        usage=read_usage(body),
+        finish_reason=_word(choice.get("finish_reason")),
+        model=_word(body.get("model")) or "",
+        raw=body,
+    )
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    """A body as the JSON object that it must be. Raises Unusable."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unusable("not JSON") from error
+    if not isinstance(value, dict):
+        raise Unusable("not a JSON object")
+    return _recordable(value) if b"\\ud" in body.lower() else value
+
+
+def _recordable(value: Any) -> Any:
+    """With each lone surrogate spelled out: UTF-8, and so the record, has no place for one."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_recordable(item) for item in value]
+    if isinstance(value, dict):
+        return {_recordable(key): _recordable(item) for key, item in value.items()}
+    return value
+
+
+def read_usage(body: dict[str, Any]) -> Usage:
+    """Token counts of either protocol; null for each that the server does not give."""
+    usage = _dict(body.get("usage"))
+    timings = _dict(body.get("timings"))
+    prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))
+    cached = _count(_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    evaluated = _count(timings.get("prompt_n"))
+    if evaluated is None and prompt is not None and cached is not None:
+        evaluated = max(prompt - cached, 0)
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=_count(usage.get("completion_tokens", body.get("tokens_predicted"))),
+        evaluated=evaluated,
+    )
+
+
+def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": decoding.max_tokens,
+        "temperature": decoding.temperature,
+        **_seed(decoding),
+    }
+    if decoding.stop:
+        body["stop"] = list(decoding.stop)
+    if llama:
+        # other servers reject or ignore what they do not know
+        body["cache_prompt"] = decoding.cache_prompt
+    return body
+
+
+def _seed(decoding: Decoding) -> dict[str, int]:
+    return {} if decoding.seed is None else {"seed": decoding.seed}
+
+
+def _top_probs(body: dict[str, Any]) -> list[dict[str, Any]]:
+    top: list[dict[str, Any]] = body["completion_probabilities"][0]["top_probs"]
+    return top
+
+
+def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
+    """Text and native call; a call whose arguments are no JSON object stays text, as it came."""
+    message = _dict(choice.get("message"))
+    text = _text(message.get("content", choice.get("text"))) or ""
+    match message.get("tool_calls"):
+        case [{"function": {"name": str(name), "arguments": arguments}}, *_]:
+            pass
+        case _:
+            return text, None
+    try:
+        args = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        args = None
+    if isinstance(args, dict):
+        return text, ToolCall(tool=name, args=args)
+    return f"{name}({arguments})", None
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _word(value: Any) -> str | None:
+    return value[:_LONGEST_WORD] if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None

@@ -1,0 +1,91 @@
+"""Whether a call is one of the granted tools with arguments as its schema says."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from remora.chat import ToolCall, ToolSchema
+from remora.errors import RemoraError
+from remora.models.decoding.grammar import closed
+
+_SHOWN = 60
+
+
+class BadCall(RemoraError):
+    """A model's answer is not a valid call; the message is one line, made to be shown to it."""
+
+
+def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
+    """The granted tool of that name. Raises BadCall naming those that there are."""
+    granted = {tool.name: tool for tool in tools}
+    if name not in granted:
+        raise BadCall(f"unknown tool {shorten(name)}; the tools are {', '.join(granted)}")
+    return granted[name]
+
+
+def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
+    """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
+    _check_names(call, tool)
+    try:
+        json.dumps(call.args, ensure_ascii=False).encode()
+        error = _first_error(closed(tool.parameters), call.args)
+    except RecursionError as too_deep:
+        raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
+    except UnicodeEncodeError as error:
+        raise BadCall(f"{tool.name}: half a surrogate pair in the arguments") from error
+    if error is not None:
+        raise BadCall(f"{tool.name}: {_reason(error)}")
+    return call
+
+
+def shorten(value: Any) -> str:
+    """`value` as one short line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _check_names(call: ToolCall, tool: ToolSchema) -> None:
+    known = tool.parameters.get("properties", {})
+    for name in tool.parameters.get("required", ()):
+        if name not in call.args:
+            raise BadCall(f"{tool.name}: the argument {name!r} is missing")
+    for name in call.args:
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise BadCall(f"{tool.name}: no argument {shorten(name)}; it takes {takes}")
+
+
+def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+    from jsonschema.exceptions import best_match
+
+    return best_match(_validator()(schema).iter_errors(args))
+
+
+@cache
+def _validator() -> Any:
+    """A validator class; loaded when first needed, for it takes longer than most commands."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    # JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    del checker
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _reason(error: Any) -> str:
+    where = ".".join(str(step) for step in error.absolute_path)
+    value = shorten(error.instance)
+    wanted = error.validator_value
+    match error.validator:
+        case "type":
+            kinds = wanted if isinstance(wanted, list) else [wanted]
+            return f"{where} must be of type {' or '.join(kinds)}, not {value}"
+        case "enum":
+            return f"{where} must be one of {', '.join(map(repr, wanted))}, not {value}"
+    return f"{where} is {value}, against {error.validator}: {shorten(wanted)}"

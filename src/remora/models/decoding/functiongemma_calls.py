@@ -1,0 +1,178 @@
+"""FunctionGemma's calls, strictly read: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
+
+Strings stand between two `<escape>` tokens and hold anything else; numbers, `true`, `false`,
+`null`, arrays `[a,b]` and objects `{key:value}` are bare, keys without quotes.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.call_validation import BadCall, checked, find_tool, shorten
+from remora.models.decoding.grammar import resolve
+
+START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
+
+_AFTER = re.compile(r"(?:\s|<start_function_response>|<end_of_turn>|<eos>)*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_BARE = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+_DEEPEST = 32
+
+
+def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
+    """The first call in `text`; further ones are ignored. Raises BadCall with a one-line reason.
+
+    A string given for an argument that is declared otherwise is read as what it is declared to
+    be, and a bare number or word given for a string as its text: some servers declare every
+    argument as a string. Nothing else is repaired.
+    """
+    reader = _Reader(text)
+    calls = []
+    reader.skip(_AFTER)
+    while not reader.at_end():
+        calls.append(reader.call())
+        reader.skip(_AFTER)
+    if not calls:
+        raise BadCall("the answer holds no function call")
+    name, args = calls[0]
+    tool = find_tool(name, tools)
+    properties = tool.parameters.get("properties", {})
+    typed = {k: _coerced(v, properties.get(k), tool.parameters) for k, v in args.items()}
+    return checked(ToolCall(tool=name, args=typed), tool)
+
+
+class _Bare(str):
+    """A number or word as it was written, so that a string argument keeps its spelling."""
+
+    __slots__ = ()
+
+
+class _Reader:
+    """A position in a text, and what may stand there."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def at_end(self) -> bool:
+        return self._at == len(self._text)
+
+    def skip(self, pattern: re.Pattern[str]) -> None:
+        found = pattern.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        self._expect(START + "call:")
+        name = self._matched(_NAME, "a tool's name")
+        args = self._object(0)
+        self._expect(END)
+        return name, args
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self._expect("{")
+        found: dict[str, Any] = {}
+        while not self._took("}"):
+            if found:
+                self._expect(",")
+            key = self._matched(_NAME, "an argument's name")
+            if key in found:
+                raise BadCall(f"{key} stands twice in one call")
+            self._expect(":")
+            found[key] = self._value(depth + 1)
+        return found
+
+    def _array(self, depth: int) -> list[Any]:
+        self._expect("[")
+        found: list[Any] = []
+        while not self._took("]"):
+            if found:
+                self._expect(",")
+            found.append(self._value(depth + 1))
+        return found
+
+    def _value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise BadCall(f"the arguments are nested more than {_DEEPEST} levels deep")
+        if self._took(ESCAPE):
+            text, escape, _ = self._text[self._at :].partition(ESCAPE)
+            if not escape:
+                raise BadCall(f"a string does not end: {shorten(text)}")
+            self._at += len(text) + len(ESCAPE)
+            return text
+        if self._ahead("{"):
+            return self._object(depth)
+        if self._ahead("["):
+            return self._array(depth)
+        return _Bare(self._matched(_BARE, "a value"))
+
+    def _matched(self, pattern: re.Pattern[str], what: str) -> str:
+        found = pattern.match(self._text, self._at)
+        if found is None:
+            raise self._unexpected(what)
+        self._at = found.end()
+        return found[0]
+
+    def _expect(self, token: str) -> None:
+        if not self._took(token):
+            raise self._unexpected(token)
+
+    def _took(self, token: str) -> bool:
+        if not self._ahead(token):
+            return False
+        self._at += len(token)
+        return True
+
+    def _ahead(self, token: str) -> bool:
+        return self._text.startswith(token, self._at)
+
+    def _unexpected(self, wanted: str) -> BadCall:
+        there = self._text[self._at : self._at + 40]
+        return BadCall(
+            f"expected {wanted} at {shorten(there)}" if there else f"{wanted} is missing"
+        )
+
+
+def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
+    """`value` as its declared type has it; what does not fit is left for the check to refuse."""
+    schema = _resolved(schema, top)
+    match value:
+        case dict():
+            inner = schema.get("properties", {})
+            return {k: _coerced(v, inner.get(k), top) for k, v in value.items()}
+        case list():
+            return [_coerced(v, schema.get("items"), top) for v in value]
+    kinds = _kinds(schema, top)
+    if isinstance(value, _Bare):
+        return str(value) if kinds == {"string"} else _read(str(value))
+    if not kinds or "string" in kinds:
+        return value
+    return _read(value)
+
+
+def _resolved(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(schema, Mapping) and "$ref" in schema:
+        schema = resolve(schema["$ref"], top)
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
+    """The types that `schema` allows; empty where it does not say."""
+    if "enum" in schema and "type" not in schema:
+        return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
+    choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]
+    kinds = {kind for c in choices for kind in _kinds(_resolved(c, top), top)}
+    said = schema.get("type", [])
+    return kinds | set([said] if isinstance(said, str) else said)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

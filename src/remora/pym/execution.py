@@ -1,0 +1,155 @@
+"""One run of a script in the sandbox: every call it makes outside is answered here."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from pydantic_monty import (
+    ExternalSettledResult,
+    FunctionSnapshot,
+    FutureSnapshot,
+    MontyComplete,
+    MontySession,
+    NameLookupSnapshot,
+)
+
+from remora.pym.json_values import Budget, NotPlainError, TooLargeError, plain, spend_on
+from remora.pym.limits import Limits
+from remora.pym.run_outcome import HostCall, located, mismatch
+from remora.pym.specs import ExternalSpec
+
+_ENDING = ("denied", "limit")
+
+_Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComplete
+
+
+class Answer(Protocol):
+    """Gives the recorded form of a call: its result or its error, as JSON values.
+
+    An error that begins `denied: `, `limit: ` or `mismatch: ` is not raised in the script but ends
+    it.
+    """
+
+    def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
+
+
+class Printed:
+    """The beginning of what a script printed, and whether there was more.
+
+    Printing does not stop the script: output comes in bursts, and where one of them ends is
+    chance, which an outcome must not depend on.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.parts: list[bytes] = []
+        self.left = limit
+        self.more = False
+
+    def __call__(self, _stream: Literal["stdout", "stderr"], text: str) -> None:
+        content = text.encode("utf-8", "replace")
+        self.more = self.more or len(content) > self.left
+        if self.left > 0:
+            self.parts.append(content[: self.left])
+            self.left -= len(content)
+
+    @property
+    def text(self) -> str:
+        """What is kept, without half a character at its end."""
+        return b"".join(self.parts).decode("utf-8", "ignore")
+
+
+class Drive:
+    """The calls of one run, and what they were answered."""
+
+    def __init__(
+        self, label: str, externals: tuple[ExternalSpec, ...], answer: Answer, limits: Limits
+    ) -> None:
+        self.label = label
+        self.externals = {spec.name: spec for spec in externals}
+        self.answer = answer
+        self.limits = limits
+        self.calls: list[HostCall] = []
+        self.carried = Budget(limits.carried_bytes)
+        self.waiting: dict[int, ExternalSettledResult] = {}
+        self.source = b""
+
+    def run(
+        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: Printed
+    ) -> Any:
+        """The value of the script's last expression.
+
+        Raises MontyError for what the sandbox reports, ScriptError for what is refused here.
+        """
+        self.source = source.encode("utf-8", "surrogatepass")
+        step: _Snapshot = sandbox.feed_start(
+            source, inputs=inputs, print_callback=printed, skip_type_check=True
+        )
+        while not isinstance(step, MontyComplete):
+            if isinstance(step, FunctionSnapshot):
+                step = self._called(step)
+            elif isinstance(step, NameLookupSnapshot):
+                step = self._named(step)
+            else:
+                settled: dict[int, ExternalSettledResult] = {
+                    call: self.waiting.pop(call) for call in step.pending_call_ids
+                }
+                step = step.resume(settled)
+        return step.output
+
+    def _named(self, step: NameLookupSnapshot) -> _Snapshot:
+        """A name used as a value: an external may be stored and passed on."""
+        if step.object_id is None and step.variable_name in self.externals:
+            return step.resume(value=_stand_in(step.variable_name))
+        return step.resume()
+
+    def _called(self, step: FunctionSnapshot) -> _Snapshot:
+        if step.is_os_function:
+            return step.resume_not_handled()
+        spec = self.externals.get(step.function_name)
+        if spec is None or step.object_id is not None:
+            message = f"name '{step.function_name}' is not defined"
+            return step.resume({"exc_type": "NameError", "message": message})
+        settled = self._settle(spec, step)
+        if not spec.is_async:
+            return step.resume(settled)
+        self.waiting[step.call_id] = settled
+        return step.resume({"future": ...})
+
+    def _settle(self, spec: ExternalSpec, step: FunctionSnapshot) -> ExternalSettledResult:
+        line = self.source.count(b"\n", 0, step.position.start) + 1
+        if len(self.calls) >= self.limits.host_calls:
+            message = f"more than {self.limits.host_calls} host calls"
+            raise located(self.label, "limit", message, line)
+        try:
+            given = plain([list(step.args), step.kwargs], limit=self.limits.result_bytes)
+        except (NotPlainError, TooLargeError) as error:
+            return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
+        call = self.answer(spec.name, *given)
+        self._carry(call, line)
+        if call.error is None:
+            return {"return_value": call.result}
+        kind, _, message = call.error.partition(": ")
+        if kind == "mismatch":
+            raise mismatch(self.label, message, line)
+        if kind in _ENDING:
+            raise located(self.label, kind, message, line)
+        return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
+
+    def _carry(self, call: HostCall, line: int) -> None:
+        """Keep the record of a call, as long as all of them together are not too large."""
+        self.calls.append(call)
+        try:
+            for part in (call.args, call.kwargs, call.result):
+                spend_on(part, self.carried)
+        except TooLargeError:
+            message = f"host calls carried more than {self.limits.carried_bytes} bytes"
+            raise located(self.label, "limit", message, line) from None
+
+
+def _stand_in(name: str) -> Callable[..., Any]:
+    """A value that the sandbox takes for the external; calls of it arrive by its name."""
+
+    def external(*_args: Any, **_kwargs: Any) -> None:
+        raise NotImplementedError(name)
+
+    external.__name__ = name
+    return external

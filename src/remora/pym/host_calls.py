@@ -1,0 +1,92 @@
+"""Who answers the calls a script makes: functions of the host, or a recording."""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic_monty import ExcType
+
+from remora.errors import RemoraError
+from remora.pym.json_values import NotPlainError, TooLargeError, plain
+from remora.pym.limits import Limits
+from remora.pym.run_outcome import HostCall, one_line
+
+_KNOWN = frozenset(get_args(ExcType))
+
+
+class Live:
+    """Calls the functions given by name; a call of any other external is denied.
+
+    After `wall_s` seconds every call is one too many, which is recorded as it is denied: a replay
+    could not know how long the calls before it took.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:
+        self.functions = functions
+        self.limits = limits
+        self.ends = time.monotonic() + limits.wall_s
+
+    def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall:
+        function = self.functions.get(name)
+        if function is None:
+            denied = f"denied: `{name}` was called, which was not granted"
+            return HostCall(name=name, args=args, kwargs=kwargs, error=denied)
+        if time.monotonic() > self.ends:
+            late = f"limit: more than {self.limits.wall_s} seconds in all"
+            return HostCall(name=name, args=args, kwargs=kwargs, error=late)
+        began = time.perf_counter()
+        result, error = self._call(function, args, kwargs)
+        spent = round((time.perf_counter() - began) * 1000)
+        return HostCall(
+            name=name, args=args, kwargs=kwargs, result=result, error=error, duration_ms=spent
+        )
+
+    def _call(
+        self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, str | None]:
+        try:
+            return plain(_answer(function(*args, **kwargs)), limit=self.limits.result_bytes), None
+        except RemoraError as error:
+            return None, f"RuntimeError: {one_line(error.message)}"
+        except (NotPlainError, TooLargeError) as error:
+            return None, f"RuntimeError: the answer is {error}"
+        except Exception as error:  # noqa: BLE001 - whatever breaks in a host function is the script's to see
+            return None, _seen(error)
+
+
+def _answer(result: Any) -> Any:
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("the host's function is a coroutine; it must return its answer")
+    return result
+
+
+def _seen(error: Exception) -> str:
+    """An exception as the sandbox can raise it: by a type it knows, and a message."""
+    name = type(error).__name__
+    if name in _KNOWN:
+        return f"{name}: {one_line(str(error))}"
+    return f"RuntimeError: {name}: {one_line(str(error))}"
+
+
+class Recorded:
+    """Answers with what was recorded, as long as the script makes the same calls."""
+
+    def __init__(self, calls: Sequence[HostCall]) -> None:
+        self.calls = list(calls)
+        self.count = 0
+
+    def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall:
+        call = self.calls[self.count] if self.count < len(self.calls) else None
+        self.count += 1
+        if call is not None and (call.name, call.args, call.kwargs) == (name, args, kwargs):
+            return call
+        expected = "no call" if call is None else _shown(call.name, call.args, call.kwargs)
+        error = f"mismatch: call {self.count} is {_shown(name, args, kwargs)}, not {expected}"
+        return HostCall(name=name, args=args, kwargs=kwargs, error=error)
+
+
+def _shown(name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+    words = [repr(arg) for arg in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
+    return one_line(f"{name}({', '.join(words)})")

@@ -1,0 +1,64 @@
+"""What a script may be given: its inputs as one JSON Schema, and values held against it."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from remora.pym.run_outcome import one_line
+from remora.pym.specs import InputSpec
+
+
+class Arguments:
+    """The inputs of one script."""
+
+    def __init__(self, inputs: tuple[InputSpec, ...]) -> None:
+        self.inputs = inputs
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema (2020-12) of type object, properties in declared order."""
+        return {
+            "type": "object",
+            "properties": {spec.name: _property(spec) for spec in self.inputs},
+            "required": [spec.name for spec in self.inputs if spec.required],
+            "additionalProperties": False,
+        }
+
+    @cached_property
+    def _validator(self) -> Draft202012Validator:
+        return Draft202012Validator(self.schema)
+
+    def problem(self, given: Mapping[str, Any]) -> str | None:
+        """What is wrong with these arguments, on one line, or null."""
+        missing = [spec.name for spec in self.inputs if spec.required and spec.name not in given]
+        known = [spec.name for spec in self.inputs]
+        unknown = [name for name in given if name not in known]
+        if missing:
+            return f"missing argument: {', '.join(missing)}"
+        if unknown:
+            takes = ", ".join(known) or "none"
+            return one_line(f"unknown argument: {', '.join(map(str, unknown))} (it takes {takes})")
+        for error in self._validator.iter_errors(dict(given)):
+            place = ".".join(str(part) for part in error.absolute_path)
+            return one_line(f"{place}: {error.message}")
+        return None
+
+    def bad_default(self) -> tuple[InputSpec, str] | None:
+        """The first input whose default is not of its own type."""
+        for spec in self.inputs:
+            if not spec.required:
+                for error in Draft202012Validator(spec.schema).iter_errors(spec.default):
+                    return spec, one_line(f"the default of `{spec.name}`: {error.message}")
+        return None
+
+    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All inputs: what was given, else the default."""
+        return {spec.name: given.get(spec.name, spec.default) for spec in self.inputs}
+
+
+def _property(spec: InputSpec) -> dict[str, Any]:
+    described = {"description": spec.description} if spec.description else {}
+    default = {} if spec.required else {"default": spec.default}
+    return {**spec.schema, **described, **default}

@@ -1,0 +1,64 @@
+"""The look at a script before it is used: does Monty take its syntax, do its types agree."""
+
+from datetime import UTC, datetime
+
+from pydantic_monty import FunctionSnapshot, MontyError, MontyTypingError
+
+from remora.errors import ScriptError
+from remora.pym.declarations import ANY
+from remora.pym.limits import Limits, session
+from remora.pym.run_outcome import located, script_error, typing_errors
+
+# The checker runs before a feed does; the first line then calls outside, and we go away.
+_GATE = "remora_gate"
+_STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY}: Any\n"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def problems(label: str, runs: str, checks: str) -> list[ScriptError]:
+    """What is wrong with a script, given as the two sources of `declarations.parse`.
+
+    Nothing of the script is run. Kinds: syntax, typing, and crashed or limit where the checker
+    itself gave up.
+    """
+    found = _type_errors(label, checks) or _syntax_errors(label, runs)
+    return [error if error.line else _of_the_whole(error, label) for error in found]
+
+
+def _of_the_whole(error: ScriptError, label: str) -> ScriptError:
+    """What is wrong with no one line is told at the first."""
+    message = error.message.removeprefix(f"{label}: ")
+    return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
+
+
+def _type_errors(label: str, source: str) -> list[ScriptError]:
+    try:
+        _feed(label, source, _STUBS)
+    except MontyTypingError as error:
+        return typing_errors(error, label, shift=1)
+    except MontyError as error:
+        gave_up = script_error(error, label)
+        # anything else is about declarations, which Monty need not take: they are not run
+        if gave_up.kind not in ("limit", "crashed"):
+            return []
+        told = gave_up.message.removeprefix(f"{label}: ")
+        return [located(label, gave_up.kind, f"too much for the checker: {told}", gave_up.line)]
+    return []
+
+
+def _syntax_errors(label: str, source: str) -> list[ScriptError]:
+    try:
+        _feed(label, source, None)
+    except MontyError as error:
+        found = script_error(error, label, shift=1)
+        if found.kind == "runtime":  # nothing was run: it is about what Monty does not take
+            found = ScriptError(found.message, kind="syntax", line=found.line)
+        return [found]
+    return []
+
+
+def _feed(label: str, source: str, stubs: str | None) -> None:
+    with session(label, Limits(), clock=_EPOCH, seed=0, checks=stubs) as sandbox:
+        step = sandbox.feed_start(f"{_GATE}()\n{source}")
+        while isinstance(step, FunctionSnapshot) and step.is_os_function:
+            step = step.resume_not_handled()  # an import the checker asks about

@@ -1,0 +1,1 @@
+"""Runs and agents that go on: resume, retry, fork."""

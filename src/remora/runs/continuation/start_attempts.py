@@ -1,0 +1,44 @@
+"""The streams of agents that go on from another: they are begun before anybody runs them."""
+
+from collections.abc import Callable
+
+from remora.agents.job import Job
+from remora.memory.events import AgentStart
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import agent_writer, is_begun
+from remora.runs.records.attempts import Attempts, as_attempt
+from remora.trace.stream.line_builder import Clock
+
+
+class Numbers:
+    """Gives each further attempt of a job a number of its own."""
+
+    def __init__(self, project: Project, attempts: Attempts) -> None:
+        self._trace = project.trace
+        self._highest: dict[tuple[str, str], int] = {}
+        for attempt in attempts.begun:
+            key = attempt.job.operation, attempt.job.node_id
+            self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
+
+    def next_of(self, job: Job) -> Job:
+        """The job as an attempt that nobody has begun. A stream that was begun, and that the run
+        was never told of because its command was killed, keeps its name."""
+        key = job.operation, job.node_id
+        while True:
+            self._highest[key] = self._highest.get(key, 0) + 1
+            found = as_attempt(job, self._highest[key])
+            if not is_begun(self._trace, found.agent_id):
+                return found
+
+
+AsNow = Callable[[Job, AgentStart], AgentStart]
+"""Puts into an attempt's start what is not the agent's that it goes on from: the agent as it is
+now, another model."""
+
+
+def begin(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
+    """Write the first line of an attempt's stream, safe against a power cut: the run's stream
+    may name it then."""
+    with agent_writer(project, job, clock) as writer:
+        writer.append(start, turn=0)
+        writer.sync()

@@ -1,0 +1,177 @@
+"""What this machine offers: each part is tried, not asked for its version alone."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from remora.config.user_folders import UserFolders, make_private
+from remora.errors import HostError, RemoraError
+from remora.files.git import git_output
+from remora.files.project_files import project_files
+from remora.models.embedded.embedded_model import require_engine
+from remora.models.provider import Status
+from remora.pym import Limits, load_source
+from remora.tools.host.ruff.config_files import SETTINGS
+from remora.tools.host.ruff.file_findings import lint_text
+from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
+
+_OLDEST = (3, 11)
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was tried. `needed`: without it, an `analyze` here would fail."""
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool = True
+    hint: str = ""
+
+
+def machine(root: Path, folders: UserFolders) -> list[Check]:
+    """Interpreter, programs, scripts, and the folders that are written to. Raises nothing."""
+    return [
+        _python(),
+        _tried("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
+        _tried("ruff", _ruff, hint="reinstall remora: ruff comes with it"),
+        _tried("monty", _monty, hint="reinstall remora: pydantic-monty comes with it"),
+        _writable("cache", folders.cache),
+        _writable("state", folders.state),
+        _root(root),
+    ]
+
+
+def copying(driver: str, folders: UserFolders) -> Check:
+    """Whether copies can be layers; needed where `driver` says so."""
+    problem = overlay_problem(folders.cache)
+    return Check(
+        name="overlay",
+        ok=not problem,
+        detail=problem or "workspace.driver: overlay works here, as slot does everywhere",
+        needed=driver == OVERLAY,
+        hint="workspace.driver: slot works everywhere",
+    )
+
+
+def deciding(status: Status) -> list[Check]:
+    """The model that is configured, and what the embedded one needs."""
+    document = status.document
+    embedded = document["provider"] == "embedded"
+    files, problem = document["weights"], status.problem
+    state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
+    return [
+        _tried("xllamacpp", _engine, needed=embedded, hint="pip install 'remora[embedded]'"),
+        Check(
+            name="weights",
+            ok=files["ok"],
+            detail=f"{state}: {files['path']}",
+            needed=embedded,
+            hint="run `remora model pull`",
+        ),
+        Check(
+            name="model",
+            ok=problem is None,
+            detail=problem.message if problem else f"{document['name']} can be asked",
+            hint=problem.hint if problem else "",
+        ),
+    ]
+
+
+def linting(root: Path) -> Check:
+    """The project's own settings of ruff, wherever its Python files have some, as ruff takes them."""
+
+    def read() -> str:
+        for folder in _with_settings(project_files(root).paths):
+            lint_text(root, (folder / "remora_doctor.py").as_posix(), b"")
+        return "ruff takes the project's settings"
+
+    return _tried("settings", read, hint="correct it: ruff's settings are the project's")
+
+
+def _with_settings(paths: Sequence[str]) -> list[Path]:
+    """The root, and the folders of settings that count for Python files."""
+    files = [Path(path) for path in paths]
+    above = {folder for file in files if file.suffix == ".py" for folder in file.parents}
+    return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
+
+
+def proving(find: Callable[[], None], configured: str | None) -> Check:
+    """Whether the project's tests can be run; needed where the configuration names the interpreter,
+    for then somebody counts on it. `find` raises where they cannot."""
+    try:
+        find()
+    except RemoraError as error:
+        return Check(
+            name="tests",
+            ok=False,
+            detail=error.message,
+            needed=configured is not None,
+            hint=error.hint,
+        )
+    return Check(name="tests", ok=True, detail="the project's interpreter starts, and has pytest")
+
+
+def _python() -> Check:
+    return Check(
+        name="python",
+        ok=sys.version_info >= _OLDEST,
+        detail=f"{platform.python_implementation()} {platform.python_version()}",
+        hint="Remora needs Python 3.11 or newer",
+    )
+
+
+def _tried(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> Check:
+    try:
+        return Check(name=name, ok=True, detail=attempt(), needed=needed)
+    except (RemoraError, PackageNotFoundError, OSError) as error:
+        return Check(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
+
+
+def _git(root: Path) -> str:
+    found = git_output(root, "version").decode(errors="replace").strip()
+    return f"{found}, {shutil.which('git')}"
+
+
+def _ruff() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        if not lint_text(Path(folder), "a.py", b"import os\n"):
+            raise HostError("ruff did not find an unused import")
+    return f"ruff {version('ruff')} finds what it should"
+
+
+def _monty() -> str:
+    script = load_source('"""Adds."""\n\n1 + 1\n', name="sum")
+    done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
+    if done.error is not None or done.value != 2:
+        raise HostError(f"a script gave {done.value!r}: {done.error}")
+    return f"pydantic-monty {version('pydantic-monty')} runs scripts"
+
+
+def _engine() -> str:
+    require_engine()
+    return f"xllamacpp {version('xllamacpp')}"
+
+
+def _writable(name: str, folder: Path) -> Check:
+    hint = f"make it writable, or set XDG_{name.upper()}_HOME to a folder that is"
+    try:
+        make_private(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            return Check(name=name, ok=True, detail=f"{folder} is writable")
+    except OSError as error:
+        return Check(name=name, ok=False, detail=f"{folder}: {error.strerror}", hint=hint)
+
+
+def _root(root: Path) -> Check:
+    ok = os.access(root, os.W_OK | os.X_OK)
+    detail = f"{root} is {'' if ok else 'not '}writable"
+    hint = "" if ok else "runs are recorded there, in .agentfs/: make it writable, or copy it"
+    return Check(name="root", ok=ok, detail=detail, hint=hint)

@@ -1,0 +1,1 @@
+"""A planned run carried out: its base, its engine, its jobs."""

@@ -1,0 +1,51 @@
+"""Engines: what spreads the jobs of a run over workers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from remora.agents.job import Job
+from remora.errors import RemoraError
+
+Work = Callable[[Job], Awaitable[None]]
+
+
+class Engine(Protocol):
+    """Spreads jobs over workers. Every result is a stream, so an engine returns nothing."""
+
+    async def run(self, jobs: Sequence[Job], work: Work) -> None:
+        """Call `work` once for each job; on cancellation, no further job is begun."""
+
+
+class LocalEngine:
+    """Jobs in this process, at most `concurrency` at a time, in order."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._concurrency = concurrency
+
+    async def run(self, jobs: Sequence[Job], work: Work) -> None:
+        """Workers take the next job until there is none.
+
+        What breaks without being a RemoraError or OSError is the job's own trouble: it is raised
+        when the others are done.
+        """
+        waiting = iter(jobs)
+        broken: list[Exception] = []
+
+        async def worker() -> None:
+            for job in waiting:
+                try:
+                    await work(job)
+                except (RemoraError, OSError):
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                    broken.append(error)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(max(1, min(self._concurrency, len(jobs)))):
+                    group.create_task(worker())
+        except* (RemoraError, OSError) as failed:
+            raise failed.exceptions[0] from None  # one broken disk says it all
+        if broken:
+            raise broken[0]

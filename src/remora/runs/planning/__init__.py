@@ -1,0 +1,1 @@
+"""Which functions need which operation, and why."""

@@ -1,0 +1,44 @@
+"""Whether a node needs work, where a project's own script says so."""
+
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from remora.agents.definition.agent import Agent
+from remora.agents.summarizers import EPOCH
+from remora.code.syntax.nodes import Module, Node, own_lines
+from remora.errors import HostError
+from remora.pym import Limits
+
+
+class OwnNeeds:
+    """Answers for the nodes of one file; it is read again only where somebody asks."""
+
+    def __init__(self, tree: Path, module: Module) -> None:
+        self._path = tree / module.path
+        self._module = module
+
+    def asked(self, agent: Agent, node: Node, findings: int) -> bool:
+        """What the agent's script says of the node. Raises HostError if it fails."""
+        if agent.needs is None:
+            return False
+        given = {}
+        if any(spec.name == "node" for spec in agent.needs.inputs):
+            facts = {"findings": findings, "text": self._text(node)}
+            given["node"] = {**msgspec.to_builtins(node), **facts}
+        run = agent.needs.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
+        if run.error is not None:
+            raise HostError(f"{agent.folder.name}: {run.error.message}")
+        return bool(run.value)
+
+    def _text(self, node: Node) -> str:
+        """The lines that belong to the node and to none nested in it."""
+        return "".join(
+            self._lines[number - 1] for number in sorted(own_lines(self._module, node.key))
+        )
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        source = self._path.read_bytes()
+        return [line.decode("utf-8-sig") for line in source.splitlines(keepends=True)]

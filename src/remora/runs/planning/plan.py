@@ -1,0 +1,251 @@
+"""Which nodes need which operation: cheap, deterministic, nothing of the project is run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.agents.definition.agent import Agent
+from remora.agents.definition.agent_yaml import OWN_FOLDER
+from remora.agents.job import Job
+from remora.code.docstrings.need import needs_docstring
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.node_patterns import match_nodes
+from remora.code.syntax.nodes import Module, Node, node_summary, owner
+from remora.code.syntax.source import Unreadable
+from remora.code.testing.need import needs_test
+from remora.errors import ConfigError, HostError, RemoraError, UsageError
+from remora.ids import NodeKey, agent_id
+from remora.runs.planning.has_tests import Tested
+from remora.runs.planning.need_scripts import OwnNeeds
+from remora.text import REPORT, fault
+from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.tree import TEXT_LIMIT
+
+AGENTS = f"{OWN_FOLDER.parts[0]}/"
+"""Where a project's agents lie, and their tests: what agents do is no work for agents."""
+MAX_JOBS = 200
+"""More jobs than this are only run when somebody says so."""
+
+
+_UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What part of the project is looked at.
+
+    `paths` are root-relative files or folders (none: all), `node` a glob, `changed` the keys of
+    nodes that differ from a revision, `max_nodes` a bound on the nodes that become jobs.
+    """
+
+    paths: tuple[str, ...] = ()
+    node: str | None = None
+    changed: frozenset[str] | None = None
+    max_nodes: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs in the order of files and lines; `skipped` counts pairs of node and operation that
+    need no work. `findings` is the number of lint findings on the nodes of lint jobs."""
+
+    jobs: tuple[Job, ...] = ()
+    operations: tuple[str, ...] = ()
+    nodes: int = 0
+    skipped: int = 0
+    findings: int = 0
+    unreadable: tuple[dict[str, Any], ...] = ()
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """The selected files of a base: what parsed, and what did not."""
+
+    modules: tuple[Module, ...]
+    unreadable: tuple[dict[str, Any], ...]
+
+
+def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
+    """Parse the selected Python files of a tree. Files that are not readable are reported."""
+    modules: list[Module] = []
+    unreadable: list[dict[str, Any]] = []
+    for path in paths:
+        if not path.endswith(".py") or not _selected(path, selection.paths):
+            continue
+        module = _module(tree, path)
+        if isinstance(module, Module):
+            modules.append(module)
+        else:
+            unreadable.append({"path": module.path, "detail": module.detail})
+    return Source(modules=tuple(modules), unreadable=tuple(unreadable))
+
+
+def make_plan(
+    run_id: str, tree: Path, source: Source, agents: Sequence[Agent], selection: Selection
+) -> Plan:
+    """The jobs of a run. Raises UsageError for a glob that matches no node."""
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted = _wanted(nodes, selection)
+    sought = _Sought(run_id, tree, agents, wanted, _findings(tree, source, agents), Tested(tree))
+    unreadable = list(source.unreadable)
+    parts: list[_Part] = []
+    for module in source.modules:
+        room = None
+        if selection.max_nodes is not None:
+            room = selection.max_nodes - sum(part.nodes for part in parts)
+        try:
+            parts.append(sought.within(module, room))
+        except (RemoraError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+            unreadable.append({"path": module.path, "detail": f"{fault(error)}; {REPORT}"})
+    return Plan(
+        jobs=tuple(job for part in parts for job in part.jobs),
+        operations=tuple(agent.definition.operation for agent in agents),
+        nodes=len(nodes),
+        skipped=sum(part.skipped for part in parts),
+        findings=sum(part.findings for part in parts),
+        unreadable=tuple(unreadable),
+    )
+
+
+class _Part(NamedTuple):
+    """What a file adds to a plan; `nodes` counts those with jobs."""
+
+    jobs: list[Job]
+    nodes: int
+    skipped: int
+    findings: int
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """What is looked for in each file, and by what."""
+
+    run_id: str
+    tree: Path
+    agents: Sequence[Agent]
+    wanted: set[NodeKey]
+    findings: Mapping[str, list[dict[str, Any]]]
+    tested: Tested
+
+    def within(self, module: Module, room: int | None) -> _Part:
+        """The jobs on the nodes of a file, on the first `room` of those that need any."""
+        counts = _by_owner(module, self.findings.get(module.path, []))
+        text = OwnNeeds(self.tree, module)
+        jobs: list[Job] = []
+        chosen: set[NodeKey] = set()
+        skipped = found = 0
+        for node in (node for node in module.nodes if node.key in self.wanted):
+            for agent in self.agents:
+                findings = counts.get(node.key, 0)
+                full = room is not None and len(chosen | {node.key}) > room
+                if full or not _needs(agent, module, node, findings, text, self.tested):
+                    skipped += 1
+                    continue
+                chosen.add(node.key)
+                found += findings if agent.definition.needs == "ruff" else 0
+                jobs.append(_job(self.run_id, agent, node))
+        return _Part(jobs, len(chosen), skipped, found)
+
+
+def _selected(path: str, wanted: Sequence[str]) -> bool:
+    if path.startswith(AGENTS):
+        return False
+    return not wanted or any(
+        path == part or part in ("", ".") or path.startswith(part.rstrip("/") + "/")
+        for part in wanted
+    )
+
+
+def _module(tree: Path, path: str) -> Module | Unreadable:
+    """The module, or why no agent can work on it: tools read UTF-8 files of a bounded size."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        return Unreadable(path=shown, detail="its name is not UTF-8")
+    try:
+        size = (tree / path).stat().st_size
+        if size > TEXT_LIMIT:
+            return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
+        found = parse_module(path, (tree / path).read_bytes())
+    except FileNotFoundError:  # it is in the project, and could not be copied from there
+        return Unreadable(path=path, detail="it cannot be read")
+    except OSError as error:
+        return Unreadable(path=path, detail=error.strerror or str(error))
+    if isinstance(found, Module) and found.encoding not in _UTF8:
+        return Unreadable(path=path, detail=f"its encoding is {found.encoding}, not UTF-8")
+    return found
+
+
+def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+    keys = [node.key for node in nodes]
+    if selection.node is not None:
+        keys = list(match_nodes(keys, selection.node))
+        if not keys:
+            raise UsageError(
+                f"no node matches {selection.node!r}",
+                hint="a glob over path:qualname or qualname, such as 'src/shop/*' or 'load_*'",
+            )
+    if selection.changed is not None:
+        keys = [key for key in keys if key in selection.changed]
+    return set(keys)
+
+
+def _findings(
+    tree: Path, source: Source, agents: Sequence[Agent]
+) -> Mapping[str, list[dict[str, Any]]]:
+    """Findings by path, from one ruff run over all selected files."""
+    if not source.modules or all(agent.definition.needs != "ruff" for agent in agents):
+        return {}
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    try:
+        found = lint_findings(tree, [module.path for module in source.modules])
+    except HostError as error:  # with the project's own ruff settings
+        hint = "correct it: ruff's settings are the project's"
+        raise ConfigError(error.message, hint=hint) from error
+    for finding in found:
+        by_path.setdefault(finding["path"], []).append(finding)
+    return by_path
+
+
+def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for finding in findings:
+        key = owner(module, int(finding["line"]))
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _needs(
+    agent: Agent, module: Module, node: Node, findings: int, text: OwnNeeds, tested: Tested
+) -> bool:
+    definition = agent.definition
+    if node.skip or node.node_type not in definition.node_types:
+        return False
+    match definition.needs:
+        case "ruff":
+            return findings > 0
+        case "docstring":
+            return needs_docstring(module, node)
+        case "test":
+            return needs_test(module, node) and not tested.holds(node.key)
+        case "always":
+            return True
+    return text.asked(agent, node, findings)
+
+
+def _job(run_id: str, agent: Agent, node: Node) -> Job:
+    operation = agent.definition.operation
+    return Job(
+        run_id=run_id,
+        agent_id=agent_id(operation, run_id, node.key, 1),
+        operation=operation,
+        node_id=node.key,
+        node_type=node.node_type,
+        node_name=node.path if node.node_type == "module" else node.qualname,
+        node_summary=node_summary(node),
+        path=node.path,
+        qualname=node.qualname,
+    )

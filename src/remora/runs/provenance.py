@@ -1,0 +1,180 @@
+"""Which runs are ours: what lies in a tree may have been put there by somebody else."""
+
+import hmac
+import os
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, StreamDamaged, UsageError
+from remora.memory.canonical import canonical
+from remora.memory.events import Head, RunStart, decode_event
+from remora.trace.content.line_format import chained
+from remora.trace.content.private_files import sync_folder
+from remora.trace.read.reader import opened, read_lines
+from remora.trace.trace_folder import TraceFolder
+
+_KEY_BYTES = 32
+
+
+def install_key(state: Path) -> bytes:
+    """This installation's secret, made on first use in the user's state folder.
+
+    Raises DiskError if it cannot be made or read, or is not a whole one.
+    """
+    path = state / "install.key"
+    try:
+        make_private(state)
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+    except OSError as error:
+        raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
+    if len(key) != _KEY_BYTES:  # with an empty key anybody could sign
+        raise DiskError(
+            f"{path} is no key of {_KEY_BYTES} bytes",
+            hint="remove it: a new one is made, and earlier runs then need --trust-run",
+        )
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Whole or not at all, and only one where two commands make it at once."""
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(secrets.token_bytes(_KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
+
+
+def signed(start: RunStart, key: bytes) -> RunStart:
+    """`run_start` with `install`: the HMAC of its canonical JSON without `install`."""
+    return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
+
+
+def remember_head(state: Path, run_id: str, head: Head) -> None:
+    """Keep the head of our last append to a run, in one step; the first one against a power cut
+    too: without any, the run is a stranger's, while an older one is only extended."""
+    folder = state / "heads"
+    try:
+        make_private(folder)
+        is_first = not (folder / f"{run_id}.json").exists()
+        temporary = folder / f"{run_id}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(head))
+            file.flush()
+            os.fsync(file.fileno())  # an empty record would make the run a stranger's
+        temporary.replace(folder / f"{run_id}.json")
+        if is_first:
+            sync_folder(folder)
+    except OSError as error:
+        raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
+
+
+def forget_head(state: Path, run_id: str) -> None:
+    """The run is gone: nothing can be ours any more by that name. Raises DiskError."""
+    try:
+        (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
+    except OSError as error:
+        raise DiskError(f"{state}: {error.strerror}", hint="check the folder's rights") from error
+
+
+def check_ours(
+    trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
+) -> None:
+    """Raise UsageError unless this run was started here and only grew since; or it is `trusted`.
+
+    A stream that was cut, or rewritten before our last append, is not ours any more.
+    """
+    problem = "" if trusted else _problem(trace, state, key, run_id)
+    if problem:
+        raise UsageError(
+            f"the run {run_id} is not this installation's: {problem}",
+            hint="look at it with `remora show` and `remora diff`; --trust-run goes on all the same",
+        )
+
+
+def _problem(trace: TraceFolder, state: Path, key: bytes, run_id: str) -> str:
+    known = _known_head(state, run_id)
+    if known is None:
+        return "its record is not in the state folder"
+    path = trace.existing_run(run_id)
+    first = next(read_lines(path), b"")
+    if not _is_signed(first, key):
+        return "its run_start was not written here"
+    found = head_after(path, known.count)
+    if found.count < known.count:
+        return "its stream is shorter than what was written, or damaged"
+    return "" if found == known else "its stream was rewritten"
+
+
+def head_after(path: Path, count: int) -> Head:
+    """The head of the first `count` lines, every hash made again; fewer lines where one is not
+    what its hash says. Raises NotFound."""
+    head = Head()
+    for found in islice(_heads(path), count):
+        head = found or head
+    return head
+
+
+def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
+    """Raise StreamDamaged unless an agent's stream is whole and what its run says it is."""
+    path = trace.existing_agent(agent_id)
+    (last,) = deque(_heads(path), maxlen=1) or [None]
+    if head.count == 0 or last != head:
+        raise StreamDamaged(
+            f"the stream of {agent_id} is not the one that its run recorded",
+            hint="`remora trace verify` tells what is wrong; nothing of it was used",
+        )
+
+
+def _heads(path: Path) -> Iterator[Head | None]:
+    """The head after each line; None, and nothing more, for one that is not what its hash says."""
+    with opened(path) as source:
+        for line, digest in chained(source):
+            if not line.ended:
+                return
+            if digest is None:
+                yield None
+                return
+            yield Head(count=line.number, hash=digest)
+
+
+def _known_head(state: Path, run_id: str) -> Head | None:
+    try:
+        text = (state / "heads" / f"{run_id}.json").read_bytes()
+        head = msgspec.json.decode(text, type=Head)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return head if head.count else None
+
+
+def _is_signed(line: bytes, key: bytes) -> bool:
+    try:
+        data = msgspec.json.decode(decode_event(line).data)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(data, dict):
+        return False
+    claimed = str(data.get("install", ""))
+    return hmac.compare_digest(claimed.encode(), _install(data, key).encode())
+
+
+def _install(data: dict[str, Any], key: bytes) -> str:
+    unsigned = {name: value for name, value in data.items() if name != "install"}
+    return hmac.new(key, canonical(unsigned), sha256).hexdigest()

@@ -1,0 +1,1 @@
+"""What streams say of runs and jobs, read back as records."""

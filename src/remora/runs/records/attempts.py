@@ -1,0 +1,112 @@
+"""What of a run is done and what is left, from the run's own stream."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from remora.agents.job import Job
+from remora.errors import StreamDamaged
+from remora.ids import agent_id
+from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
+from remora.trace.read.reader import INTERRUPTED, read_events, typed
+from remora.trace.trace_folder import TraceFolder
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent of a run. `status` is null where no `job_end` tells it."""
+
+    job: Job
+    status: str | None = None
+
+
+class Attempts(msgspec.Struct, frozen=True, kw_only=True):
+    """All agents of a run in the order in which they first began, and the jobs that none began.
+
+    `ended`: the run's stream has its `run_end`.
+    """
+
+    start: RunStart
+    jobs: tuple[Job, ...]
+    begun: tuple[Attempt, ...]
+    ended: bool
+
+    @property
+    def newest(self) -> dict[tuple[str, str], Attempt]:
+        """By operation and node, the attempt that began last."""
+        return {_key(attempt.job): attempt for attempt in self.begun}
+
+    @property
+    def unbegun(self) -> list[Job]:
+        """Jobs of the plan that no agent began."""
+        known = self.newest
+        return [job for job in self.jobs if _key(job) not in known]
+
+    @property
+    def unended(self) -> list[Attempt]:
+        """Attempts that were interrupted or never run, but for those that another one replaced."""
+        newest = [attempt.job.agent_id for attempt in self.newest.values()]
+        return [
+            attempt
+            for attempt in self.begun
+            if attempt.status is None
+            or (attempt.status == INTERRUPTED and attempt.job.agent_id in newest)
+        ]
+
+
+def as_attempt(job: Job, attempt: int) -> Job:
+    """The job with the number and the id of another attempt."""
+    name = agent_id(job.operation, job.run_id, job.node_id, attempt)
+    return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
+
+
+def attempts_of(folder: TraceFolder, run_id: str) -> Attempts:
+    """What a run has done, and what not. Raises NotFound, StreamDamaged."""
+    return read_attempts(read_events(folder.existing_run(run_id)))
+
+
+def read_attempts(events: Iterable[Event]) -> Attempts:
+    """What a run's stream says of its agents. Raises StreamDamaged where it is none of a run."""
+    start: RunStart | None = None
+    jobs: dict[tuple[str, str], Job] = {}
+    begun: dict[str, Attempt] = {}
+    ended = False
+    for event in events:
+        data = typed(event)
+        if isinstance(data, RunStart) and start is None:
+            start, jobs = data, _planned(data)
+        elif isinstance(data, JobStart):
+            job = _job(data, jobs.get((data.operation, data.node_id)), event.run_id)
+            known = begun.get(data.agent_id, Attempt(job=job))
+            begun[data.agent_id] = msgspec.structs.replace(known, status=None)
+        elif isinstance(data, JobEnd) and data.agent_id in begun:
+            found = begun[data.agent_id]
+            begun[data.agent_id] = msgspec.structs.replace(found, status=data.status)
+        elif isinstance(data, RunEnd):
+            ended = True
+    if start is None:
+        raise StreamDamaged("no run_start in the run's stream", hint="remora trace verify")
+    return Attempts(
+        start=start, jobs=tuple(jobs.values()), begun=tuple(begun.values()), ended=ended
+    )
+
+
+def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
+    try:
+        jobs = msgspec.convert(start.plan.get("jobs", []), list[Job])
+    except msgspec.ValidationError as error:
+        raise StreamDamaged(
+            f"run_start holds no plan: {error}", hint="remora trace verify"
+        ) from error
+    return {_key(job): job for job in jobs}
+
+
+def _job(start: JobStart, planned: Job | None, run_id: str) -> Job:
+    if planned is None:
+        raise StreamDamaged(
+            f"{start.agent_id} began, and {run_id} has no such job", hint="remora trace verify"
+        )
+    return msgspec.structs.replace(planned, agent_id=start.agent_id, attempt=start.attempt)
+
+
+def _key(job: Job) -> tuple[str, str]:
+    return job.operation, job.node_id

@@ -1,0 +1,54 @@
+"""Which attempt of a job counts: what `show` tells of, and `accept` takes."""
+
+from remora.memory.events import JobEnd, JobStart, Payload, Review
+from remora.trace.read.reader import INTERRUPTED
+
+PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
+UNDECIDED = (PENDING, CONFLICT, STALE)
+"""Reviews of change sets that can be accepted or rejected."""
+
+
+class Counting:
+    """Fed with a run's events: of each job the newest attempt that came to its end counts, so that
+    a fork takes its parent's place no earlier than that. While none did, or where the verdict on
+    that one is `retried`, the newest counts. `ends` and `verdicts` are the last ones by agent."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, JobEnd] = {}
+        self.verdicts: dict[str, Review] = {}
+        self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
+
+    def see(self, data: Payload | None) -> None:
+        """Take what an event says."""
+        if isinstance(data, JobStart):
+            self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
+        elif isinstance(data, JobEnd):
+            self.ends[data.agent_id] = data
+        elif isinstance(data, Review):
+            self.verdicts[data.agent_id] = data
+
+    def starts(self) -> list[JobStart]:
+        """One attempt of each job, in the order in which jobs began."""
+        return [self._counts(attempts) for attempts in self._starts.values()]
+
+    def review(self, agent_id: str) -> str:
+        """`pending` where a verified change set has no verdict yet, else the last one, if any."""
+        verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
+        if verdict is not None:
+            return verdict.verdict
+        return PENDING if end is not None and end.status == "submitted" else ""
+
+    def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
+        newest_first = [attempts[number] for number in sorted(attempts, reverse=True)]
+        ended = next(filter(self._is_over, newest_first), None)
+        if ended is None or self._is_retried(ended):
+            return newest_first[0]
+        return ended
+
+    def _is_over(self, start: JobStart) -> bool:
+        end = self.ends.get(start.agent_id)
+        return end is not None and end.status != INTERRUPTED
+
+    def _is_retried(self, start: JobStart) -> bool:
+        verdict = self.verdicts.get(start.agent_id)
+        return verdict is not None and verdict.verdict == RETRIED

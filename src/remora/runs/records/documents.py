@@ -1,0 +1,77 @@
+"""What commands say of runs and plans: documents of plans and diffs, and a model that failed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from remora.memory.events import ModelResponse
+from remora.runs.planning.plan import Plan
+from remora.runs.project import Project
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import STATUSES, RunView, job_document, jobs_asked
+from remora.runs.records.totals import left_alone
+from remora.trace.read.reader import read_events
+
+PLANNED = "planned"
+
+
+def plan_document(project: Project, run_id: str, plan: Plan, model: str | None) -> dict[str, Any]:
+    """The document of `analyze --dry-run --json`: that of a run, each job `planned`."""
+    jobs = [
+        JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)
+        for job in plan.jobs
+    ]
+    return {
+        "run_id": run_id,
+        "root": str(project.root),
+        "model": model,
+        "jobs": [job_document(job) for job in jobs],
+        "totals": {
+            "jobs": len(jobs),
+            **dict.fromkeys(STATUSES, 0),
+            "skipped": plan.skipped,
+            "skipped_nodes": left_alone(
+                [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
+            ),
+            "unreadable": list(plan.unreadable),
+        },
+    }
+
+
+def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
+    """`{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
+
+    Without nodes: every verified change set. With some (names or globs): what their jobs
+    changed, verified or not. Raises NotFound for a node that the run does not have.
+    """
+    jobs = jobs_asked(view, nodes) if nodes else [job for job in view.jobs if job.review]
+    return {
+        "run_id": view.run_id,
+        "diffs": [
+            {
+                "agent_id": job.agent_id,
+                "operation": job.operation,
+                "node_id": job.node_id,
+                "status": job.status,
+                "review": job.review,
+                "diff": job_diff(project, job),
+            }
+            for job in jobs
+            if job.change_set
+        ],
+    }
+
+
+def never_answered(project: Project, view: RunView) -> bool:
+    """Whether every job that began ended for want of the model, which never gave an answer."""
+    return bool(view.jobs) and all(
+        job.status == "error"
+        and job.stop_reason == "model_error"
+        and not _has_answer(project, job.agent_id)
+        for job in view.jobs
+    )
+
+
+def _has_answer(project: Project, agent_id: str) -> bool:
+    events = read_events(project.trace.existing_agent(agent_id))
+    return any(event.type == ModelResponse.type for event in events)

@@ -1,0 +1,195 @@
+"""One attempt of a job, read from its agent's stream."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from remora.agents.job import Job
+from remora.agents.loop.stop_rules import DECIDERS, Tally
+from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import end_of, job_start
+from remora.runs.records.current_attempt import Counting
+from remora.runs.records.findings import known_findings, known_worth
+from remora.runs.records.lineage import ancestors, parent_of
+from remora.runs.records.reasons import Reason
+from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, stream_status, typed
+from remora.trace.trace_folder import TraceFolder
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
+    change set waits, `stale` where it does and the user edited the node while the agent worked on
+    it, else the last verdict, else empty.
+
+    `before` and `after` count lint findings by code as the agent's tools first and last knew
+    them (null: no tool said so); `worth` is that of the test that was written, as far as it is
+    known; `why` tells of `no_change` why; with `same` its change set is that of
+    the attempt that it began from; `branch` is the one that it was committed to; `conflicts` are the
+    last verdict's, `{node_id, path, detail}`.
+    With `damaged` its stream cannot be read: of that nothing is told but `error`.
+    """
+
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int = 1
+    status: str | None = None
+    stop_reason: str | None = None
+    turns: int = 0
+    decided_by: dict[str, int] = {}
+    asked: int = 0
+    differed: int = 0
+    max_packet_tokens: int = 0
+    raw_bytes: int = 0
+    change_set: tuple[Change, ...] = ()
+    change_set_sha256: str = ""
+    error: str | None = None
+    damaged: bool = False
+    changed_by_user: bool = False
+    head: Head = Head()
+    review: str = ""
+    branch: str | None = None
+    conflicts: tuple[dict[str, Any], ...] = ()
+    before: dict[str, int] | None = None
+    after: dict[str, int] | None = None
+    worth: dict[str, int] | None = None
+    why: str | None = None
+    same: bool = False
+
+
+def read_attempt(project: Project, job: Job) -> JobView:
+    """An attempt as its streams tell it, whether it is the one of its job that counts or not.
+
+    Raises NotFound or StreamDamaged for its run's stream.
+    """
+    counting = Counting()
+    for event in read_events(project.trace.existing_run(job.run_id)):
+        counting.see(typed(event))
+    return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+
+
+def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobView:
+    """An attempt that began, and perhaps ended. One whose stream is gone is `interrupted`; one
+    whose stream is damaged is an `error`, and no other job is the worse for it."""
+    view = JobView(
+        agent_id=start.agent_id,
+        operation=start.operation,
+        node_id=start.node_id,
+        attempt=start.attempt,
+        decided_by=dict.fromkeys(DECIDERS, 0),
+    )
+    try:
+        path = folder.existing_agent(start.agent_id)
+        told = _Told(folder, start.node_id)
+        for event in read_events(path):
+            told.see(event)
+        running = end is None and stream_status(path) == RUNNING
+    except NotFound:
+        return msgspec.structs.replace(view, status=INTERRUPTED)
+    except (StreamDamaged, DiskError) as error:
+        return _damaged(view, end, error)
+    if end is not None:
+        view = msgspec.structs.replace(view, status=end.status, head=end.head)
+    else:
+        view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
+    return told.in_view(view)
+
+
+def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
+    return msgspec.structs.replace(
+        view,
+        status="error",
+        error=f"{error.message}; `remora trace verify` tells more",
+        damaged=True,
+        head=end.head if end is not None else Head(),
+    )
+
+
+def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
+    """Whether facts of the Hub, as a packet shows them, say so of a node."""
+    facts = shown.get(node_id)
+    return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
+
+
+class _Told:
+    """What an agent's events tell of its job."""
+
+    def __init__(self, folder: TraceFolder, node_id: str) -> None:
+        self._folder = folder
+        self._node_id = node_id
+        self._changed_by_user = False
+        self._tally = Tally()
+        self._end: AgentEnd | None = None
+        self._before: dict[str, int] | None = None
+        self._after: dict[str, int] | None = None
+        self._worth: dict[str, int] | None = None
+        self._reason = Reason()
+        self._parent = ""
+
+    def see(self, event: Event) -> None:
+        self._tally.see(event)
+        self._reason.see(event)
+        self._learn([event])
+        self._hear(event)
+        # of what a model or a tool said any text may have been moved to a blob: it is not read
+        data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
+        if isinstance(data, AgentStart):  # a fork begins with what was known before it
+            self._learn(ancestors(self._folder, data))
+            self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
+            self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
+        elif isinstance(data, AgentEnd):
+            self._end = data
+
+    def _learn(self, events: Iterable[Event]) -> None:
+        for event in events:
+            counts = known_findings(event)
+            if counts is not None:
+                self._before = counts if self._before is None else self._before
+                self._after = counts
+            self._worth = known_worth(event) or self._worth
+
+    def _hear(self, event: Event) -> None:
+        """What the agent was told of its node last."""
+        delta = event.packet_delta
+        if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
+            self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
+
+    def _is_parents(self, end: AgentEnd) -> bool:
+        """Whether it comes to what the attempt before came to, so that nobody need look twice."""
+        if not (self._parent and end.change_set):
+            return False
+        with suppress(StreamDamaged, DiskError):
+            before = end_of(self._folder, self._parent)
+            return before is not None and before.change_set_sha256 == end.change_set_sha256
+        return False
+
+    def in_view(self, view: JobView) -> JobView:
+        tally, end = self._tally, self._end
+        view = msgspec.structs.replace(
+            view,
+            turns=tally.turns,
+            decided_by=tally.decided_by,
+            asked=tally.asked,
+            differed=tally.differed,
+            max_packet_tokens=tally.max_packet_tokens,
+            raw_bytes=tally.raw_bytes,
+            before=self._before,
+            after=self._after,
+            worth=self._worth,
+            changed_by_user=self._changed_by_user,
+        )
+        if end is None:
+            return view
+        return msgspec.structs.replace(
+            view,
+            stop_reason=end.stop_reason,
+            change_set=end.change_set,
+            change_set_sha256=end.change_set_sha256,
+            error=end.error,
+            same=self._is_parents(end),
+            why=self._reason.text(self._after) if end.status == "no_change" else None,
+        )

@@ -1,0 +1,116 @@
+"""What short names mean: a run's beginning, an agent's, `last`, or a node of the newest run."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.errors import NotFound, RemoraError, UsageError
+from remora.ids import NodeKey
+from remora.runs.records.current_attempt import Counting
+from remora.trace.read.reader import read_events, typed
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+LAST = "last"
+_FEW = 5
+
+
+def run_named(folder: TraceFolder, name: str) -> str:
+    """The run that `name` means: its id, the beginning of one, or `last` for the newest.
+
+    Raises NotFound for an unknown one, UsageError for a beginning that several have.
+    """
+    known = [stream_id(path) for path in folder.run_streams()]
+    if name == LAST:
+        newest = _newest_run(folder)
+        if newest is None:
+            raise NotFound(f"no run in {folder.path}", hint="`remora analyze` starts one")
+        return newest
+    # a missing one raises NotFound with the nearest names
+    return _meant(known, name, "run") or stream_id(folder.existing_run(name))
+
+
+def stream_named(folder: TraceFolder, name: str) -> str:
+    """The agent or run whose stream `name` means: an id, a node (`path:qualname`, a qualname or a
+    glob) of the newest run, the beginning of an id, or `last` for the newest run's own.
+
+    Raises NotFound that tells the nearest, UsageError where several are meant.
+    """
+    if name == LAST:
+        return run_named(folder, name)
+    agents = [stream_id(path) for path in folder.agent_streams()]
+    runs = [stream_id(path) for path in folder.run_streams()]
+    if name in agents or name in runs:
+        return name
+    nodes = _nodes_of_newest_run(folder)
+    return (
+        _worked_on(nodes, name)
+        or _meant(agents, name, "agent")
+        or _meant(runs, name, "run")
+        or _missing(folder, nodes, name)
+    )
+
+
+def _newest_run(folder: TraceFolder) -> str | None:
+    known = [stream_id(path) for path in folder.run_streams()]
+    return max(known, key=lambda run_id: (_began(folder, run_id), run_id), default=None)
+
+
+def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
+    """By node key, the agent of each operation that counts. Empty where the run cannot be read."""
+    newest = _newest_run(folder)
+    counting = Counting()
+    # where its end is damaged, what was read will do
+    with suppress(RemoraError):
+        for event in read_events(folder.run_stream(newest)) if newest is not None else ():
+            counting.see(typed(event))
+    nodes: dict[str, list[str]] = {}
+    for start in counting.starts():
+        nodes.setdefault(start.node_id, []).append(start.agent_id)
+    return nodes
+
+
+def _worked_on(nodes: dict[str, list[str]], name: str) -> str | None:
+    """The one agent that worked on the node that is meant."""
+    matched = match_nodes(map(NodeKey, nodes), name)
+    agents = [agent_id for key in matched for agent_id in nodes[key]]
+    if len(agents) > 1:
+        told = [
+            f"{agent_id} ({key.removeprefix('node:')})"
+            for key in matched
+            for agent_id in nodes[key]
+        ]
+        raise UsageError(f"{name!r} means more than one agent", hint=_some(told))
+    return agents[0] if agents else None
+
+
+def _meant(known: Sequence[str], name: str, kind: str) -> str | None:
+    if name in known:
+        return name
+    begins = [found for found in known if name and found.startswith(name)]
+    if len(begins) > 1:
+        raise UsageError(f"{name!r} is the beginning of more than one {kind}", hint=_some(begins))
+    return begins[0] if begins else None
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", … {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str:
+    try:
+        return stream_id(folder.existing_agent(name))
+    except NotFound as error:
+        near = [key.removeprefix("node:") for key in nearest(name, nodes)]
+        if not near:
+            raise
+        hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}".lstrip()
+        raise NotFound(f"no agent or node {name!r} in {folder.path}", hint=hint) from error
+
+
+def _began(folder: TraceFolder, run_id: str) -> str:
+    try:
+        first = next(read_events(folder.run_stream(run_id)), None)
+    except RemoraError:
+        return ""
+    return first.timestamp if first is not None else ""

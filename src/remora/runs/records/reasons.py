@@ -1,0 +1,35 @@
+"""Why an agent left its node as it was, in the words of its own scripts."""
+
+from msgspec import UNSET
+
+from remora.agents.builtin_tools import SUBMIT
+from remora.memory.events import Event
+from remora.runs.records.findings import OURS, Codes
+
+
+class Reason:
+    """Gathered from an agent's events: what it knew last before it submitted."""
+
+    def __init__(self) -> None:
+        self._offered = ""
+        self._state = ""
+        self._found = ""
+
+    def see(self, event: Event) -> None:
+        """Take an event into account."""
+        delta = event.packet_delta
+        if delta is None:
+            return
+        if delta.candidate_actions is not UNSET:
+            reasons = (one.reason for one in delta.candidate_actions if one.tool == SUBMIT)
+            self._offered = next(reasons, "")
+        if delta.state_summary is not UNSET:
+            self._state = delta.state_summary
+        if delta.add_action is not UNSET and delta.add_action.tool != SUBMIT:
+            self._found = delta.add_action.summary
+
+    def text(self, left: Codes | None) -> str | None:
+        """None where nothing was said. Of a linter's findings that stay, `left`, the tool's result
+        tells more than that they are left."""
+        linted = left and not OURS.keys() & left.keys()
+        return self._state or (self._found if linted else self._offered) or None

@@ -1,0 +1,151 @@
+"""What became of a run, read from its streams: the documents that every command prints."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from remora.agents.loop.stop_rules import DECIDERS
+from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.errors import NotFound
+from remora.ids import NodeKey
+from remora.memory.events import Event, Head, RunStart
+from remora.runs.project import Project
+from remora.runs.records.current_attempt import STALE, UNDECIDED, Counting
+from remora.runs.records.job_view import JobView, read_job
+from remora.runs.records.run_listing import listed_runs
+from remora.runs.records.totals import planned_left_alone, sums_of
+from remora.trace.read.reader import read_events, stream_status, typed
+from remora.trace.trace_folder import TraceFolder
+
+STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: its beginning, its jobs (of each the attempt that counts), and what people said."""
+
+    run_id: str
+    started: str
+    status: str
+    start: RunStart
+    jobs: tuple[JobView, ...]
+    head: Head
+
+    @property
+    def damaged(self) -> tuple[JobView, ...]:
+        """The jobs whose agents' streams cannot be read."""
+        return tuple(job for job in self.jobs if job.damaged)
+
+
+def read_run(project: Project, run_id: str) -> RunView:
+    """The run as its streams tell it. Raises NotFound, or StreamDamaged for the run's own."""
+    path = project.trace.existing_run(run_id)
+    events = list(read_events(path))
+    if not events:
+        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
+    start = typed(events[0])
+    if not isinstance(start, RunStart):
+        raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
+    return RunView(
+        run_id=run_id,
+        started=events[0].timestamp,
+        status=stream_status(path),
+        start=start,
+        jobs=tuple(_jobs(project.trace, events)),
+        head=Head(count=len(events), hash=events[-1].hash),
+    )
+
+
+def list_runs(project: Project) -> list[dict[str, Any]]:
+    """Every run as `runs --json` shows it, oldest first."""
+    shown = ("run_id", "started", "status", "jobs", "pending", "accepted", "conflicts")
+    return [{name: getattr(run, name) for name in shown} for run in listed_runs(project.trace)]
+
+
+def jobs_named(view: RunView, name: str) -> list[JobView]:
+    """The jobs whose node `name` means, a name or a glob, or the one of the agent that is called
+    so. Raises NotFound with the nearest."""
+    ours = [job for job in view.jobs if job.agent_id == name]
+    if ours:
+        return ours
+    keys = [NodeKey(job.node_id) for job in view.jobs]
+    matched = set(match_nodes(keys, name))
+    if not matched:
+        near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
+        raise NotFound(
+            f"the run {view.run_id} has no node {name!r}",
+            hint=f"nearest: {near}" if near else f"`remora show {view.run_id}` lists its nodes",
+        )
+    return [job for job in view.jobs if job.node_id in matched]
+
+
+def jobs_asked(view: RunView, names: Iterable[str]) -> list[JobView]:
+    """The jobs that any of the names means, each once, in the order of the run."""
+    meant = {job.agent_id for name in names for job in jobs_named(view, name)}
+    return [job for job in view.jobs if job.agent_id in meant]
+
+
+def run_document(project: Project, view: RunView) -> dict[str, Any]:
+    """The document of `analyze --json` and `show --json`."""
+    plan = view.start.plan
+    statuses = [job.status for job in view.jobs]
+    jobs = [job_document(job) for job in view.jobs]
+    return {
+        "run_id": view.run_id,
+        "root": str(project.root),
+        "model": view.start.config.get("model_name"),
+        "jobs": jobs,
+        "totals": {
+            "jobs": len(plan.get("jobs", [])),
+            **{status: statuses.count(status) for status in STATUSES},
+            "skipped": plan.get("skipped", 0),
+            "skipped_nodes": planned_left_alone(plan),
+            "unreadable": plan.get("unreadable", []),
+            "operations": msgspec.to_builtins(sums_of(jobs, plan.get("findings", 0))),
+        },
+    }
+
+
+def job_document(job: JobView) -> dict[str, Any]:
+    """One entry of `jobs` in that document."""
+    return {
+        "agent_id": job.agent_id,
+        "operation": job.operation,
+        "node_id": job.node_id,
+        "attempt": job.attempt,
+        "status": job.status,
+        "stop_reason": job.stop_reason,
+        "review": job.review,
+        "branch": job.branch,
+        "turns": job.turns,
+        "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
+        "asked": job.asked,
+        "differed": job.differed,
+        "max_packet_tokens": job.max_packet_tokens,
+        "raw_bytes": job.raw_bytes,
+        "files_changed": [change.path for change in job.change_set],
+        "worth": job.worth,
+        "findings": None if job.before is None else {"before": job.before, "after": job.after},
+        "conflicts": list(job.conflicts),
+        "why": job.why,
+        "same": job.same,
+        "error": job.error,
+    }
+
+
+def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
+    """The attempt of each job that counts, in the order in which jobs began."""
+    counting = Counting()
+    for event in events:
+        counting.see(typed(event))
+    for start in counting.starts():
+        agent_id = start.agent_id
+        job = read_job(folder, start, counting.ends.get(agent_id))
+        review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
+        if review in UNDECIDED and job.status != "submitted":
+            review, last = "", None  # nothing waits for a verdict that cannot be read
+        elif review in UNDECIDED and job.changed_by_user:
+            review = STALE
+        if last is not None:
+            job = msgspec.structs.replace(job, branch=last.branch, conflicts=tuple(last.detail))
+        yield msgspec.structs.replace(job, review=review)

@@ -1,0 +1,88 @@
+"""A run's own stream: what was planned, when jobs began and ended, what people said."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from remora.memory.events import Event, Head, Payload
+from remora.runs.project import Project
+from remora.runs.provenance import remember_head
+from remora.trace.content.group_commit import GroupCommit
+from remora.trace.read.reader import part, read_events
+from remora.trace.stream.line_builder import Clock, Identity, utc_now
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.verify.head_signatures import Signer, signer_for, with_signature
+
+
+class RunStream:
+    """Appends to a run's stream, each event synced, and remembers the head as ours.
+
+    Jobs in several threads may append at once: in one order, and who waits for the disk at the
+    same time shares one sync and one remembered head.
+    """
+
+    def __init__(self, project: Project, run_id: str, writer: StreamWriter) -> None:
+        self._project = project
+        self.run_id = run_id
+        self._writer = writer
+        self._signer = _signer(project, writer)
+        self._commit = GroupCommit(self._keep)
+        self._one_by_one = threading.Lock()
+
+    def append(self, payload: Payload) -> Event:
+        """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head.
+
+        In a signed run an anchor gets its signature here.
+        """
+        with self._one_by_one:  # what is signed is the head just before
+            payload = with_signature(payload, self._signer, self.run_id, self._writer.head)
+            event = self._writer.append(payload, turn=0)
+        self._commit.run()
+        return event
+
+    def _keep(self) -> None:
+        head = self._writer.head
+        self._writer.sync()
+        remember_head(self._project.state, self.run_id, head)
+
+    @property
+    def head(self) -> Head:
+        """The stream's head."""
+        return self._writer.head
+
+
+@contextmanager
+def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
+    """The run's stream with this process as its only writer.
+
+    Raises StreamLocked otherwise, and ConfigError where the run is signed with a key that is not
+    configured here.
+    """
+    identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
+    writer = StreamWriter.open(
+        project.trace.run_stream(run_id),
+        identity,
+        blobs=project.trace.blobs,
+        objects=project.trace.objects,
+        clock=clock,
+    )
+    try:
+        yield RunStream(project, run_id, writer)
+    finally:
+        writer.close()
+
+
+class _Started(msgspec.Struct):
+    signing: dict[str, str] | None = None
+
+
+def _signer(project: Project, writer: StreamWriter) -> Signer | None:
+    """A run that begins is signed with the user's key; one that goes on, as it began."""
+    first = next(read_events(writer.path), None)
+    return (
+        project.signer
+        if first is None
+        else signer_for(part(first, _Started).signing, project.signer)
+    )

@@ -1,0 +1,45 @@
+"""One turn of an agent: the packet it was decided on, and what came of it."""
+
+from typing import Any
+
+import msgspec
+
+from remora.memory.events import Event, ModelRequest, ToolResulted
+from remora.memory.packet import packet_json
+from remora.trace.blobs import whole_data
+from remora.trace.content.objects import ObjectStore
+from remora.trace.index.packet_reader import PacketReader
+
+
+def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
+    """The event as JSON; long strings that were moved to `blobs` stand in it whole.
+
+    Raises StreamDamaged for data that is no JSON object, NotFound for a blob that is gone.
+    """
+    document = msgspec.structs.asdict(event)
+    document["data"] = whole_data(event, blobs)
+    document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
+    return document
+
+
+def turn_document(
+    reader: PacketReader, blobs: ObjectStore, agent_id: str, turn: int
+) -> dict[str, Any]:
+    """`{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
+
+    `packet` is as shown for the turn's decision, `prompt_tokens` null where no model was asked,
+    `raw_output` what the turn's tool gave, whole. Raises NotFound for a turn that is not there,
+    StreamDamaged.
+    """
+    packet = reader.packet_at(agent_id, turn)
+    ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]
+    results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
+    asked = [e["data"].get("prompt_tokens") for e in ours if e["type"] == ModelRequest.type]
+    return {
+        "agent_id": agent_id,
+        "turn": turn,
+        "packet": packet_json(packet),
+        "prompt_tokens": asked[-1] if asked else None,
+        "raw_output": results[-1] if results else None,
+        "events": ours,
+    }

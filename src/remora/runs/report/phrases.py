@@ -1,0 +1,97 @@
+"""Phrases that the forms of a report for people share."""
+
+from collections.abc import Sequence
+
+from remora.runs.records.findings import codes_text, deeds
+from remora.runs.records.totals import asked_text, said
+from remora.runs.report.remaining import STAYS
+from remora.runs.report.report_model import Finding, JobReport, Report
+from remora.text import plain
+
+STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
+"""What people are told of a state; in JSON it stays what it is."""
+
+
+def headline(report: Report) -> str:
+    """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
+    parts = [plain(told.brief) for told in said(report.sums)]
+    return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
+
+
+def waiting(report: Report) -> str:
+    """`3 change sets wait for a verdict`."""
+    if not report.waiting:
+        return f"{count(report.planned, 'job')}, nothing to decide"
+    return f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
+
+
+def course(report: Report) -> str:
+    """`ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    began = report.started[:16].replace("T", " ")
+    parts = [report.status, f"{began} UTC", f"model {report.model}"]
+    parts += [f"commit {report.commit[:12]}"] if report.commit else []
+    return plain(" · ".join(parts))
+
+
+def totals(report: Report) -> str:
+    """`6 jobs: 4 accepted, 2 no change; 12 other nodes left alone`."""
+    states = ", ".join(f"{n:,} {state_word(state)}" for state, n in report.states.items())
+    text = count(report.planned, "job") + (f": {states}" if states else "")
+    begun = sum(report.states.values())
+    text += f"; {report.planned - begun:,} had not begun" if begun < report.planned else ""
+    others = count(report.skipped_nodes, "other node")
+    return text + (f"; {others} left alone" if report.skipped_nodes else "")
+
+
+def choices(report: Report) -> str:
+    """How often a model decided where that could change the result: a sentence."""
+    if not report.asked:
+        return "No decision had a choice: rules took them all"
+    told = asked_text(report.asked, report.differed)
+    return told[:1].upper() + told[1:]
+
+
+def deciders(job: JobReport) -> str:
+    """`rule 3, model 1`."""
+    return ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
+
+
+def done(job: JobReport) -> str:
+    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`; of what
+    met a conflict in the conditional, and nothing of what was refused: that is left."""
+    if job.review not in STAYS:
+        return ""
+    is_done = job.review in ("pending", "accepted")
+    told = plain(deeds(job.fixed, done=is_done))
+    if job.worth and job.fixed and is_done:
+        told += (
+            f", which notices {job.worth['killed']:,} of {job.worth['mutants']:,} planted faults"
+        )
+    return told
+
+
+def left_codes(left: Sequence[Finding]) -> str:
+    """The same of findings that are left."""
+    counts: dict[str, int] = {}
+    for finding in left:
+        counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
+    return plain(codes_text(counts))
+
+
+def state_word(state: str) -> str:
+    """A state for people."""
+    return plain(STATES.get(state, state))
+
+
+def reasons(job: JobReport) -> list[str]:
+    """Why a job came to no good end, one line each."""
+    if job.review == "conflict":
+        return [plain(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
+    if job.review == "stale":
+        return ["it was changed while the agent worked on it"]
+    return [plain(job.error)] if job.error and not job.review else []
+
+
+def count(number: int, one: str) -> str:
+    """`1 file`, `1,234 files`."""
+    return f"{number:,} {one}{'s' * (number != 1)}"

@@ -1,0 +1,27 @@
+"""The forms of a report, by the names that people ask for them with."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from remora.runs.report.html_page import page
+from remora.runs.report.markdown import markdown
+from remora.runs.report.report_model import Report
+from remora.runs.report.sarif import sarif
+
+
+def _as_json(report: Report) -> str:
+    return msgspec.json.format(msgspec.json.encode(report)).decode()
+
+
+def _as_sarif(report: Report) -> str:
+    return msgspec.json.format(msgspec.json.encode(sarif(report))).decode()
+
+
+FORMATS: Mapping[str, Callable[[Report], str]] = {
+    "md": markdown,
+    "html": page,
+    "sarif": _as_sarif,
+    "json": _as_json,
+}
+"""By the name that `--format` takes; each is a pure function."""

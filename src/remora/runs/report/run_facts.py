@@ -1,0 +1,117 @@
+"""From a run's streams and stored contents to its report."""
+
+from collections import Counter
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any, Literal
+
+from remora.errors import RemoraError
+from remora.ids import split_node_key, unspell_path
+from remora.memory.events import Change
+from remora.runs.project import Project
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, job_document
+from remora.runs.records.totals import planned_left_alone, sums_of
+from remora.runs.report.remaining import findings_left
+from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
+from remora.workspaces.apply.line_diff import hunks
+from remora.workspaces.apply.merge import split_lines
+from remora.workspaces.copy.changes import diff
+
+
+def report_on(project: Project, view: RunView) -> Report:
+    """All that is to be told of a run. A content that is not there any more leaves its file out of
+    the diffs, never the job out of the report."""
+    plan = view.start.plan
+    documents = [job_document(job) for job in view.jobs]
+    jobs = tuple(
+        _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
+    )
+    sums = sums_of(documents, plan.get("findings", 0))
+    linted = [told.findings for told in sums if told.findings is not None]
+    return Report(
+        run_id=view.run_id,
+        project=project.root.name,
+        started=view.started,
+        status=view.status,
+        model=view.start.config.get("model_name"),
+        version=version("remora"),
+        head=view.head,
+        commit=view.start.base.get("commit"),
+        planned=len(plan.get("jobs", [])),
+        skipped=plan.get("skipped", 0),
+        skipped_nodes=planned_left_alone(plan),
+        unreadable=tuple(plan.get("unreadable", [])),
+        states=dict(Counter(job.state for job in jobs)),
+        waiting=sum(job.review in UNDECIDED for job in view.jobs),
+        fixed=sum(found.fixed for found in linted) if linted else None,
+        findings=sum(found.of for found in linted) if linted else None,
+        sums=sums,
+        asked=sum(job.asked for job in view.jobs),
+        differed=sum(job.differed for job in view.jobs),
+        jobs=jobs,
+    )
+
+
+def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
+    path, name = split_node_key(job.node_id)
+    known = fixed_and_left(document)
+    return JobReport(
+        agent_id=job.agent_id,
+        operation=job.operation,
+        node_id=job.node_id,
+        path=path,
+        name=name,
+        status=job.status or "",
+        review=job.review,
+        state=job.review or str(job.status),
+        turns=job.turns,
+        decided_by=job.decided_by,
+        fixed=dict(known[0]) if known else {},
+        worth=job.worth,
+        left=findings_left(project.trace, job),
+        files=tuple(
+            file for change in job.change_set if (file := _file(project, change)) is not None
+        ),
+        conflicts=job.conflicts,
+        branch=job.branch,
+        error=job.error,
+        head=job.head,
+    )
+
+
+def _file(project: Project, change: Change) -> FileChange | None:
+    with suppress(RemoraError):  # it was collected, or is damaged: `trace verify` tells
+        read = project.trace.objects.get
+        before = None if change.before is None else read(change.before)
+        after = None if change.after is None else read(change.after)
+        old = split_lines(before or b"")
+        kind: Literal["added", "modified", "deleted"] = "modified"
+        if before is None or after is None:
+            kind = "added" if before is None else "deleted"
+        return FileChange(
+            path=change.path,
+            kind=kind,
+            diff=diff(unspell_path(change.path), before, after),
+            edits=_edits(old, split_lines(after or b"")),
+            lines=len(old),
+            last_column=_open_column(old),
+        )
+    return None
+
+
+def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:
+    try:
+        return tuple(
+            Edit(hunk.start + 1, hunk.end + 1, b"".join(hunk.lines).decode())
+            for hunk in hunks(old, new)
+        )
+    except UnicodeDecodeError:
+        return None
+
+
+def _open_column(lines: list[bytes]) -> int:
+    last = lines[-1] if lines else b"\n"
+    return 0 if last.endswith(b"\n") else len(last.decode("utf-8", "replace"))

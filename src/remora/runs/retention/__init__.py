@@ -1,0 +1,1 @@
+"""Old streams, copies and contents: compacted, removed, or kept with a reason."""

@@ -1,0 +1,167 @@
+"""What a project's runs leave on the disk and nobody needs any more: looked for, and let go."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from remora.errors import DiskError, OutsideError, RemoraError
+from remora.files.git import git_output
+from remora.runs.project import Project
+from remora.runs.retention.inventory import Retained, retained
+from remora.runs.retention.orphaned_bases import idle_bases
+from remora.runs.retention.retention_rules import GRACE, Policy, unnamed
+from remora.sandbox.rmtree import remove_tree
+from remora.trace.retention.stream_removal import compacting
+from remora.trace.retention.unused_contents import remove_contents
+from remora.workspaces.commit_files import unpin_commit
+
+Kind = Literal["workspace", "base", "ref", "contents", "hub"]
+_REFS = "refs/remora/"
+
+
+class Removable(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that can go: what it is, its name, and the bytes that it takes."""
+
+    kind: Kind
+    name: str
+    bytes: int = 0
+
+
+class Cleaning(msgspec.Struct, frozen=True, kw_only=True):
+    """What was removed, or with `dry_run` would be; `kept` names runs that still need what is
+    theirs, and why."""
+
+    dry_run: bool
+    removed: tuple[Removable, ...]
+    kept: tuple[tuple[str, str], ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """All of it."""
+        return sum(found.bytes for found in self.removed)
+
+
+Act = tuple[Removable, Callable[[], None]]
+"""What can go, and how. The function raises OSError or RemoraError where it cannot."""
+
+
+def removables(project: Project, now: datetime) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
+    """What of this project can go, and the runs that must not be touched. Nothing is removed yet.
+
+    Streams stay: `trace compact` lets them go by age.
+    """
+    found = retained(project.trace)
+    acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
+    acts += _contents(project, found, now)
+    return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
+
+
+def carry_out(acts: list[Act], kept: tuple[tuple[str, str], ...], *, dry_run: bool) -> Cleaning:
+    """Remove it all; what cannot be removed is told of, and the rest goes all the same."""
+    gone: list[Removable] = []
+    problems: list[str] = []
+    for what, remove in acts:
+        try:
+            if not dry_run:
+                remove()
+            gone.append(what)
+        except (OSError, RemoraError) as error:
+            problems.append(f"{what.name}: {error}")
+    return Cleaning(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
+
+
+def _workspaces(project: Project) -> Iterator[Act]:
+    """Private copies that nobody works in: the next run makes them again."""
+    with suppress(FileNotFoundError):
+        for place in sorted((project.cache / "slots").iterdir()):
+            if place.is_dir() and not place.is_symlink():
+                with held(place.with_suffix(".lock")) as free:
+                    if free:
+                        what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
+                        yield what, partial(_remove_workspace, place)
+
+
+def _remove_workspace(place: Path) -> None:
+    with held(place.with_suffix(".lock")) as free:
+        if not free:
+            raise DiskError("a run works in it now")
+        remove_tree(place)
+        place.with_suffix(".index").unlink(missing_ok=True)
+
+
+def _bases(project: Project, now: datetime) -> Iterator[Act]:
+    """Frozen copies of runs that are over."""
+    for place in idle_bases(project, now):
+        what = Removable(kind="base", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_tree, place)
+
+
+def _refs(project: Project, found: Retained) -> Iterator[Act]:
+    """Commits that are kept alive for runs that are gone, or over with nothing left to say of them."""
+    needed = {run.run_id for run in found.runs if run.hands_off}
+    refs: list[str] = []
+    with suppress(OutsideError):  # without git nothing is kept alive
+        said = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
+        refs = said.decode("utf-8", "replace").split()
+    for ref in refs:
+        run_id = ref.removeprefix(_REFS)
+        if run_id not in needed:
+            what = Removable(kind="ref", name=ref)
+            yield what, partial(unpin_commit, project.root, run_id)
+
+
+def _contents(project: Project, found: Retained, now: datetime) -> Iterator[Act]:
+    """Contents that no stream names, by the same rules as `trace compact`."""
+    policy = Policy.of(project.config.runner.memory.retention)
+    going = list(unnamed(found.contents, found.runs, found.freed, policy, now))
+    if not going:
+        return
+
+    def remove() -> None:
+        with compacting(project.trace):
+            for store, place in (
+                ("blobs", project.trace.blobs),
+                ("objects", project.trace.objects),
+            ):
+                digests = [content.digest for content in going if content.store == store]
+                remove_contents(place, digests, (now - GRACE).timestamp())
+
+    size = sum(content.bytes for content in going)
+    many = f"{len(going):,} that no stream names"
+    yield Removable(kind="contents", name=many, bytes=size), remove
+
+
+@contextmanager
+def held(lock: Path) -> Iterator[bool]:
+    """Whether nobody else holds this lock; we do meanwhile."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def size_of(place: Path) -> int:
+    """Bytes on the disk of all files below, as far as they can be reached."""
+    total, waiting = 0, [str(place)]
+    while waiting:  # os.walk recurses, and there may be thousands of folders within each other
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+    return total

@@ -1,0 +1,256 @@
+"""`trace compact`: looks at every run, seals what is over, lets go what is old, and says so.
+
+Each step is atomic, and a killed one leaves a state from which the next command goes on: what
+went stands in `expired.jsonl` before anything of it is removed, and a run's own stream goes last.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from remora.errors import NotFound, OutsideError, StreamDamaged, StreamError
+from remora.runs.project import Project
+from remora.runs.provenance import forget_head
+from remora.runs.retention.compact_report import Collected, Compaction, Gone, Kept, Sealed
+from remora.runs.retention.inventory import DAMAGE, Retained, history_of, retained
+from remora.runs.retention.retention_rules import (
+    AGE,
+    BEGUN,
+    GRACE,
+    SIZE,
+    Policy,
+    RunFacts,
+    StreamFacts,
+    expiring_by_age,
+    expiring_by_size,
+    is_due,
+    staying,
+    to_seal,
+    unnamed,
+)
+from remora.trace.read.verified_reader import sound_head
+from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.retention.stream_removal import (
+    compacting,
+    held_stream,
+    remove_leftovers,
+    remove_stream,
+)
+from remora.trace.retention.unused_contents import Content, remove_contents
+from remora.trace.stream.compression import seal, sealed_size
+from remora.trace.trace_folder import sealed_path
+from remora.workspaces.commit_files import unpin_commit
+
+
+def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
+    """Seal, expire and collect as the configuration says; with `dry_run` nothing is touched.
+
+    What cannot be done to one run is told, and the others are gone on with. Raises StreamLocked
+    (another one works here), StreamDamaged (the record of what expired is) or DiskError.
+    """
+    folder = project.trace
+    folder.check()
+    if not folder.path.is_dir():
+        return _Compacting(project, Retained(), _Pretended(), now).report(dry_run=dry_run)
+    with nullcontext() if dry_run else compacting(folder):
+        acts: _Acts = _Pretended() if dry_run else _Done(project, now)
+        working = _Compacting(project, retained(folder), acts, now)
+        working.run()
+        if not dry_run:
+            remove_leftovers(folder, (now - GRACE).timestamp())
+        return working.report(dry_run=dry_run)
+
+
+class _Acts(Protocol):
+    """What touches the disk. Raises StreamError, NotFound or DiskError."""
+
+    def seal(self, stream: StreamFacts) -> int:
+        """Seal it; the bytes of its file after that."""
+
+    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+        """Put it on record and remove it."""
+
+    def collect(self, contents: Iterable[Content]) -> list[Content]:
+        """Remove contents; those that went."""
+
+
+class _Pretended:
+    """Touches nothing."""
+
+    def seal(self, stream: StreamFacts) -> int:
+        """How large the sealed file would be: it is made and thrown away."""
+        return sealed_size(stream.path)
+
+    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+        """It would."""
+
+    def collect(self, contents: Iterable[Content]) -> list[Content]:
+        """All of them would go."""
+        return list(contents)
+
+
+class _Done:
+    """Does it."""
+
+    def __init__(self, project: Project, now: datetime) -> None:
+        self._project = project
+        self._now = now
+
+    def seal(self, stream: StreamFacts) -> int:
+        """As `remora.trace.stream.compression` does."""
+        return seal(stream.path)
+
+    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+        """With the run's stream held: whoever writes one of its agents' holds that too."""
+        *agents, own = run.streams
+        with held_stream(own.path) as size:
+            if size != own.bytes:
+                raise StreamError("it was written to just now")
+            log_expired(self._project.trace, anchors, self._now)
+            with suppress(OutsideError):  # without git, or without the ref, nothing is kept alive
+                unpin_commit(self._project.root, run.run_id)
+            forget_head(self._project.state, run.run_id)
+            for stream in (*agents, own):
+                remove_stream(stream.path)
+
+    def collect(self, contents: Iterable[Content]) -> list[Content]:
+        """Those that nobody put again meanwhile."""
+        folder = self._project.trace
+        found, before = list(contents), (self._now - GRACE).timestamp()
+        gone = {
+            (store, digest)
+            for store, place in (("blobs", folder.blobs), ("objects", folder.objects))
+            for digest in remove_contents(
+                place, [c.digest for c in found if c.store == store], before
+            )
+        }
+        return [content for content in found if (content.store, content.digest) in gone]
+
+
+class _Compacting:
+    """One pass over everything, in an order in which each step sees what the one before left."""
+
+    def __init__(self, project: Project, found: Retained, acts: _Acts, now: datetime) -> None:
+        self._policy = Policy.of(project.config.runner.memory.retention)
+        self._acts = acts
+        self._now = now
+        self._runs = {run.run_id: run for run in found.runs}
+        self._contents = {(content.store, content.digest): content for content in found.contents}
+        self._freed = set(found.freed)
+        self._before = self._bytes()
+        self._sealed: list[Sealed] = []
+        self._gone: dict[str, tuple[RunFacts, str]] = {}
+        self._collected: list[Content] = []
+        self._problems: list[str] = []
+
+    def run(self) -> None:
+        """Expire by age, seal the rest, and only then see whether it is too much."""
+        runs = list(self._runs.values())
+        for run in expiring_by_age(runs, self._policy, self._now):
+            self._expire(run, AGE if is_due(run, self._policy.keep, self._now) else BEGUN)
+        for run, stream in to_seal(list(self._runs.values()), self._policy, self._now):
+            self._seal(run, stream)
+        while not all(self._expire(run, SIZE) for run in self._too_much()):
+            pass  # one could not go: others may have to
+        self._collected = self._acts.collect(self._unnamed())
+        for content in self._collected:
+            del self._contents[content.store, content.digest]
+
+    def report(self, *, dry_run: bool) -> Compaction:
+        """What came of it."""
+        stores = [content.store for content in self._collected]
+        left = list(self._runs.values())
+        too_much = self._policy.most_bytes is not None and self._bytes() > self._policy.most_bytes
+        kept = staying(left, self._policy, self._now, too_much=too_much)
+        return Compaction(
+            dry_run=dry_run,
+            sealed=tuple(self._sealed),
+            expired=tuple(
+                Gone(run_id=run.run_id, reason=why, streams=len(run.streams), bytes=run.bytes)
+                for run, why in self._gone.values()
+            ),
+            collected=Collected(
+                blobs=stores.count("blobs"),
+                objects=stores.count("objects"),
+                bytes=sum(content.bytes for content in self._collected),
+            ),
+            kept=tuple(Kept(run_id=run_id, reason=reason) for run_id, reason in kept),
+            problems=tuple(self._problems),
+            bytes_before=self._before,
+            bytes_after=self._bytes(),
+        )
+
+    def _expire(self, run: RunFacts, why: str) -> bool:
+        try:
+            self._acts.expire(run, _anchors(run, why))
+        except StreamDamaged:
+            return self._leave(run, DAMAGE)
+        except (StreamError, NotFound) as error:
+            return self._leave(run, error.message)
+        self._gone[run.run_id] = run, why
+        self._freed.update(run.names or ())
+        del self._runs[run.run_id]
+        return True
+
+    def _seal(self, run: RunFacts, stream: StreamFacts) -> None:
+        try:
+            after = self._acts.seal(stream)
+        except (StreamError, NotFound) as error:
+            self._leave(run, error.message)
+            return
+        self._sealed.append(
+            Sealed(
+                kind=stream.kind, id=stream.id, run_id=run.run_id, before=stream.bytes, after=after
+            )
+        )
+        now = msgspec.structs.replace(
+            stream, path=sealed_path(stream.path), bytes=after, sealed=True
+        )
+        run = self._runs[run.run_id]
+        streams = tuple(now if found.path == stream.path else found for found in run.streams)
+        self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
+
+    def _leave(self, run: RunFacts, why: str) -> bool:
+        """It is not touched after all."""
+        self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
+        self._problems.append(f"{run.run_id}: {why}")
+        return False
+
+    def _too_much(self) -> Iterator[RunFacts]:
+        going = {(content.store, content.digest) for content in self._unnamed()}
+        stored = [c for key, c in self._contents.items() if key not in going]
+        return expiring_by_size(list(self._runs.values()), stored, self._policy)
+
+    def _unnamed(self) -> Iterator[Content]:
+        left = list(self._runs.values())
+        return unnamed(self._contents.values(), left, self._freed, self._policy, self._now)
+
+    def _bytes(self) -> int:
+        stored = sum(content.bytes for content in self._contents.values())
+        return stored + sum(run.bytes for run in self._runs.values())
+
+
+def _anchors(run: RunFacts, why: str) -> list[Expired]:
+    """What stays on record of each stream. Raises StreamDamaged for one that is not sound, or not
+    what its run says: nobody destroys the evidence of that."""
+    heads = history_of(run.streams[-1].path).heads
+    found = []
+    for stream in run.streams:
+        head = sound_head(stream.path)
+        if stream.kind == "agent" and heads.get(stream.id, head) != head:
+            raise StreamDamaged(f"{stream.id} is not what its run says")
+        found.append(
+            Expired(
+                kind=stream.kind,
+                id=stream.id,
+                run_id=run.run_id,
+                head=head,
+                bytes=stream.bytes,
+                reason=why,
+                contents=tuple(sorted(run.names or ())) if stream.kind == "run" else (),
+            )
+        )
+    return found

@@ -1,0 +1,191 @@
+"""What there is to keep or to let go: every run with its streams, ages, and what they name."""
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.memory.events import Head, JobEnd, JobStart
+from remora.runs.records.run_listing import RunLine, listed_runs
+from remora.runs.retention.retention_rules import RunFacts, StreamFacts
+from remora.trace.read.reader import (
+    DAMAGED,
+    INTERRUPTED,
+    RUNNING,
+    StreamInfo,
+    list_streams,
+    read_events,
+    typed,
+)
+from remora.trace.retention.expired_log import Expired, read_expired
+from remora.trace.retention.stream_removal import quarantines
+from remora.trace.retention.unused_contents import Content, contents_of, names_in
+from remora.trace.trace_folder import TraceFolder, is_sealed, stream_id
+
+DAMAGE = "it is damaged: `remora trace verify` tells more"
+_LOST = "the stream of its run is missing"
+_NO_RUN = "its stream does not begin as a run's"
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+class Retained(msgspec.Struct, frozen=True):
+    """All runs, oldest first, all contents, and which of them runs named that expired."""
+
+    runs: tuple[RunFacts, ...] = ()
+    contents: tuple[Content, ...] = ()
+    freed: frozenset[str] = frozenset()
+
+
+class History(msgspec.Struct):
+    """What a run's own stream says of its agents: those that began, and the heads of those that
+    ended and were not begun again. `first` and `last` are the times of its events."""
+
+    first: datetime | None = None
+    last: datetime | None = None
+    started: set[str] = msgspec.field(default_factory=set)
+    heads: dict[str, Head] = msgspec.field(default_factory=dict)
+
+
+def retained(folder: TraceFolder) -> Retained:
+    """Look at everything; nothing is held meanwhile. Raises DiskError or StreamDamaged."""
+    contents = tuple(contents_of(folder))  # first: what is put from now on is young
+    known = frozenset(content.digest for content in contents)
+    lines = {line.run_id: line for line in listed_runs(folder)}
+    expired = tuple(read_expired(folder))
+    logged = {entry.id for entry in expired}
+    agents: dict[str, list[StreamInfo]] = {}
+    for info in list_streams(folder):
+        agents.setdefault(info.run_id, []).append(info)
+    runs = []
+    for path in folder.run_streams():
+        run_id = stream_id(path)
+        infos = agents.pop(run_id, [])
+        runs.append(_run(folder, path, infos, lines.get(run_id), known=known, logged=logged))
+    for run_id, infos in agents.items():
+        streams = tuple(_agent(folder, info) for info in infos)
+        runs.append(
+            RunFacts(
+                run_id=run_id,
+                first=None,
+                last=None,
+                hands_off=_LOST,
+                streams=streams,
+                names=_names(streams, known),
+            )
+        )
+    runs.sort(key=lambda run: (run.last or _FIRST, run.run_id))
+    return Retained(tuple(runs), contents, _freed(expired, contents))
+
+
+def history_of(path: Path) -> History:
+    """From the run's own stream. Raises StreamDamaged, NotFound or DiskError."""
+    found, stamp = History(), ""
+    for event in read_events(path):
+        stamp = event.timestamp
+        found.first = found.first or _time(stamp)
+        data = typed(event) if event.type in (JobStart.type, JobEnd.type) else None
+        if isinstance(data, JobStart):
+            found.started.add(data.agent_id)
+            found.heads.pop(data.agent_id, None)
+        elif isinstance(data, JobEnd):
+            found.heads[data.agent_id] = data.head
+    found.last = _time(stamp)
+    return found
+
+
+def _run(
+    folder: TraceFolder,
+    path: Path,
+    infos: list[StreamInfo],
+    line: RunLine | None,
+    *,
+    known: Collection[str],
+    logged: Collection[str],
+) -> RunFacts:
+    run_id = stream_id(path)
+    streams = (*(_agent(folder, info) for info in infos), _stream("run", run_id, path))
+    try:
+        history = history_of(path)
+        reason = _busy(line, infos) or _unfinished(line, history)
+    except RemoraError:
+        history, reason = History(), DAMAGE
+    missing = history.started - {info.agent_id for info in infos}
+    if not reason and not missing <= set(logged):
+        reason = DAMAGE
+    return RunFacts(
+        run_id=run_id,
+        first=history.first,
+        last=history.last,
+        hands_off=reason,
+        begun=bool(missing),
+        streams=streams,
+        names=_names(streams, known),
+    )
+
+
+def _busy(line: RunLine | None, infos: Iterable[StreamInfo]) -> str:
+    statuses = {info.status for info in infos}
+    if line is None:
+        return _NO_RUN
+    if DAMAGED in {line.status, *statuses}:
+        return DAMAGE
+    if RUNNING in {line.status, *statuses}:
+        return "it is still running"
+    return ""
+
+
+def _unfinished(line: RunLine | None, history: History) -> str:
+    if line is None or history.last is None:
+        return DAMAGE
+    if line.status == INTERRUPTED or history.started - history.heads.keys():
+        return f"it was interrupted: `remora analyze --resume {line.run_id}` goes on with it"
+    waiting = line.pending + line.conflicts
+    if waiting:
+        word = "change set waits" if waiting == 1 else "change sets wait"
+        return f"{waiting} {word} for a verdict: `remora show {line.run_id}`"
+    return ""
+
+
+def _agent(folder: TraceFolder, info: StreamInfo) -> StreamFacts:
+    return _stream("agent", info.agent_id, folder.existing_agent(info.agent_id))
+
+
+def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts:
+    return StreamFacts(
+        kind=kind,
+        id=name,
+        path=path,
+        bytes=path.lstat().st_size,
+        sealed=is_sealed(path),
+        beside=sum(place.lstat().st_size for place in quarantines(path)),
+    )
+
+
+def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[str] | None:
+    try:
+        return frozenset[str]().union(*(names_in(stream.path, known) for stream in streams))
+    except RemoraError:
+        return None
+
+
+def _freed(expired: Iterable[Expired], contents: Iterable[Content]) -> frozenset[str]:
+    """Contents that expired runs named, and that nobody put again since."""
+    put = {content.digest: content.put for content in contents}
+    found: set[str] = set()
+    for entry in expired:
+        when = _time(entry.timestamp)
+        if when is not None:
+            moment = when.timestamp()
+            found.update(name for name in entry.contents if put.get(name, moment) < moment)
+    return frozenset(found)
+
+
+def _time(stamp: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return found if found.tzinfo else None

@@ -1,0 +1,57 @@
+"""Copies of projects whose folder is gone: whose they are lies beside them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from datetime import datetime
+from pathlib import Path
+
+from remora.config.user_folders import make_private
+from remora.runs.project import Project, root_name
+from remora.runs.retention.clean import held
+from remora.runs.retention.orphaned_bases import GRACE_S
+
+_NOTE = "root"
+_MOST = 4096
+
+
+def note_root(project: Project) -> None:
+    """Say beside a project's copies where it lies: their folder is named by a hash of that. Never
+    raises."""
+    note = project.cache / _NOTE
+    with suppress(OSError):
+        if not note.exists():
+            make_private(project.cache)
+            fresh = note.with_suffix(f".{os.getpid()}")
+            fresh.write_bytes(os.fsencode(project.root.resolve()))
+            fresh.replace(note)
+
+
+def gone_caches(roots: Path, now: datetime) -> Iterator[Path]:
+    """The folders in `roots` of projects that are not there any more, and that no run works in. One
+    that does not say whose it is stays."""
+    for place in sorted(roots.iterdir()) if roots.is_dir() else ():
+        root = _root_of(place)
+        if root is not None and not os.path.lexists(root) and _is_idle(place, now):
+            yield place
+
+
+def _root_of(place: Path) -> Path | None:
+    """What the note says, if it is about this very folder."""
+    note = place / _NOTE
+    with suppress(OSError, ValueError):
+        if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:
+            return None
+        root = Path(os.fsdecode(note.read_bytes()))
+        return root if root.is_absolute() and root_name(root) == place.name else None
+    return None
+
+
+def _is_idle(place: Path, now: datetime) -> bool:
+    young = now.timestamp() - GRACE_S
+    with suppress(OSError), ExitStack() as stack:
+        if any(base.stat().st_mtime > young for base in (place / "bases").glob("*")):
+            return False
+        locks = sorted((place / "slots").glob("*.lock"))
+        return all(stack.enter_context(held(lock)) for lock in locks)
+    return False

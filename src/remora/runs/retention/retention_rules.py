@@ -1,0 +1,159 @@
+"""Which runs are sealed, which expire, which contents go, and why the rest stays: pure rules."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from remora.config.schema import RetentionConfig
+from remora.trace.retention.unused_contents import Content
+
+GRACE = timedelta(days=1)
+"""How long a content stays that no stream names: a command puts it, then writes the event."""
+_MIB = 1024 * 1024
+AGE, SIZE, BEGUN = "age", "size", "begun before"
+"""Why a run expires; the last one was half removed when the command was killed."""
+
+
+class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream's file; `beside` are the bytes of torn tails that were moved out of it."""
+
+    kind: Literal["agent", "run"]
+    id: str
+    path: Path
+    bytes: int
+    sealed: bool
+    beside: int = 0
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as the rules see it; its own stream is the last of `streams`.
+
+    `first` and `last` are the times of its events, None where nobody knows. `hands_off` says why it may not
+    be touched, empty where it may. `begun`: a part of it has expired. `names` are the contents
+    that its streams name, None where one cannot be read: then nobody knows.
+    """
+
+    run_id: str
+    first: datetime | None
+    last: datetime | None
+    hands_off: str
+    begun: bool = False
+    streams: tuple[StreamFacts, ...]
+    names: frozenset[str] | None = frozenset()
+
+    @property
+    def bytes(self) -> int:
+        """All its files on the disk."""
+        return sum(stream.bytes + stream.beside for stream in self.streams)
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """How long, and how much in all; None is without an end."""
+
+    keep: timedelta | None
+    compress: timedelta | None
+    most_bytes: int | None
+
+    @classmethod
+    def of(cls, config: RetentionConfig) -> "Policy":
+        """As it is configured."""
+        return cls(
+            keep=None if config.keep_days is None else timedelta(config.keep_days),
+            compress=None
+            if config.compress_after_days is None
+            else timedelta(config.compress_after_days),
+            most_bytes=None if config.keep_mb is None else config.keep_mb * _MIB,
+        )
+
+
+def is_due(run: RunFacts, after: timedelta | None, now: datetime) -> bool:
+    """Whether a run's last event is older than that. One without a time is not: nobody knows."""
+    return after is not None and run.last is not None and now - run.last > after
+
+
+def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> Iterator[RunFacts]:
+    """Runs that are older than they are kept, and those of which a part has gone already."""
+    for run in runs:
+        if not run.hands_off and (run.begun or is_due(run, policy.keep, now)):
+            yield run
+
+
+def to_seal(
+    runs: Iterable[RunFacts], policy: Policy, now: datetime
+) -> Iterator[tuple[RunFacts, StreamFacts]]:
+    """Streams to be sealed: agents' before their run's, so that a run is sealed last."""
+    for run in runs:
+        if not run.hands_off and is_due(run, policy.compress, now):
+            for stream in run.streams:
+                if not stream.sealed and stream.bytes:
+                    yield run, stream
+
+
+def expiring_by_size(
+    runs: Sequence[RunFacts], contents: Iterable[Content], policy: Policy
+) -> Iterator[RunFacts]:
+    """The oldest runs, as many as must go until all that is left fits; fewer where too many may
+    not be touched. A content goes with the last run that names it."""
+    if policy.most_bytes is None:
+        return
+    sizes: Counter[str] = Counter()
+    for content in contents:
+        sizes[content.digest] += content.bytes
+    naming = Counter(name for run in runs for name in run.names or ())
+    total = sum(run.bytes for run in runs) + sizes.total()
+    touchable = [(run.last, run.run_id, run) for run in runs if run.last and not run.hands_off]
+    for _, _, run in sorted(touchable, key=lambda found: found[:2]):
+        if total <= policy.most_bytes:
+            return
+        yield run
+        named = run.names or frozenset()
+        naming.subtract(named)
+        total -= run.bytes + sum(sizes[name] for name in named if not naming[name])
+
+
+def unnamed(
+    contents: Iterable[Content],
+    left: Sequence[RunFacts],
+    freed: Collection[str],
+    policy: Policy,
+    now: datetime,
+) -> Iterator[Content]:
+    """Contents to be collected: no run that is left names them, and GRACE is over.
+
+    An object that is not `freed`, for no expired run named it, may be a backup of a user's file, which `accept` made
+    before it merged: it stays as long as a run of its age, and as long as the run is left during
+    which it was put. Nothing goes while it is not known what every run names.
+    """
+    if any(run.names is None for run in left):
+        return
+    named = {name for run in left for name in run.names or ()}
+    for content in contents:
+        if content.digest not in named and content.put < (now - GRACE).timestamp():
+            backup = content.store == "objects" and content.digest not in freed
+            if not backup or _is_old_backup(content, left, policy, now):
+                yield content
+
+
+def _is_old_backup(
+    content: Content, left: Iterable[RunFacts], policy: Policy, now: datetime
+) -> bool:
+    put = datetime.fromtimestamp(content.put, UTC)
+    if policy.keep is None or now - put <= policy.keep:
+        return False
+    return not any(
+        run.first is None or run.last is None or run.first <= put <= run.last for run in left
+    )
+
+
+def staying(
+    runs: Iterable[RunFacts], policy: Policy, now: datetime, *, too_much: bool
+) -> Iterator[tuple[str, str]]:
+    """Runs whose time has come and that may not be touched, each with the reason."""
+    for run in runs:
+        due = too_much or is_due(run, policy.keep, now) or is_due(run, policy.compress, now)
+        if run.hands_off and (due or run.last is None):
+            yield run.run_id, run.hands_off

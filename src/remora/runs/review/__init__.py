@@ -1,0 +1,1 @@
+"""Accept, reject and revert: change sets and the user's files."""

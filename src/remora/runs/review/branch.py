@@ -1,0 +1,135 @@
+"""`accept --git-branch`: accepted change sets as commits on a branch, the user's files left alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from remora.runs.project import Project
+from remora.runs.provenance import check_ours
+from remora.runs.records.findings import fixed
+from remora.runs.records.job_view import JobView
+from remora.runs.records.review_verdict import verdict_on
+from remora.runs.records.run_stream import RunStream, opened_run
+from remora.runs.review.apply_changes import keep, objections
+from remora.runs.review.branch_journal import (
+    PendingCommit,
+    complete_branch,
+    remove_pending,
+    settle,
+    write_pending,
+)
+from remora.runs.review.filters import ALL, Narrowing
+from remora.runs.review.journals import details
+from remora.runs.review.recheck import Recheck, Tree
+from remora.runs.review.review import Pace, Verdicts, decided, pick, refused
+from remora.workspaces.apply.git_attributes import altered_on_commit
+from remora.workspaces.apply.git_branch import Branch, as_committed, grown, open_branch, tree_with
+from remora.workspaces.apply.journal import JournalFolder
+from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare
+from remora.workspaces.copy.snapshot import Base, restore_base
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which change sets: by node, or with `every` all that wait, narrowed."""
+
+    nodes: Sequence[str] = ()
+    every: bool = False
+    narrow: Narrowing = ALL
+
+
+def accept_onto(
+    project: Project,
+    run_id: str,
+    name: str,
+    wanted: Wanted,
+    *,
+    trusted: bool = False,
+    pace: Pace = iter,
+) -> Verdicts:
+    """Commit the chosen change sets onto a branch, one commit for each, from HEAD or from what the
+    branch has after it. Neither the working tree nor the user's index is touched.
+
+    Raises as `accept` does, and UsageError where no commit can be put on that branch.
+    """
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    complete_branch(project)
+    branch = open_branch(project.root, name)
+    with opened_run(project, run_id) as stream:
+        picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
+        recheck = Recheck(project, run_id, picked.notes)
+
+        def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+            nonlocal branch
+            found = _commit_one(project, stream, job, patches, (branch, recheck))
+            branch = branch if found else grown(branch)
+            return found
+
+        return decided(stream, picked, commit, pace)
+
+
+def _commit_one(
+    project: Project,
+    stream: RunStream,
+    job: JobView,
+    patches: Sequence[FilePatch],
+    onto: tuple[Branch, Recheck],
+) -> list[dict[str, Any]]:
+    """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
+    branch, recheck = onto
+    patches = [as_committed(branch, patch) for patch in patches]
+    prepared = prepare(project.root, patches, branch.look)
+    before = _altered(project, patches) or objections(
+        job, patches, prepared, recheck, _tree(project, branch)
+    )
+    if before:
+        return refused(project, stream, job, details(job.node_id, before))
+    keep(project, prepared)
+    with TemporaryDirectory(prefix="remora-index-") as folder:
+        tree = tree_with(branch, prepared.writes, Path(folder, "index"))
+    with JournalFolder(project.state / "journal").held():
+        pending = PendingCommit(
+            name=branch.name,
+            tip=branch.tip,
+            is_new=branch.is_new,
+            tree=tree,
+            message=_message(job),
+            note={
+                "run_id": stream.run_id,
+                "agent_id": job.agent_id,
+                "node_id": job.node_id,
+                "seq": str(stream.head.count),
+            },
+        )
+        write_pending(project, pending)
+        stream.append(verdict_on(job, "accepted", branch=branch.name))
+        found = details(job.node_id, settle(project.root, pending, stream.head))
+        if found:
+            refused(project, stream, job, found)
+        remove_pending(project)
+    return found
+
+
+def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflict]:
+    paths = [patch.path for patch in patches]
+    return [FileConflict(path=p, detail=why) for p, why in altered_on_commit(project.root, paths)]
+
+
+def _tree(project: Project, branch: Branch) -> Tree:
+    """The branch's tip, as checks have it."""
+
+    def copy(folder: Path) -> Base:
+        return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
+
+    return Tree(read=lambda path: branch.look(path)[0], copy=copy)
+
+
+def _message(job: JobView) -> str:
+    """`lint: src/app.py:load`, and what it mends; names come from the tree and stay on their line."""
+    subject = f"{job.operation}: {job.node_id.removeprefix('node:')}"
+    codes = sorted(fixed(job.before or {}, job.after or {}).items())
+    told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
+    lines = [subject, "", f"Fixes {told}."] if told else [subject]
+    return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)

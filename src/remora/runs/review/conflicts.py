@@ -1,0 +1,36 @@
+"""Why a change set met a conflict: the accepted ones of its run that changed the same lines."""
+
+from remora.memory.events import Change
+from remora.runs.project import Project
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView
+from remora.workspaces.apply.merge import Overlap, merge3
+
+
+def collides_with(project: Project, view: RunView, job: JobView) -> list[str]:
+    """Node ids of the run's accepted change sets that do not merge with this job's.
+
+    Empty where the user's own edit is in the way. Raises NotFound, StreamDamaged where a content
+    is not there any more.
+    """
+    return [
+        other.node_id
+        for other in view.jobs
+        if other.review == "accepted" and _collide(project, job.change_set, other.change_set)
+    ]
+
+
+def _collide(project: Project, ours: tuple[Change, ...], theirs: tuple[Change, ...]) -> bool:
+    there = {change.path: change for change in theirs}
+    return any(
+        change.path in there and _overlap(project, change, there[change.path]) for change in ours
+    )
+
+
+def _overlap(project: Project, one: Change, other: Change) -> bool:
+    if one.after == other.after:  # the same change twice is one
+        return False
+    if one.before is None or one.after is None or other.before is None or other.after is None:
+        return True  # a file that one of them made or deleted
+    read = project.trace.objects.get
+    return isinstance(merge3(read(one.before), read(one.after), read(other.after)), Overlap)

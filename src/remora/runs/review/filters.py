@@ -1,0 +1,99 @@
+"""Which of the chosen change sets a verdict is about: by the rules they mend, by what they leave alone."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from remora.code.syntax.docstring_change import only_docstrings_changed
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.runs.project import Project
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.current_attempt import PENDING
+from remora.runs.records.findings import fixed
+from remora.runs.records.job_view import JobView
+
+_CODE = re.compile(r"[A-Z]+[0-9]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrowing:
+    """`rules`: codes of lint rules; a change set stays if it mends findings of these and no others.
+    `conditions`: names in CONDITIONS, all of which must hold."""
+
+    rules: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.conditions)
+
+
+ALL = Narrowing()
+
+
+def narrowing(rules: Iterable[str], conditions: Iterable[str]) -> Narrowing:
+    """From what was typed; several conditions may stand in one word, with commas. Raises
+    UsageError for what is no rule's code, and for an unknown condition."""
+    codes = {rule.strip().upper() for rule in rules}
+    wrong = sorted(code for code in codes if not _CODE.fullmatch(code))
+    if wrong:
+        raise UsageError(f"{wrong[0]!r} is no rule's code", hint="codes are as ruff's: F401")
+    names = {name.strip() for words in conditions for name in words.split(",")}
+    unknown = sorted(names - CONDITIONS.keys())
+    if unknown:
+        known = ", ".join(CONDITIONS)
+        raise UsageError(f"no condition {unknown[0]!r}", hint=f"conditions are {known}")
+    return Narrowing(rules=frozenset(codes), conditions=frozenset(names))
+
+
+def narrowed(
+    project: Project, jobs: Iterable[JobView], narrow: Narrowing
+) -> tuple[list[JobView], list[str]]:
+    """The jobs that stay, and why each other one does not."""
+    kept: list[JobView] = []
+    left: list[str] = []
+    for job in jobs:
+        why = _objection(project, job, narrow)
+        if why:
+            left.append(f"{job.node_id.removeprefix('node:')}: left alone, {why}")
+        else:
+            kept.append(job)
+    return kept, left
+
+
+def _objection(project: Project, job: JobView, narrow: Narrowing) -> str:
+    codes = set(fixed(job.before or {}, job.after or {}))
+    if narrow.rules and not codes:
+        return "it mends no finding of a rule"
+    if narrow.rules and not codes <= narrow.rules:
+        others = ", ".join(sorted(codes - narrow.rules))
+        return f"it mends {others}{' too' if codes & narrow.rules else ''}"
+    for name in sorted(narrow.conditions):
+        if not CONDITIONS[name](project, job):
+            return f"it is not {name}"
+    return ""
+
+
+def _is_verified(_: Project, job: JobView) -> bool:
+    """Its checks passed, nobody edited the node meanwhile, and it has met no conflict."""
+    return job.review == PENDING
+
+
+def _is_docstring_only(project: Project, job: JobView) -> bool:
+    try:
+        patches = patches_of(project, job)
+    except (NotFound, StreamDamaged):
+        return False
+    return all(
+        patch.path.endswith((".py", ".pyi"))
+        and patch.base is not None
+        and patch.theirs is not None
+        and only_docstrings_changed(patch.base, patch.theirs)
+        for patch in patches
+    )
+
+
+CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
+    "verified": _is_verified,
+    "docstring-only": _is_docstring_only,
+}
+"""What `--if` can ask of a change set that waits."""

@@ -1,0 +1,28 @@
+"""What waits for a verdict, in the order in which a person goes through it."""
+
+from typing import Literal, get_args
+
+from remora.ids import split_node_key
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.findings import fixed
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView
+
+By = Literal["file", "rule", "agent"]
+ORDERS: tuple[By, ...] = get_args(By)
+
+
+def waiting(view: RunView, by: By) -> list[tuple[str, JobView]]:
+    """Each change set that waits with the group it belongs to; groups stay together, and within
+    one the order is that in which the jobs began."""
+    found = [(_group(job, by), job) for job in view.jobs if job.review in UNDECIDED]
+    first = {group: number for number, (group, _) in reversed([*enumerate(found)])}
+    return sorted(found, key=lambda pair: first[pair[0]])
+
+
+def _group(job: JobView, by: By) -> str:
+    if by == "file":
+        return split_node_key(job.node_id)[0]
+    if by == "agent":
+        return job.operation
+    return ", ".join(sorted(fixed(job.before or {}, job.after or {}))) or "no rule"

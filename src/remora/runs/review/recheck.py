@@ -1,0 +1,165 @@
+"""A merged change set is verified again: by what holds for all, and by its agent's own checks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from remora.agents.definition.agent import Agent, load_agents
+from remora.agents.inputs.target_location import located
+from remora.agents.job import Job
+from remora.agents.verification import Proved, Submission, parse_errors, verify
+from remora.errors import HostError, RemoraError
+from remora.files.project_files import project_files
+from remora.runs.continuation.resume import check_definition
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_of
+from remora.runs.records.attempts import attempts_of
+from remora.runs.records.job_view import JobView
+from remora.sandbox.rmtree import discard
+from remora.tools.host.proving.proof import PROOF_S, Proof, prove
+from remora.tools.host.ruff.file_findings import lint_text
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.tree import Place
+from remora.workspaces.apply.transaction import FileConflict, Prepared, Write
+from remora.workspaces.copy.slot import SlotDriver
+from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+
+_OF_ALL = {"parses", "no_new_findings"}
+"""Checks that are made here for every agent: a finding that only two changes together bring, such
+as an import that is left unused, is told and refuses none of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """What a change set is merged with: how a file of it is read (None: it has none), and how all
+    of it is copied."""
+
+    read: Callable[[str], bytes | None]
+    copy: Callable[[Path], Base]
+
+
+def users_tree(project: Project) -> Tree:
+    """The user's files as they are now."""
+    files = Beneath(project.root)
+
+    def read(path: str) -> bytes | None:
+        return files.read_bytes(path, limit=FILE_LIMIT) if files.exists(path) else None
+
+    def copy(folder: Path) -> Base:
+        include = project.config.workspace.include
+        return take_base(project.root, project_files(project.root, include=include), folder)
+
+    return Tree(read=read, copy=copy)
+
+
+def broken_by_merge(prepared: Prepared) -> list[FileConflict]:
+    """Files that parsed and would not after a merge."""
+    return [
+        FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
+        for write in prepared.writes
+        if write.merged
+        and (error := parse_errors({write.path: write.result}))
+        and not parse_errors({write.path: write.ours})
+    ]
+
+
+class Recheck:
+    """The checks for one run's change sets. `notes` takes, in words, what a merge brought that
+    nobody did alone."""
+
+    def __init__(self, project: Project, run_id: str, notes: list[str]) -> None:
+        self.notes = notes
+        self._project = project
+        self._run_id = run_id
+        self._agents: dict[str, Agent] = {}
+
+    def objections(self, job: JobView, prepared: Prepared, tree: Tree) -> list[FileConflict]:
+        """Why what was merged cannot be taken; empty where nothing was merged, or all is well."""
+        merged = [write for write in prepared.writes if write.merged]
+        if not merged:
+            return []
+        found = [problem for write in merged if (problem := self._worse(write))]
+        if found:
+            return found
+        try:
+            detail = self._own_checks(job, prepared, tree)
+        except RemoraError as error:
+            detail = f"cannot be verified again: {error.message}"
+        return [FileConflict(path=merged[0].path, detail=f"merged, it {detail}")] if detail else []
+
+    def _worse(self, write: Write) -> FileConflict | None:
+        """What a merge broke that each side alone did not: it must parse, and lint no worse."""
+        if write.result is None or not write.path.endswith(".py"):
+            return None
+        error = parse_errors({write.path: write.result})
+        if error:
+            return FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
+        before = lint_text(self._project.root, write.path, write.ours or b"")
+        after = lint_text(self._project.root, write.path, write.result)
+        if len(after) > len(before):
+            detail = f"the merged file has {len(after)} findings, yours {len(before)}"
+            return FileConflict(path=write.path, detail=detail)
+        self.notes += [
+            f"{write.path}:{extra['line']}: new finding {extra['code']} {extra['message']}"
+            for extra in new_findings(before, after)
+        ]
+        return None
+
+    def _own_checks(self, job: JobView, prepared: Prepared, tree: Tree) -> str:
+        """What the agent's checks say of the merged files, which they compare with what was
+        there."""
+        agent, known = self._agent(job), self._jobs[job.agent_id]
+        files = {write.path: (write.ours, write.result) for write in prepared.writes}
+        _, now = files.get(known.path) or (None, tree.read(known.path))
+
+        def findings(side: int) -> Callable[[str], list[dict[str, Any]]]:
+            return lambda path: lint_text(self._project.root, path, files[path][side] or b"")
+
+        submission = Submission(
+            job=known,
+            files=files,
+            findings_before=findings(0),
+            findings_after=findings(1),
+            target=located(known, now, None),
+            prove=Proved(lambda ids: self._prove(known, prepared, tree, ids)),
+        )
+        names = [name for name in agent.definition.verify if name not in _OF_ALL]
+        failed = [check for check in verify(names, submission, agent.scripts) if not check.ok]
+        return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
+
+    def _agent(self, job: JobView) -> Agent:
+        """As it was when it did the work: what a project's agent checks today is no proof."""
+        if job.operation not in self._agents:
+            self._agents |= load_agents(self._project.root, [job.operation])
+        agent = self._agents[job.operation]
+        start = start_of(self._project.trace, job.agent_id)
+        if start is not None and not agent.builtin:
+            check_definition(start, agent, self._project.redact)
+        return agent
+
+    @cached_property
+    def _jobs(self) -> Mapping[str, Job]:
+        begun = attempts_of(self._project.trace, self._run_id).begun
+        return {attempt.job.agent_id: attempt.job for attempt in begun}
+
+    def _prove(self, job: Job, prepared: Prepared, tree: Tree, ids: list[str]) -> Proof:
+        """What merged tests are worth, in a copy of all that they were merged with."""
+        if self._project.interpreter is None:
+            raise HostError("code of the project is not run here")
+        try:
+            python = self._project.interpreter()
+        except RemoraError as error:
+            raise HostError(error.message) from error
+        folder = self._project.cache / "bases" / f"{self._run_id}~merged"
+        discard(folder)
+        try:
+            with SlotDriver(tree.copy(folder), self._project.cache / "slots").open() as workspace:
+                workspace.set_files({w.path: (w.result, w.mode) for w in prepared.writes})
+                place = Place(workspace.tree, python)
+                with place.within(PROOF_S):
+                    return prove(place, job.path, job.qualname, ids, enough=1)
+        finally:
+            discard(folder)

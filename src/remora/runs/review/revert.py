@@ -1,0 +1,112 @@
+"""`revert`: an accepted change set is taken out of the user's files again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from remora.errors import NotFound, UsageError
+from remora.memory.events import Head
+from remora.runs.project import Project
+from remora.runs.provenance import check_ours
+from remora.runs.records.change_set_files import undoing
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, jobs_named, read_run
+from remora.runs.records.review_verdict import verdict_on
+from remora.runs.records.run_stream import RunStream, opened_run
+from remora.runs.review.apply_changes import land
+from remora.runs.review.journals import complete_journals, details
+from remora.runs.review.recheck import broken_by_merge
+from remora.runs.review.review import sound
+from remora.workspaces.apply.transaction import FilePatch, prepare
+
+ACCEPTED, REVERTED = "accepted", "reverted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverted:
+    """Nodes whose changes are out again; `conflicts` (`{node_id, path, detail}`) still stand as
+    accepted. `damaged` says in words what could not be used."""
+
+    run_id: str
+    reverted: list[str]
+    conflicts: list[dict[str, Any]]
+    damaged: list[str]
+    head: Head
+
+
+def revert(
+    project: Project, run_id: str, nodes: Sequence[str], *, trusted: bool = False
+) -> Reverted:
+    """Take accepted change sets back, one after the other: all of the run, or those of `nodes`.
+
+    Where a file was edited since, the change alone is taken out of it; where that cannot be told
+    apart, nothing of that change set is. Raises as `accept` does; NotFound too for a node whose
+    change set is not in the files, UsageError for one that was committed to a branch.
+    """
+    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    complete_journals(project)
+    done: list[str] = []
+    conflicts: list[dict[str, Any]] = []
+    with opened_run(project, run_id) as stream:
+        usable, broken = sound(project, reversed(_accepted(read_run(project, run_id), nodes)))
+        if broken and not usable:
+            raise broken[0]
+        for job, patches in usable:
+            found = _revert_one(project, stream, job, patches)
+            conflicts += found
+            if not found:
+                done.append(job.node_id)
+        return Reverted(
+            run_id=run_id,
+            reverted=done,
+            conflicts=conflicts,
+            damaged=[f"{error.message}; {error.hint}" for error in broken],
+            head=stream.head,
+        )
+
+
+def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
+    """The accepted jobs, in the order in which they began."""
+    there = [job for job in view.jobs if job.review == ACCEPTED and not job.branch]
+    if not nodes:
+        return there
+    meant = {job.agent_id for name in nodes for job in _named(view, name, there)}
+    return [job for job in there if job.agent_id in meant]
+
+
+def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
+    meant = jobs_named(view, name)
+    found = [job for job in meant if job in there]
+    branch = next((job.branch for job in meant if job.branch), None)
+    if not found and branch:
+        raise UsageError(
+            f"{name} was committed to the branch {branch}, and your files never had it",
+            hint="`git revert` takes a commit back",
+        )
+    if not found:
+        states = ", ".join(sorted({job.review or str(job.status) for job in meant}))
+        known = ", ".join(job.node_id.removeprefix("node:") for job in there)
+        raise NotFound(
+            f"{name} has no accepted change set ({states})",
+            hint=f"accepted: {known}" if known else "no change set of this run is accepted",
+        )
+    return found
+
+
+def _revert_one(
+    project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
+) -> list[dict[str, Any]]:
+    """Merge, look at it, journal, record, exchange. Returns the conflicts."""
+    prepared = prepare(project.root, undoing(patches))
+    before = prepared.conflicts or broken_by_merge(prepared)
+    if before:  # the last verdict, that it is accepted, still tells the truth
+        return details(job.node_id, before)
+    failed = land(
+        project,
+        stream,
+        job.node_id,
+        prepared,
+        verdict_on(job, REVERTED),
+        verdict_on(job, ACCEPTED),
+    )
+    return details(job.node_id, failed)

@@ -1,0 +1,52 @@
+"""Which change sets a verdict is about: those that are named, or all that wait."""
+
+from collections.abc import Iterable, Sequence
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, jobs_named
+
+_NAMED = 5
+"""Of the nodes that wait, as many are named in a hint."""
+
+
+def chosen(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
+    """The jobs with a change set that waits, by name or all of them.
+
+    A node that is known but has nothing to accept is an error too: nobody should believe that
+    something was written.
+    """
+    open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
+    if every:
+        return open_jobs
+    if not nodes:
+        raise UsageError(
+            f"name the nodes to {verb}, or --all, --rule or --if",
+            hint=_waiting(open_jobs) or "no change set of this run waits for a verdict",
+        )
+    picked: list[JobView] = []
+    for name in nodes:
+        picked += [job for job in _named(view, name, open_jobs) if job not in picked]
+    return picked
+
+
+def _waiting(jobs: Iterable[JobView]) -> str:
+    names = [job.node_id.removeprefix("node:") for job in jobs]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "waiting: " + ", ".join(names[:_NAMED]) + more if names else ""
+
+
+def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
+    meant = jobs_named(view, name)
+    found = [job for job in meant if job in open_jobs]
+    broken = next((job for job in meant if job.damaged), None)
+    if not found and broken is not None:
+        raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
+    if not found:
+        states = {job.review or str(job.status) for job in meant}
+        raise NotFound(
+            f"{name} has no change set that waits ({', '.join(sorted(states))})",
+            hint=_waiting(open_jobs),
+        )
+    return found

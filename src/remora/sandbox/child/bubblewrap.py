@@ -1,0 +1,47 @@
+"""bubblewrap: the command line that gives a command the same view through `bwrap`."""
+
+import os
+
+from remora.sandbox.child import mount_view, namespaces, syscalls
+from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+
+_ALWAYS = (
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+)
+
+
+def wrapped(order: Order) -> list[str]:
+    """The command, within bubblewrap."""
+    words = [order.bwrap, *_ALWAYS]
+    words += ["--dev", "/dev", "--proc", "/proc"]
+    for path in PRIVATE:
+        words += ["--size", str(STORE_BYTES), "--tmpfs", path]
+    for path, target in order.links.items():
+        words += ["--symlink", target, path]
+    binds = [("--ro-bind", path) for path in order.read]
+    binds += [("--bind", path) for path in (*order.write, *order.scratch)]
+    for option, path in sorted(binds, key=lambda bind: bind[1]):
+        words += [option, path, path]
+    # what the kernel lets root write in /proc, capabilities or not, is nothing for a command
+    words += ["--remount-ro", "/proc", "--remount-ro", "/"]
+    return [*words, "--chdir", order.folder, "--", *order.command]
+
+
+def cover(order: Order) -> None:
+    """Put a layer over each scratch folder, for ourselves and what we start: bubblewrap shows what
+    we see. Raises OSError."""
+    if not order.scratch:
+        return
+    namespaces.leave_users(mounts=True)
+    syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    for path in order.scratch:
+        below = os.open(path, os.O_PATH)
+        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={STORE_BYTES},mode=700")
+        mount_view.overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
+        os.close(below)

@@ -1,0 +1,125 @@
+"""The files that a command sees: a root of its own, with what it was given and nothing else."""
+
+import os
+
+from remora.sandbox.child import namespaces, syscalls
+from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+
+_ANY_FOLDER = "/usr"  # there is one everywhere; what lies in it stays reachable
+_NEW, _OLD, _STORE = "/new", "/old", "/store"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = {
+    "ptmx": "pts/ptmx",
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+_CLOSED = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
+_SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
+
+
+def build(order: Order) -> None:
+    """Make it and move into it, in a mount namespace of our own as its first process.
+
+    Raises OSError; then we are nowhere.
+    """
+    syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={STORE_BYTES},mode=755")
+    for place in (_NEW, _OLD, _STORE):
+        os.mkdir(_ANY_FOLDER + place)
+    syscalls.pivot_root(_ANY_FOLDER, _ANY_FOLDER + _OLD)
+    os.chdir("/")
+    _bind(_NEW, _NEW)
+    _private()
+    _points(order)
+    for path in order.read:
+        _bind(_OLD + path, _NEW + path)
+    syscalls.mount_attributes(_NEW, add=_CLOSED, deep=True)
+    for path in PRIVATE:
+        syscalls.mount_attributes(_NEW + path, remove=syscalls.ATTR_RDONLY)
+    _devices()
+    _processes()
+    for number, path in enumerate(sorted((*order.write, *order.scratch))):
+        if path in order.scratch:
+            overlay(_OLD + path, _NEW + path, f"{_STORE}/{number}")
+        else:
+            _open(path)
+    syscalls.detach(_OLD)
+    os.chdir(_NEW)
+    syscalls.pivot_root(".", ".")
+    syscalls.detach(".")
+    os.chdir("/")
+
+
+def overlay(source: str, target: str, store: str) -> None:
+    """Show `source` at `target`; what is changed there is kept in the new folder `store`.
+
+    Raises OSError.
+    """
+    for name in ("", "/lower", "/upper", "/work"):
+        os.mkdir(store + name)
+    syscalls.mount(source, f"{store}/lower", None, syscalls.MS_BIND)
+    os.chdir(store)  # so that no comma or colon of a path stands in the options
+    options = "lowerdir=lower,upperdir=upper,workdir=work,userxattr"
+    syscalls.mount("overlay", target, "overlay", _SAFE, options)
+    os.chdir("/")
+
+
+def _bind(source: str, target: str) -> None:
+    syscalls.mount(source, target, None, syscalls.MS_BIND | syscalls.MS_REC)
+
+
+def _open(path: str) -> None:
+    """What is written there stays."""
+    _bind(_OLD + path, _NEW + path)
+    closed = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
+    syscalls.mount_attributes(_NEW + path, add=closed, deep=True)
+
+
+def _private() -> None:
+    """The places that are only this command's, on one file system of limited size."""
+    for number, path in enumerate(PRIVATE):
+        kept = f"{_STORE}/private{number}"
+        os.mkdir(kept)
+        os.makedirs(_NEW + path)
+        _bind(kept, _NEW + path)
+
+
+def _points(order: Order) -> None:
+    """Something to mount on for each path, and the links on the way."""
+    for name in ("dev/pts", "proc"):
+        os.makedirs(f"{_NEW}/{name}", exist_ok=True)
+    for path in (*order.read, *order.write, *order.scratch):
+        if os.path.isdir(_OLD + path):
+            os.makedirs(_NEW + path, exist_ok=True)
+        else:
+            _touch(_NEW + path)
+    for name in _DEVICES:
+        _touch(f"{_NEW}/dev/{name}")
+    devices = {f"/dev/{name}": target for name, target in _DEVICE_LINKS.items()}
+    for path, target in (devices | order.links).items():
+        os.makedirs(os.path.dirname(_NEW + path), exist_ok=True)
+        os.symlink(target, _NEW + path)
+
+
+def _touch(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def _devices() -> None:
+    for name in _DEVICES:
+        _bind(f"{_OLD}/dev/{name}", f"{_NEW}/dev/{name}")
+    options = "newinstance,ptmxmode=0666,mode=620"
+    syscalls.mount(
+        "devpts", f"{_NEW}/dev/pts", "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options
+    )
+
+
+def _processes() -> None:
+    """/proc with our own processes; what can be written there is no command's business."""
+    place = f"{_NEW}/proc"
+    syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
+    namespaces.forbid_more(place)
+    syscalls.mount_attributes(place, add=syscalls.ATTR_RDONLY)

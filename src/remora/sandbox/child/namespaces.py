@@ -1,0 +1,59 @@
+"""Namespaces of a command's own: users, processes, mounts, network, and what else is shared."""
+
+import _socket
+import fcntl
+import os
+import sys
+
+from remora.sandbox.child import syscalls
+
+_MOUNTS, _CGROUPS, _NAMES, _IPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+_USERS, _PROCESSES, _NETWORK = 0x10000000, 0x20000000, 0x40000000
+_SET_FLAGS = 0x8914  # SIOCSIFFLAGS
+_UP = 1
+
+
+def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
+    """Become nobody else in a user namespace of our own, with all capabilities there.
+
+    `processes`: our next child is the first process of a namespace, and all others end with it.
+    Raises OSError.
+    """
+    user, group = os.geteuid(), os.getegid()
+    syscalls.unshare(_USERS | (_PROCESSES if processes else 0) | (_MOUNTS if mounts else 0))
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+
+
+def share_view(process: int) -> None:
+    """See the files that another process of ours sees, with all capabilities in its user namespace.
+
+    Raises OSError.
+    """
+    kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
+    for kind in kinds:
+        syscalls.join_namespace(kind)
+        os.close(kind)
+
+
+def leave_rest() -> None:
+    """Mounts, network, names, message queues: what is left, with a loopback. Raises OSError."""
+    syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
+    link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)
+    fcntl.ioctl(link.fileno(), _SET_FLAGS, request)
+    link.close()
+
+
+def forbid_more(proc: str) -> None:
+    """No user namespace below ours, by the mounted `proc`. Raises OSError."""
+    _write(f"{proc}/sys/user/max_user_namespaces", "0")
+
+
+def _write(path: str, text: str) -> None:
+    file = os.open(path, os.O_WRONLY)
+    try:
+        os.write(file, text.encode())
+    finally:
+        os.close(file)

@@ -1,0 +1,80 @@
+"""All processes below this one, and the end of them."""
+
+import os
+import time
+
+from remora.sandbox.child.signal_numbers import signals
+
+_KILL_SECONDS = 5.0
+
+
+def reap() -> dict[int, int]:
+    """Ended children and their codes; a signal's number is negative."""
+    ended: dict[int, int] = {}
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            ended[pid] = os.waitstatus_to_exitcode(status)
+    except ChildProcessError:
+        pass
+    return ended
+
+
+def end_descendants(child: int) -> dict[int, int]:
+    """Kill until none is left; all are stopped first so that none can outrun us by forking."""
+    ended: dict[int, int] = {}
+    until = time.monotonic() + _KILL_SECONDS
+    while _has_children() and time.monotonic() < until:
+        stopped: set[int] = set()
+        while new := _descendants() - stopped:
+            for pid in new:
+                _signal(pid, signals.SIGSTOP)
+            stopped |= new
+        for pid in stopped or {-child}:
+            _signal(pid, signals.SIGKILL)
+        time.sleep(0.002)
+        ended |= reap()
+    return ended
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _descendants() -> set[int]:
+    """Live processes below us. Empty where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if name.isdigit():
+            parent = _parent(name)
+            if parent is not None:
+                children.setdefault(parent, []).append(int(name))
+    found: set[int] = set()
+    waiting = [os.getpid()]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        waiting += below
+        found.update(below)
+    return found
+
+
+def _parent(pid: str) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
+        return None
+    return None if state == b"Z" else int(parent)
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return  # it has just ended, or is another user's

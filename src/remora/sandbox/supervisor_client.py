@@ -1,0 +1,208 @@
+"""Starting a command beneath a supervisor that ends its whole tree, whatever happens to us."""
+
+import contextlib
+import functools
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import HostError
+from remora.sandbox import child
+from remora.sandbox.child.command_record import (
+    BUBBLEWRAP,
+    NAMESPACES,
+    PRIVATE_HOME,
+    PRIVATE_TMP,
+    order_words,
+)
+from remora.sandbox.confinement import Confinement, resolve
+from remora.sandbox.proc_paths import seen_path
+from remora.sandbox.rmtree import private_folder
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+GRACE_SECONDS = 8.0
+"""The supervisor needs this long at most to end a tree."""
+_FILE_BYTES = 1 << 30
+_MEMORY_BYTES = 1 << 34  # address space: threaded tools reserve far more than they use
+_BARE = """
+import sys
+for name, folder in zip(("remora", "remora.sandbox"), sys.argv[1:3]):
+    package = sys.modules[name] = type(sys)(name)
+    package.__path__ = [folder]
+from remora.sandbox.child.{part} import main
+main(sys.argv[3:])
+"""
+_CHILD = Path(child.__file__).parent
+
+Streams = tuple[int | None, int | None, int | None]
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run (never a shell line), in which folder, for how many seconds at most, what
+    it may reach, and what its environment holds beside PATH, HOME, TMPDIR and LANG."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    seconds: float
+    within: Confinement
+    environment: Mapping[str, str] = {}
+
+
+class Lifeline:
+    """Two pipes: one whose end tells the supervisor that we are gone, one for its report."""
+
+    def __init__(self) -> None:
+        self.ends, self._held = os.pipe()
+        self.said, self.report = os.pipe()
+
+    def __enter__(self) -> "Lifeline":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.given()
+        self.cut()
+        os.close(self.said)
+
+    def given(self) -> None:
+        """Close the supervisor's ends here, so that its end is an end of file."""
+        self.ends, self.report = _closed(self.ends), _closed(self.report)
+
+    def cut(self) -> None:
+        """Tell the supervisor to end the tree."""
+        self._held = _closed(self._held)
+
+
+def _closed(descriptor: int) -> int:
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
+
+
+@functools.cache
+def bubblewrap() -> str:
+    """Where `bwrap` is installed, empty where it is not: only where the system keeps programs."""
+    return shutil.which("bwrap", path=PATH) or ""
+
+
+@contextlib.contextmanager
+def started(
+    command: Command, level: int, streams: Streams
+) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
+    """The command, running at a level; whatever happens inside, its tree ends with the block.
+
+    Raises HostError.
+    """
+    if not command.argv or any("\0" in word for word in command.argv):
+        raise HostError(f"not a command: {list(command.argv)!r}")
+    with _spare(level) as spare, Lifeline() as lifeline:
+        words = _words(command, level, lifeline, spare)
+        child = _spawn(command, words, lifeline, _environment(command, spare), streams)
+        with child:
+            try:
+                yield child, lifeline
+            finally:
+                lifeline.cut()
+                _end(child)
+
+
+@contextlib.contextmanager
+def _spare(level: int) -> Iterator[str]:
+    """A folder for its home and temporary files, where it does not get a file system for them."""
+    if level >= NAMESPACES:
+        yield ""
+        return
+    with private_folder("remora-home-") as spare:
+        for name in ("home", "temporary"):
+            (spare / name).mkdir(mode=0o700)
+        yield str(spare)
+
+
+def _environment(command: Command, spare: str) -> dict[str, str]:
+    home, temporary = (
+        (f"{spare}/home", f"{spare}/temporary") if spare else (PRIVATE_HOME, PRIVATE_TMP)
+    )
+    ours = {"PATH": PATH, "HOME": home, "TMPDIR": temporary, "LANG": "C.UTF-8"}
+    return ours | dict(command.environment)
+
+
+def bare_words(part: str) -> list[str]:
+    """The beginning of a command line that runs a part of the jail with the words that follow: our
+    packages by name, without what their own first lines would import."""
+    packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
+    return [sys.executable, "-I", "-S", "-c", _BARE.format(part=part), *packages]
+
+
+def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
+    paths = resolve(command.within, command.folder)
+    cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
+    given: dict[str, list[object]] = {
+        "level": [level],
+        "lifeline": [lifeline.ends],
+        "report": [lifeline.report],
+        "seconds": [command.seconds],
+        "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
+        "folder": [str(seen_path(command.folder))],
+        "view": [paths.view],
+        "spare": [spare],
+        "bwrap": [bubblewrap() if level == BUBBLEWRAP else ""],
+        "read": list(paths.read),
+        "write": list(paths.write),
+        "scratch": list(paths.scratch),
+        "link": list(paths.links),
+        "to": list(paths.links.values()),
+    }
+    return order_words(given, command.argv)
+
+
+def _spawn(
+    command: Command,
+    words: list[str],
+    lifeline: Lifeline,
+    environment: dict[str, str],
+    streams: Streams,
+) -> subprocess.Popen[bytes]:
+    try:
+        child = subprocess.Popen(
+            [*bare_words("supervisor"), *words],
+            cwd=command.folder,
+            env=environment,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            bufsize=0,
+            pass_fds=(lifeline.ends, lifeline.report),
+            start_new_session=True,  # a terminal's Ctrl-C is ours to handle
+        )
+    except OSError as error:
+        raise HostError(f"cannot start a process in {command.folder}: {error.strerror}") from error
+    lifeline.given()
+    return child
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def told(command: Command, level: int, said: bytes) -> tuple[int, bool]:
+    """The supervisor's report: exit code, and whether time was up. Raises HostError."""
+    how, _, value = said.decode().strip().partition(" ")
+    if how == "failed":
+        number, _, stage = value.partition(" ")
+        problem = os.strerror(int(number))
+        if stage:
+            raise HostError(
+                f"cannot isolate {command.argv[0]} at L{level}: {stage}: {problem}",
+                hint="`remora doctor` tells what this machine gives",
+            )
+        raise HostError(f"cannot start {command.argv[0]}: {problem}")
+    return int(value or -signal.SIGKILL), how != "done"

@@ -1,0 +1,41 @@
+"""The host function that finds where the tree's Python files use a name."""
+
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+
+from remora.code.syntax.references import references
+from remora.errors import HostError
+from remora.tools.host.text_files import list_files
+from remora.tools.tree import Place
+
+REFERENCE_LIMIT = 5000
+_KINDS = (".py", ".pyi")
+_EVERYWHERE = ("**/*.py", "**/*.pyi")
+
+
+def find_references(place: Place, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
+    """Where the Python files (all, or those that match a glob) use a name, by path and line.
+
+    A place: `path, line, text` (the line's) and `kind`: `definition parameter import call read
+    write keyword declaration string`, or `text` in a file that does not parse. Only syntax is
+    looked at: other things of the same name are among them.
+    """
+    wanted = normalize("NFKC", name)  # as Python reads it
+    if not wanted.isidentifier():
+        raise HostError(f"{name!r} is no name: `parse` is one, `json.parse` is two")
+    found: list[dict[str, Any]] = []
+    for path in _python_files(place, pattern):
+        place.left()
+        used = references(wanted, place.files.read_bytes(path))
+        found += [{"path": path, **msgspec.structs.asdict(each)} for each in used]
+        if len(found) > REFERENCE_LIMIT:
+            raise HostError(f"{name}: more than {REFERENCE_LIMIT} places; narrow the pattern")
+    return found
+
+
+def _python_files(place: Place, pattern: str | None) -> list[str]:
+    patterns = _EVERYWHERE if pattern is None else (pattern,)
+    paths = {path for each in patterns for path in list_files(place, each)}
+    return sorted(path for path in paths if path.endswith(_KINDS))

@@ -1,0 +1,102 @@
+"""Which ruff configuration counts for a file of the tree: none from beyond the root."""
+
+import os
+import re
+import tomllib
+from typing import Any
+
+from remora.errors import HostError
+from remora.tools.tree import Place
+
+SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
+"""Files that may hold some; of one folder the first that does."""
+_LIMIT = 1024 * 1024
+_FIRST_KNOWN, _LAST_KNOWN = 7, 14
+_UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
+_LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
+
+
+def is_configured(place: Place, path: str) -> bool:
+    """Whether ruff finds a configuration for `path` (a file or folder) within the tree.
+
+    Raises HostError where one of those it would look at leads beyond the root or can't be read.
+    """
+    folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    found = False
+    for count in range(len(parts), -1, -1):
+        found = _configures(place, "/".join(parts[:count])) or found
+    return found
+
+
+def check_below(place: Place, folder: str) -> bool:
+    """Whether a folder of the tree beneath `folder` has a configuration of its own.
+
+    Raises HostError as `is_configured` does.
+    """
+    pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
+    inside = {path.rpartition("/")[0] for path in place.files.list(pattern, look=place.left)}
+    found = [_configures(place, each) for each in sorted(inside)]  # every one is looked at
+    return any(found)
+
+
+def target_version(place: Place) -> list[str]:
+    """The option for the oldest Python that the project supports, where it says so.
+
+    Without a configuration of its own ruff would look for that above the root too.
+    """
+    if not place.files.exists("pyproject.toml"):
+        return []
+    project = _read(place, "pyproject.toml").get("project")
+    wanted = project.get("requires-python") if isinstance(project, dict) else None
+    lowest = _LOWEST.search(wanted) if isinstance(wanted, str) else None
+    if lowest is None:
+        return []
+    minor = min(max(int(lowest[1]), _FIRST_KNOWN), _LAST_KNOWN)
+    return ["--target-version", f"py3{minor}"]
+
+
+def _configures(place: Place, folder: str) -> bool:
+    """Whether this very folder holds a configuration; it and all it extends are looked at."""
+    for name in SETTINGS:
+        path = f"{folder}/{name}" if folder else name
+        if not os.path.lexists(place.tree / path):
+            continue
+        settings = _section(path, _read(place, path))
+        if settings is not None:
+            _follow(place, path, settings, [path])
+            return True
+    return False
+
+
+def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
+    if path.rpartition("/")[2] != "pyproject.toml":  # as ruff tells them apart, by the whole name
+        return document
+    tool = document.get("tool")
+    ruff = tool.get("ruff") if isinstance(tool, dict) else None
+    return ruff if isinstance(ruff, dict) else None
+
+
+def _follow(place: Place, path: str, settings: dict[str, Any], seen: list[str]) -> None:
+    extend = settings.get("extend")
+    if not isinstance(extend, str):
+        return
+    beyond = f"{path}: `extend = {extend!r}` leads beyond the root"
+    # ruff expands `~` and `$`, and `..` after a link leads elsewhere than its text says
+    if extend.startswith("/") or _UNCLEAR.search(extend):
+        raise HostError(beyond)
+    target = os.path.normpath("/".join([*path.split("/")[:-1], extend]))
+    if target == ".." or target.startswith("../"):
+        raise HostError(beyond)
+    if target in seen:
+        raise HostError(f"{path}: `extend` goes in a circle")
+    inner = _section(target, _read(place, target))
+    _follow(place, target, inner or {}, [*seen, target])
+
+
+def _read(place: Place, path: str) -> dict[str, Any]:
+    content = place.files.read_bytes(path, limit=_LIMIT)
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HostError(f"{path}: not TOML: {error}") from None

@@ -1,0 +1,59 @@
+"""Which findings a change adds, and whether the node it was made for can still put them right."""
+
+import re
+from collections import Counter
+from typing import Any
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, find_node, own_lines
+from remora.ids import node_key, spell_path
+from remora.tools.host.ruff.node_findings import fix_within
+from remora.tools.host.ruff.ruff_process import Finding, check_text
+from remora.tools.tree import Place
+
+_NUMBER = re.compile(r"\d+")
+
+
+def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
+    """Findings of `after` that `before` does not have.
+
+    Lines move, so findings are compared by code and message, numbers in it aside.
+    """
+    known = Counter(map(_kind, before))
+    extra: list[Finding] = []
+    for finding in after:
+        if known[_kind(finding)] > 0:
+            known[_kind(finding)] -= 1
+        else:
+            extra.append(finding)
+    return extra
+
+
+def lasting_harm(
+    place: Place, path: str, node: str, before: list[Finding], content: bytes
+) -> str | None:
+    """A finding that `content` would add and no safe fix on the node's own lines takes away.
+
+    An import that a fix leaves unsorted is put right by the next fix; one that it leaves unused
+    in another node's lines stays. None where there is no such finding.
+    """
+    extra = new_findings(before, check_text(place, path, content))
+    if not extra:
+        return None
+    module = parse_module(path, content)
+    if not isinstance(module, Module):
+        return module.detail
+    key = node_key(spell_path(path), node)
+    own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
+    for finding in extra:
+        if not (_is_safe(finding["fix"]) and fix_within(finding["fix"], own)):
+            return f"it would add {finding['code']} in line {finding['line']}"
+    return None
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    return str(finding.get("code")), _NUMBER.sub("N", str(finding.get("message")))
+
+
+def _is_safe(fix: dict[str, Any] | None) -> bool:
+    return fix is not None and fix["applicability"] == "safe"

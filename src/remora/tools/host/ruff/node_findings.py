@@ -1,0 +1,115 @@
+"""The host function that gives the findings of one node, and what can be done about each."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, find_node, own_lines
+from remora.errors import HostError
+from remora.ids import MODULE, node_key, spell_path
+from remora.tools.host.ruff.ruff_process import Finding, ruff_check
+from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
+from remora.tools.host.text_lines import clip, decode, lines_of
+from remora.tools.tree import Place
+
+_MESSAGE_LIMIT = 90
+_SHOWN = 8
+
+
+def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
+    """The findings on a node's own lines; `node` is its qualname (`__module__` for the file's).
+
+    Each has, beside what `ruff_check` says (without the edits), `text` (one line) and
+    `fix_kind`: `safe`; `overlap` (safe, but it meets another safe fix of the node: only one of
+    them can be done); `unsafe`; `none` (no fix, or one that reaches beyond the node's lines).
+    With them `counts` by code, the first `texts` and a `summary`. In a file that does not parse all
+    findings are the module's.
+    """
+    content = place.read(path)
+    own = _own_lines(path, content, node)
+    found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
+    kinds = _kinds(decode(path, content).body, found, own) if found else []
+    told = [_told(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
+    counts = Counter(finding["code"] for finding in found)
+    return {
+        "findings": told,
+        "texts": _shown([finding["text"] for finding in told]),
+        "counts": dict(sorted(counts.items())),
+        "summary": _summary(counts, kinds),
+    }
+
+
+def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
+    """The lines that belong to the node and to none nested in it; null: all of the file's."""
+    module = parse_module(path, content)
+    if not isinstance(module, Module):
+        return None if node == MODULE else frozenset()
+    key = node_key(spell_path(path), node)
+    if find_node(module, key) is None:
+        raise HostError(f"{path}: there is no {node}")
+    return own_lines(module, key)
+
+
+def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> list[str]:
+    lines = lines_of(body)
+    edits: list[tuple[Edit, ...]] = []
+    kinds: list[str] = []
+    for finding in found:
+        kind = _alone(finding, own)
+        kinds.append(kind)
+        edits.append(edits_of(body, finding["fix"], lines) if kind != "none" else ())
+    safe = [index for index, kind in enumerate(kinds) if kind == "safe"]
+    for one in safe:
+        if any(one != other and overlap(edits[one], edits[other]) for other in safe):
+            kinds[one] = "overlap"
+    return kinds
+
+
+def _alone(finding: Finding, own: frozenset[int] | None) -> str:
+    """The kind of a finding's fix, others left out of account."""
+    fix = finding["fix"]
+    if fix is None or fix["applicability"] not in ("safe", "unsafe"):
+        return "none"
+    return str(fix["applicability"]) if own is None or fix_within(fix, own) else "none"
+
+
+def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
+    """Whether a fix touches no line but these."""
+    return all(_within(edit, own) for edit in fix["edits"])
+
+
+def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
+    first, last = edit["line"], edit["end_line"]
+    if edit["end_column"] == 1 and last > first:
+        last -= 1  # it ends before that line's first character
+    elif edit["column"] == 1 and (first, 1) == (last, edit["end_column"]):
+        return first in own or first - 1 in own  # whole lines put between two
+    return all(line in own for line in range(first, last + 1))
+
+
+def _told(finding: Finding, kind: str) -> dict[str, Any]:
+    message = clip(finding["message"], _MESSAGE_LIMIT)
+    rest = {key: value for key, value in finding.items() if key != "fix"}
+    return {
+        **rest,
+        "fix_kind": kind,
+        "fix_message": finding["fix"]["message"] if finding["fix"] else "",
+        "text": f"{finding['code']} line {finding['line']}: {message}",
+    }
+
+
+def _shown(texts: list[str]) -> list[str]:
+    """The first texts; a packet has no room for a file's worth of them."""
+    more = len(texts) - _SHOWN
+    return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]
+
+
+def _summary(counts: Counter[str], kinds: Sequence[str]) -> str:
+    if not counts:
+        return "no findings"
+    total = counts.total()
+    codes = [code if count == 1 else f"{code}*{count}" for code, count in sorted(counts.items())]
+    shown = ", ".join(codes[:8]) + (", …" if len(codes) > 8 else "")
+    fixable = sum(kind in ("safe", "overlap") for kind in kinds)
+    return f"{total} finding{'s' * (total > 1)}: {shown}; {fixable} with a safe fix"

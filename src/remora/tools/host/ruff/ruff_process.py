@@ -1,0 +1,181 @@
+"""ruff, run on files of the tree with the project's own configuration: its findings."""
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
+
+from remora.errors import HostError
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.process import Finished, run
+from remora.sandbox.supervisor_client import Command
+from remora.tools.host.ruff.config_files import check_below, is_configured, target_version
+from remora.tools.tree import Place
+
+Finding = dict[str, Any]
+
+SECONDS = 30.0
+_OUTPUT_LIMIT = 64 * 1024 * 1024
+_AT_ONCE = 2000  # paths for one command line
+_CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
+_NO_CODE = "invalid-syntax"
+
+
+def ruff_check(
+    place: Place, paths: list[str], select: list[str] | None = None, unsafe: bool = False
+) -> list[Finding]:
+    """What ruff finds in files and folders of the tree, by path, line, column and code.
+
+    A finding: `code, message, path, line, column, end_line, end_column, fix`; lines and columns
+    from 1, columns in characters; a syntax error has the code `invalid-syntax`. `fix` is null or
+    `applicability` (`safe`, `unsafe`, `display`), `message`, `edits` of
+    `line, column, end_line, end_column, content`; unsafe fixes only with `unsafe`. `select`
+    takes the place of the configured rules. Files that the configuration excludes have none.
+    """
+    rules = _rules(select)
+    found: list[Finding] = []
+    for isolated, group in _grouped(place, paths):
+        options = [*_CHECK, *rules, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
+        for start in range(0, len(group), _AT_ONCE):
+            finished = _ruff(place, [*options, "--", *group[start : start + _AT_ONCE]])
+            found += _findings(place, finished, unsafe=unsafe)
+    known = {path: place.files.exists(path) for path in {each["path"] for each in found}}
+    return sorted((each for each in found if known[each["path"]]), key=_order)
+
+
+def check_text(place: Place, path: str, content: bytes) -> list[Finding]:
+    """What ruff would find if the file at `path` (it need not exist) held `content`."""
+    isolated = not is_configured(place, path)
+    options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
+    return sorted(_findings(place, finished, unsafe=True), key=_order)
+
+
+def with_sorted_imports(place: Place, path: str, content: bytes) -> bytes:
+    """A file's content with its imports as the project's own rules want them, if any do."""
+    isolated = not is_configured(place, path)
+    options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
+    options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout or content
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding["path"], finding["line"], finding["column"], finding["code"]
+
+
+def _rules(select: list[str] | None) -> list[str]:
+    if select is None:
+        return []
+    for rule in select:
+        if not (rule.isascii() and rule.isalnum()):
+            raise HostError(f"{rule!r} is no rule: `F401` and `F` are")
+    return ["--select", ",".join(select)] if select else []
+
+
+def _source_of_rules(place: Place, *, isolated: bool) -> list[str]:
+    # without a configuration of its own, ruff would use one that lies above the root
+    return ["--isolated", *target_version(place)] if isolated else []
+
+
+def _grouped(place: Place, paths: list[str]) -> list[tuple[bool, list[str]]]:
+    """The paths whose configuration lies in the tree, and those that have none (true)."""
+    groups: dict[bool, list[str]] = {False: [], True: []}
+    configured: dict[str, bool] = {}
+    for path in paths:
+        place.left()
+        for each in _expanded(place, path):
+            folder = each.rpartition("/")[0]
+            if folder not in configured:
+                configured[folder] = is_configured(place, each)
+            groups[not configured[folder]].append(each)
+    return [(isolated, group) for isolated, group in groups.items() if group]
+
+
+def _expanded(place: Place, path: str) -> Sequence[str]:
+    """A file as it is; a folder as its Python files where configurations differ beneath it."""
+    if path.rstrip("/") in ("", "."):
+        return _folder(place, "")
+    if place.files.exists(path):
+        return [path]
+    if place.files.is_folder(path):
+        return _folder(place, path.rstrip("/"))
+    place.files.stat(path)  # says what is wrong with it
+    return []
+
+
+def _folder(place: Place, folder: str) -> Sequence[str]:
+    nested = check_below(place, folder)
+    if is_configured(place, folder) or not nested:
+        return [f"{folder}/." if folder else "."]
+    prefix = f"{folder}/" if folder else ""
+    kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
+    return sorted(path for kind in kinds for path in place.files.list(kind, look=place.left))
+
+
+def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
+    command = Command(
+        argv=(_binary(), *words),
+        folder=place.tree,
+        seconds=min(SECONDS, place.left()),
+        within=Confinement(read=(place.tree, Path(_binary()))),
+    )
+    finished = run(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
+    place.ran_under(finished.isolation)
+    place.left()
+    if finished.timed_out:
+        raise HostError(f"ruff did not finish within {SECONDS} seconds")
+    if finished.truncated:
+        raise HostError("ruff found too much to read; check fewer files at once")
+    if finished.returncode != 0:
+        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
+        told = "; ".join(line.strip() for line in said if line.strip())
+        told = told.removeprefix("ruff failed; ")
+        raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
+    return finished
+
+
+@functools.cache
+def _binary() -> str:
+    return str(find_ruff_bin())
+
+
+def _findings(place: Place, finished: Finished, *, unsafe: bool) -> list[Finding]:
+    try:
+        raw = msgspec.json.decode(finished.stdout or b"[]")
+    except msgspec.DecodeError:
+        raise HostError("ruff said what is not JSON") from None
+    return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
+
+
+def _finding(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
+    return {
+        "code": item["code"] or _NO_CODE,
+        "message": item["message"],
+        "path": os.path.relpath(item["filename"], root),
+        **_range(item),
+        "fix": _fix(item.get("fix"), unsafe=unsafe),
+    }
+
+
+def _range(item: dict[str, Any]) -> dict[str, int]:
+    start, end = item["location"], item["end_location"]
+    return {
+        "line": start["row"],
+        "column": start["column"],
+        "end_line": end["row"],
+        "end_column": end["column"],
+    }
+
+
+def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
+    if fix is None or (fix["applicability"] == "unsafe" and not unsafe):
+        return None
+    return {
+        "applicability": fix["applicability"],
+        "message": fix["message"] or "",
+        "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
+    }

@@ -1,0 +1,52 @@
+"""Fixes of findings applied to a text, as ruff describes them (pure)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from remora.tools.host.text_lines import Line, lines_of, offset
+
+
+class Edit(NamedTuple):
+    """Characters of the text from `start` to `stop`, replaced by `content`."""
+
+    start: int
+    stop: int
+    content: str
+
+
+def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) -> tuple[Edit, ...]:
+    """The edits of one fix in order. Raises HostError for a place that is not in the text."""
+    lines = lines_of(body) if lines is None else lines
+    return tuple(
+        sorted(
+            Edit(
+                offset(body, lines, edit["line"], edit["column"]),
+                offset(body, lines, edit["end_line"], edit["end_column"]),
+                edit["content"],
+            )
+            for edit in fix["edits"]
+        )
+    )
+
+
+def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
+    """Whether two fixes touch the same characters or insert at the same place.
+
+    Fixes whose edits are all the same do not: doing one does the other.
+    """
+    if set(one) == set(other):
+        return False
+    return any(_meet(a, b) for a in one for b in other)
+
+
+def _meet(a: Edit, b: Edit) -> bool:
+    if a.start == a.stop or b.start == b.stop:  # an insertion meets what it stands in or beside
+        return a.start <= b.stop and b.start <= a.stop
+    return a.start < b.stop and b.start < a.stop
+
+
+def applied(body: str, edits: Sequence[Edit]) -> str:
+    """The text with edits that do not overlap carried out; the same edit twice counts once."""
+    for edit in sorted(set(edits), reverse=True):
+        body = body[: edit.start] + edit.content + body[edit.stop :]
+    return body

@@ -1,0 +1,87 @@
+"""Host functions that read and change text files of the tree."""
+
+from typing import Any
+
+from remora.errors import HostError
+from remora.tools.host.text_lines import Line, clip, decode, lines_of, newline_of, with_newline
+from remora.tools.tree import Place
+
+LIST_LIMIT = 10_000
+_PATTERN_LIMIT = 200
+_DEEP_LIMIT = 2  # each `**` multiplies the ways a path can match
+_SHOWN = 120
+
+
+def read_text(place: Place, path: str) -> str:
+    """The whole text of a UTF-8 file of at most 1 MiB, without a byte order mark."""
+    return decode(path, place.read(path)).body
+
+
+def list_files(place: Place, pattern: str) -> list[str]:
+    """Paths of the regular files that match a glob such as `src/**/*.py`, sorted.
+
+    A file whose name is not UTF-8 is left out: no script could say it.
+    """
+    if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
+        raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
+    found = [path for path in place.files.list(pattern, look=place.left) if _is_text(path)]
+    if len(found) > LIST_LIMIT:
+        raise HostError(f"{pattern}: {len(found)} files match; narrow it to {LIST_LIMIT}")
+    return found
+
+
+def _is_text(path: str) -> bool:
+    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
+
+
+def write_new_file(place: Place, path: str, text: str) -> dict[str, Any]:
+    """Write a UTF-8 file that must not exist yet, with the folders on the way."""
+    content = text.encode("utf-8", "surrogatepass")
+    decode(path, content)
+    place.create(path, content)
+    return {"path": path, "bytes": len(content)}
+
+
+def edit_text(
+    place: Place, path: str, line: int, expect: str, replace: str | None
+) -> dict[str, Any]:
+    """Put `replace` in the place of one line (from 1) whose text is `expect`.
+
+    Both are without the line's ending. `replace` may hold several lines (one line ending at
+    its end does not count); null deletes the line. The file's kind of line ending stays, and so
+    does a missing one at its end. Says how many `lines` stand there now.
+    """
+    text = decode(path, place.read(path))
+    lines = lines_of(text.body)
+    start, stop, after = _expected(path, text.body, lines, line, expect)
+    if replace is None:
+        made, count = "", 0
+        start, stop = _whole(lines, line)
+    else:
+        newline = text.body[stop:after] or newline_of(text.body)
+        made = with_newline(replace, newline).removesuffix(newline)
+        count = made.count(newline) + 1
+    changed = text._replace(body=text.body[:start] + made + text.body[stop:])
+    place.write(path, changed.bytes())
+    return {"path": path, "line": line, "lines": count}
+
+
+def _expected(path: str, body: str, lines: list[Line], line: int, expect: str) -> Line:
+    if not 1 <= line <= len(lines):
+        raise HostError(f"{path}: there is no line {line}; it has {len(lines)}")
+    found = lines[line - 1]
+    stands = body[found.start : found.stop]
+    if stands != expect:
+        raise HostError(
+            f"{path}:{line}: the line is not as expected; there stands {clip(stands, _SHOWN)!r}"
+        )
+    return found
+
+
+def _whole(lines: list[Line], line: int) -> tuple[int, int]:
+    """The range to delete for a line: with its ending, or with the one before a last line
+    that has none, so that the file still ends as it did."""
+    found = lines[line - 1]
+    if found.stop == found.next and line > 1:
+        return lines[line - 2].stop, found.stop
+    return found.start, found.next

@@ -1,0 +1,139 @@
+"""A tool, and one run of it on a tree."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolSchema
+from remora.errors import ReplayMismatch, ScriptError
+from remora.pym import HostCall, Limits, Script, ScriptRun, replay
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.contract import ToolResult, as_result, breach
+from remora.tools.registry import bind
+from remora.tools.tree import NO_SUBPROCESS, Place
+
+_DEFAULT_LIMITS = Limits()
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A script under the name a model calls it by; `grants` are the host functions it may call."""
+
+    name: str
+    description: str
+    script: Script
+    grants: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> ToolSchema:
+        """The tool as declared to a model; the script's docstring where it has no description."""
+        description = self.description or self.script.description.split("\n\n")[0]
+        return ToolSchema(
+            name=self.name, description=description, parameters=self.script.parameters
+        )
+
+
+class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run gave, in the contract's words and as it came.
+
+    `isolation` is the weakest that a subprocess ran under, `none` where none was started;
+    `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
+    With the `host_calls`, `clock` and `seed` that it had, `replay_tool` runs it again.
+    """
+
+    result: ToolResult
+    raw_output: Any
+    printed: str
+    host_calls: tuple[HostCall, ...]
+    isolation: str
+    duration_ms: int
+    error_kind: str | None
+    clock: datetime
+    seed: int
+
+    def document(self) -> dict[str, Any]:
+        """The contract's dict with `host_calls` and `error_kind`, and the clock and seed it had.
+
+        Values are as the script gave them: not all of them are JSON.
+        """
+        return {
+            **msgspec.structs.asdict(self.result),
+            "host_calls": msgspec.to_builtins(list(self.host_calls)),
+            "error_kind": self.error_kind,
+            "clock": self.clock.isoformat(),
+            "seed": self.seed,
+        }
+
+
+def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
+    tool: Tool,
+    args: Mapping[str, Any],
+    tree: Path,
+    *,
+    clock: datetime,
+    seed: int,
+    limits: Limits = _DEFAULT_LIMITS,
+    extra_externals: Mapping[str, Callable[..., Any]] | None = None,
+    python: ProjectPython | None = None,
+) -> ToolRun:
+    """Run a tool on the files beneath `tree`; whatever it does, the outcome is a value.
+
+    `extra_externals` are functions of the caller's own, granted with the tool's grants.
+    Without `python` no code of the project is run.
+    """
+    place = Place(tree, python)
+    externals = {**bind(tool.grants, place), **(extra_externals or {})}
+    run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
+    return _tool_run(tool.name, run, clock, seed, place.isolation)
+
+
+def replay_tool(
+    tool: Tool,
+    args: Mapping[str, Any],
+    host_calls: Sequence[HostCall],
+    *,
+    clock: datetime,
+    seed: int,
+    limits: Limits = _DEFAULT_LIMITS,
+) -> ToolRun:
+    """A recorded run once more: nothing of the machine is touched, every call is answered from
+    the record. The same script, arguments, clock, seed and limits give the same result.
+
+    Raises ReplayMismatch where the script calls something else than is recorded.
+    """
+    run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
+    if isinstance(run.error, ReplayMismatch):
+        raise run.error
+    return _tool_run(tool.name, run, clock, seed, NO_SUBPROCESS)
+
+
+def not_run(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
+    """What is told of a tool whose script cannot be loaded."""
+    run = ScriptRun(value=None, printed="", host_calls=(), error=error, duration_ms=0)
+    return _tool_run(name, run, clock, seed, NO_SUBPROCESS)
+
+
+def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: str) -> ToolRun:
+    result, error_kind = _told(name, run)
+    return ToolRun(
+        result=result,
+        raw_output=run.value,
+        printed=run.printed,
+        host_calls=run.host_calls,
+        isolation=isolation,
+        duration_ms=run.duration_ms,
+        error_kind=error_kind,
+        clock=clock,
+        seed=seed,
+    )
+
+
+def _told(name: str, run: ScriptRun) -> tuple[ToolResult, str | None]:
+    if run.error is not None:
+        summary = f"{name} failed"
+        failed = ToolResult(summary=summary, outcome="error", error=run.error.message)
+        return failed, run.error.kind
+    kind = None if breach(run.value) is None else "contract"
+    return as_result(run.value), kind

@@ -1,0 +1,79 @@
+"""The tree a tool works on, as its host functions see it."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.files.walk import OWN_RECORDS
+from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.proc_paths import seen_path
+from remora.workspaces.rooted_files import Beneath
+
+TEXT_LIMIT = 1024 * 1024
+NO_SUBPROCESS = "none"
+_PRINTABLE, _DELETE = 0x20, 0x7F
+
+
+class Place:
+    """One tree, the time that a call has left, and the weakest isolation that a subprocess on
+    it ran under so far. Without `python` no code of the project is run.
+
+    `seen` is the tree's path as commands that work on it have it: they name its files by that.
+    """
+
+    def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
+        self.tree = tree
+        self.seen = seen_path(tree)
+        self.python = python
+        self.files = Beneath(tree)
+        self.isolation = NO_SUBPROCESS
+        self._seconds = self._ends = math.inf
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Let one call take this long; what it does asks `left` as it goes on."""
+        self._seconds, self._ends = seconds, time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._seconds = self._ends = math.inf
+
+    def left(self) -> float:
+        """Seconds that the call may still take. Raises HostError where there are none."""
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise HostError(f"not finished within {self._seconds:g} seconds")
+        return left
+
+    def ran_under(self, level: str) -> None:
+        """Note the isolation (`L0` weakest) of a subprocess."""
+        self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes, at most TEXT_LIMIT. Raises HostError."""
+        return self.files.read_bytes(path, limit=TEXT_LIMIT)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace a file. Raises HostError."""
+        self._writable(path, content)
+        self.files.write_bytes(path, content)
+
+    def create(self, path: str, content: bytes) -> None:
+        """Write a file that is not there yet. Raises HostError."""
+        self._writable(path, content)
+        if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
+            raise HostError(f"{path!r}: no name of a new file holds control characters")
+        self.files.create(path, content)
+
+    def _writable(self, path: str, content: bytes) -> None:
+        # as file systems that fold case, or Windows, would read the names
+        parts = [part.casefold().rstrip(". ") for part in path.split("/")]
+        if not OWN_RECORDS.isdisjoint(parts):
+            raise HostError(f"{path}: version control and recordings are not for tools to change")
+        if ".remora" in parts or parts == ["remora.yaml"]:
+            raise HostError(f"{path}: what agents are and may do is not for tools to change")
+        if len(content) > TEXT_LIMIT:
+            raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

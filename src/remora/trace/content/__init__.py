@@ -1,0 +1,1 @@
+"""Bytes on disk: lines, compressed frames, contents stored by hash, private files."""

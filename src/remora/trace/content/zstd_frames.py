@@ -1,0 +1,129 @@
+"""Seekable zstd: independent frames with a table of them at the end, so any part can be read alone.
+
+The format is zstd's own "seekable format": the table is a skippable frame, and `zstd -d` gives
+the exact content. See https://github.com/facebook/zstd, `contrib/seekable_format`.
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import accumulate
+
+import zstandard
+
+from remora.errors import StreamDamaged
+from remora.trace.content.byte_source import Source
+
+CONTENT = 1 << 20
+"""The most bytes of content in one frame: what a read at random has to decompress."""
+MAGIC = b"\x28\xb5\x2f\xfd"
+"""How a packed content begins that is not empty; no UTF-8 does."""
+_LEVEL = 3
+_SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
+_ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<IBI")
+
+
+def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The packed form of a content that comes in pieces, itself in pieces, in bounded memory.
+
+    The same content gives the same bytes, however it was cut, with one version of zstd.
+    """
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+    entries = bytearray()
+    for content in _cut(pieces):
+        frame = compressor.compress(content)
+        entries += _ENTRY.pack(len(frame), len(content))
+        yield frame
+    count = len(entries) // _ENTRY.size
+    yield _HEADER.pack(_SKIPPABLE, len(entries) + _FOOTER.size)
+    yield bytes(entries) + _FOOTER.pack(count, 0, _SEEKABLE)
+
+
+class FramesSource:
+    """A packed content as a Source. `name` is said in errors.
+
+    Only the frames that a read touches are decompressed, and the last one is kept: reading in
+    order decompresses each once. Raises StreamDamaged, when it is made or read, for what is not
+    what `packed` gave.
+    """
+
+    def __init__(self, file: Source, name: str) -> None:
+        self._file = file
+        self._name = name
+        sizes = self._table()
+        self._starts = list(accumulate((content for _, content in sizes), initial=0))
+        self._places = list(accumulate((frame for frame, _ in sizes), initial=0))
+        self._kept: tuple[int, bytes] = -1, b""
+
+    def size(self) -> int:
+        """Bytes of content."""
+        return self._starts[-1]
+
+    def pread(self, count: int, offset: int) -> bytes:
+        """At most `count` bytes of content from `offset`."""
+        end = min(offset + count, self.size())
+        if offset >= end:
+            return b""
+        whole = BytesIO()  # gives its buffer away uncopied: a read may be 60 MB
+        while offset < end:
+            number = bisect_right(self._starts, offset) - 1
+            start = self._starts[number]
+            piece = self._frame(number)[offset - start : end - start]
+            if not whole.tell() and offset + len(piece) == end:
+                return piece
+            offset += whole.write(piece)
+        return whole.getvalue()
+
+    def _frame(self, number: int) -> bytes:
+        if self._kept[0] == number:
+            return self._kept[1]
+        place, end = self._places[number : number + 2]
+        start, after = self._starts[number : number + 2]
+        raw = self._file.pread(end - place, place)
+        try:
+            # checked first: zstd believes the frame's own header, whatever it claims
+            if zstandard.frame_content_size(raw) != after - start:
+                raise self._damaged(f"frame {number + 1} is not as long as the table says")
+            content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
+        except zstandard.ZstdError as error:
+            raise self._damaged(f"frame {number + 1}: {error}") from error
+        self._kept = number, content
+        return content
+
+    def _table(self) -> list[tuple[int, int]]:
+        size = self._file.size()
+        footer = self._file.pread(_FOOTER.size, max(0, size - _FOOTER.size))
+        if len(footer) < _FOOTER.size:
+            raise self._damaged("it is cut short")
+        count, descriptor, magic = _FOOTER.unpack(footer)
+        length = _HEADER.size + count * _ENTRY.size + _FOOTER.size
+        if magic != _SEEKABLE or descriptor != 0 or length > size:
+            raise self._damaged("there is no table of frames at its end")
+        table = self._file.pread(length - _FOOTER.size, size - length)
+        if table[: _HEADER.size] != _HEADER.pack(_SKIPPABLE, length - _HEADER.size):
+            raise self._damaged("its table of frames does not begin as one")
+        sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
+        whole = sum(frame for frame, _ in sizes) == size - length
+        if not whole or not all(f <= 2 * CONTENT and 0 < c <= CONTENT for f, c in sizes):
+            raise self._damaged("its table of frames is not that of its frames")
+        return sizes
+
+    def _damaged(self, what: str) -> StreamDamaged:
+        return StreamDamaged(
+            f"{self._name} is damaged: {what}", hint="`remora trace verify` tells what it holds"
+        )
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Contents of frames: at most CONTENT bytes, cut behind a newline where there is one in the
+    second half, so that few lines lie in two frames."""
+    kept = bytearray()
+    for piece in pieces:
+        kept += piece
+        while len(kept) >= CONTENT:
+            end = kept.rfind(b"\n", CONTENT // 2, CONTENT) + 1 or CONTENT
+            yield bytes(kept[:end])
+            del kept[:end]
+    if kept:
+        yield bytes(kept)

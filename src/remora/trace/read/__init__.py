@@ -1,0 +1,1 @@
+"""Reading streams: events, packets, transcripts, and what was before a turn."""

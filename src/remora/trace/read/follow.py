@@ -1,0 +1,62 @@
+"""The end of a stream, and what is appended to it while one looks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from remora.trace.content.byte_source import Source
+from remora.trace.content.line_format import ended_lines
+from remora.trace.read.reader import opened
+from remora.trace.stream_lock import is_locked
+from remora.trace.trace_folder import plain_path
+
+_BLOCK = 1 << 16
+
+
+class Follower:
+    """Gives a stream's complete lines as they come; what is unfinished waits for its newline.
+
+    Begins with the last `count` of those that are there.
+    """
+
+    def __init__(self, path: Path, count: int) -> None:
+        self.path = path
+        self._count = count
+        self._place: int | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a live writer holds the stream."""
+        return is_locked(plain_path(self.path))
+
+    def lines(self) -> Iterator[bytes]:
+        """What was appended since the last call, without newlines, one line at a time.
+
+        Raises NotFound, DiskError, StreamDamaged.
+        """
+        with opened(self.path) as source:
+            if self._place is None:
+                self._place = _begin(source, self._count)
+            for line in ended_lines(source, self._place):
+                self._place += line.size + 1
+                yield line.raw
+
+
+def _begin(source: Source, count: int) -> int:
+    """Where the last `count` complete lines begin."""
+    place, wanted = source.size(), count + 1  # the newline before the first of them too
+    while place > 0:
+        start = max(0, place - _BLOCK)
+        block = source.pread(place - start, start)
+        newlines = block.count(b"\n")
+        if newlines >= wanted:
+            return start + _nth_from_end(block, wanted) + 1
+        wanted -= newlines
+        place = start
+    return 0
+
+
+def _nth_from_end(block: bytes, number: int) -> int:
+    end = len(block)
+    for _ in range(number):
+        end = block.rindex(b"\n", 0, end)
+    return end

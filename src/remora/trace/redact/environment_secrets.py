@@ -1,0 +1,86 @@
+"""Secrets that Remora's own environment holds: values of variables with telling names."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from remora.trace.redact.heuristics import SHORTEST, fixed_text, random_letters
+
+_TELLING = re.compile(
+    r"KEY|TOKEN|SECRET|PASS(?:W|$|_|PHRASE)|PWD|CREDENTIAL|AUTH(?!OR)|PRIVATE|COOKIE|DSN|WEBHOOK"
+    r"|CONNECTION_?STR|SIGNATURE|(?:DATABASE|DB|REDIS|MONGO|AMQP|BROKER)\w*_UR[IL]"
+)
+_NOT_TELLING = re.compile(r"(?:OLD)?PWD|.*(?:KEYBOARD|KEYMAP|MONKEY|HOTKEY|KEYRING|AUTH_SOCK).*")
+_WORD = re.compile(r"[A-Z]{1,16}|\d{1,4}|[^\W\d_]?[^\W\d_A-Z]{0,15}")
+_DIGIT = re.compile(r"\d")
+_ODD = re.compile(r"[!#$%^&*?~+=]|@(?![\w-]+\.\w)")
+_GAPS = re.compile(r"[\W_]+")
+_HEADER = re.compile(r"-----[A-Z0-9 ]+-----")
+_PASSWORD_IN_URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:([^\s/]+)@.*", re.DOTALL)
+_LONGEST_NAME = 40
+
+
+def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Each secret value with the rule's name `env-NAME`; several spellings of one value too.
+
+    A value counts with 8 characters or more that are no ordinary words, path, number, switch
+    or URL without credentials. Of a value with many lines each line counts for itself.
+    """
+    found: dict[str, str] = {}
+    for variable in sorted(environ):
+        if not telling(variable):
+            continue
+        rule = rule_name(variable)
+        for secret in _secrets(environ[variable]):
+            for spelling in _spellings(secret):
+                found.setdefault(spelling, rule)
+    return found
+
+
+def telling(variable: str) -> bool:
+    """Whether a variable's name says that its value is secret."""
+    name = variable.upper()
+    return bool(_TELLING.search(name)) and not _NOT_TELLING.fullmatch(name)
+
+
+def rule_name(variable: str) -> str:
+    """`env-` and the variable's name, in what a placeholder allows."""
+    plain = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
+    return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
+
+
+def ordinary(value: str) -> bool:
+    """Whether a value of the environment would be found everywhere without being a secret."""
+    if len(value) < SHORTEST or _HEADER.fullmatch(value):
+        return True
+    if random_letters(value):
+        return False
+    if fixed_text(value):
+        return True
+    if _DIGIT.search(value) and (_ODD.search(value) or not value.isascii()):
+        return False
+    return all(_WORD.fullmatch(word) for word in _GAPS.split(value))
+
+
+def _secrets(value: str) -> Iterator[str]:
+    whole = value.strip()
+    in_url = _PASSWORD_IN_URL.fullmatch(whole)
+    if in_url:
+        yield whole
+        if not ordinary(in_url[1]):
+            yield in_url[1]
+        return
+    lines = [line.strip() for line in whole.splitlines()]
+    if not ordinary(whole):
+        yield whole
+    if len(lines) > 1:
+        yield from (line for line in lines if not ordinary(line))
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """As it is, and as it stands inside JSON strings and URLs."""
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield quote(secret, safe="", errors="surrogateescape")

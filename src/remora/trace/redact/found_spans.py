@@ -1,0 +1,98 @@
+"""Where secrets were found, and how what was found becomes one text without them."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from remora.trace.redact.heuristics import FILLER
+from remora.trace.redact.rule import Span
+
+_LEAST_REST = 4
+
+
+class Finding(NamedTuple):
+    """A secret in a text: offsets in bytes, and the rule that found it."""
+
+    start: int
+    end: int
+    rule: str
+
+
+def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
+    """`data` with every hidden part filled, so that no rule reads its letters."""
+    filled = bytearray(data)
+    for start, end in hidden:
+        filled[start:end] = FILLER.encode() * (end - start)
+    return bytes(filled)
+
+
+def outside(
+    findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
+) -> Iterator[Finding]:
+    """The parts of each finding that lie between placeholders; what is
+    left of one that was cut is no secret if it is tiny.
+
+    With `inside_too` a finding that lies within one placeholder stays.
+    """
+    for start, end, rule in findings:
+        at = start
+        for number in range(bisect_right(shields, start, key=_end_of), len(shields)):
+            shield = shields[number]
+            if shield.start >= end or (inside_too and shield.start <= start and end <= shield.end):
+                break
+            if shield.start - at >= _LEAST_REST:
+                yield Finding(at, shield.start, rule)
+            at = shield.end
+        if at == start or end - at >= _LEAST_REST:
+            yield Finding(at, end, rule)
+
+
+def _end_of(span: Span) -> int:
+    return span.end
+
+
+def whole_characters(data: bytes, finding: Finding) -> Finding:
+    """The finding, widened where it would cut a UTF-8 character."""
+    start, end, rule = finding
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return Finding(start, end, rule)
+
+
+def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings that overlap as one, from left to right; the longest names it, else the first."""
+    start, end, rule, longest = 0, 0, "", 0
+    for finding in sorted(findings, key=_place):
+        if finding.start >= end:
+            if rule:
+                yield Finding(start, end, rule)
+            start, end, rule, longest = *finding, finding.end - finding.start
+            continue
+        end = max(end, finding.end)
+        if finding.end - finding.start > longest:
+            rule, longest = finding.rule, finding.end - finding.start
+    if rule:
+        yield Finding(start, end, rule)
+
+
+def _place(finding: Finding) -> tuple[int, int]:
+    return finding.start, finding.end
+
+
+def replaced(
+    data: bytes, findings: Iterable[Finding], mark: Callable[[str, bytes], bytes]
+) -> bytes:
+    """`data` with `mark(rule, secret)` in the place of every finding."""
+    pieces: list[bytes] = []
+    marks: dict[tuple[str, bytes], bytes] = {}  # the same secret often stands in a text again
+    at = 0
+    for start, end, rule in joined(findings):
+        secret = data[start:end]
+        if (rule, secret) not in marks:
+            marks[rule, secret] = mark(rule, secret)
+        pieces += (data[at:start], marks[rule, secret])
+        at = end
+    pieces.append(data[at:])
+    return b"".join(pieces)

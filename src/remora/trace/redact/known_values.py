@@ -1,0 +1,53 @@
+"""Finds known values wherever they stand, also where they overlap."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from remora.trace.redact.found_spans import Finding
+from remora.trace.redact.rule import Matcher, Span, compiled
+
+_LOOKS_INSIDE = 4
+_RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
+
+
+class Literals:
+    """Secrets that are known word for word, each with the rule that names it."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        encoded: dict[bytes, str] = {}
+        for secret, rule in secrets.items():
+            encoded.setdefault(secret.encode("utf-8", "surrogatepass"), rule)
+            # as it came from the environment, if it was not UTF-8 there
+            encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
+        self._rules = encoded
+        self.pattern = "|".join(
+            "".join(f"\\x{byte:02x}" for byte in literal) for literal in encoded
+        )
+        self._matcher: Matcher | None = None
+        if encoded:
+            self._matcher = compiled(self.pattern, longest=True)
+
+    def found(self, data: bytes) -> Iterator[Finding]:
+        """All occurrences from left to right, the longest where several begin.
+
+        Where two overlap, all up to the next blank or quote belongs to them: to look for each
+        one in a tangle would take too long, and no part of a secret may be left.
+        """
+        match = self._search(data, 0)
+        while match is not None:
+            start, end = match
+            rule = self._rules[data[start:end]]
+            match, looks = self._search(data, start + 1), 0
+            while match is not None and match.start < end:
+                looks += 1
+                if match.end > end or looks == _LOOKS_INSIDE:
+                    run = _RUN.match(data, max(end, match.end))
+                    end = run.end() if run else end
+                    match = self._search(data, end)
+                else:
+                    match = self._search(data, match.start + 1)
+            yield Finding(start, end, rule)
+
+    def _search(self, data: bytes, at: int) -> Span | None:
+        match = self._matcher.search(data, at) if self._matcher else None
+        return Span(*match.span()) if match else None

@@ -1,0 +1,96 @@
+"""How a stream goes: held so that nobody writes it, and then with all its files."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from pathlib import Path
+
+from remora.errors import DiskError, NotFound, StreamLocked
+from remora.trace import stream_lock
+from remora.trace.content.private_files import open_folder, open_path, sync_folder, told
+from remora.trace.stream.compression import TEMPORARY
+from remora.trace.stream.recovery import quarantine_names
+from remora.trace.trace_folder import TraceFolder, plain_path, sealed_path
+
+
+@contextmanager
+def compacting(folder: TraceFolder) -> Iterator[None]:
+    """Be the only one here who removes anything. Raises StreamLocked, DiskError."""
+    with told(folder.path):
+        file = open_folder(folder.path)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise StreamLocked(
+            f"another `remora trace compact` works here (process {stream_lock.owner(file)})",
+            hint="wait until it ends",
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def held_stream(path: Path) -> Iterator[int]:
+    """Hold a stream, sealed or not, so that nobody writes or thaws it; its size on the disk.
+
+    Raises StreamLocked where somebody does, NotFound or DiskError.
+    """
+    try:
+        with told(path):
+            file = open_path(path)
+    except DiskError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise NotFound(f"no stream {path}") from error
+        raise
+    try:
+        stream_lock.take(file, path)
+        yield os.fstat(file).st_size
+    finally:
+        os.close(file)
+
+
+def quarantines(path: Path) -> list[Path]:
+    """Where torn tails of a stream were moved to."""
+    places = map(path.with_name, quarantine_names(plain_path(path).name))
+    return list(takewhile(os.path.lexists, places))
+
+
+def remove_stream(path: Path) -> None:
+    """Remove a stream with all its files: the sealed one first, which would else stand for the
+    plain one. Raises DiskError."""
+    with told(path):
+        for place in (sealed_path(path), plain_path(path), *quarantines(path)):
+            place.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
+    """Remove what killed processes left half made, if it is older than a moment; its bytes."""
+    removed = 0
+    for path in _half_made(folder):
+        with told(path), suppress(FileNotFoundError):
+            status = path.lstat()
+            if status.st_mtime < made_before:
+                path.unlink()
+                removed += status.st_size
+    return removed
+
+
+def _half_made(folder: TraceFolder) -> Iterator[Path]:
+    for place in (folder.traces, folder.runs):
+        yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY))
+    for store in (folder.blobs.folder, folder.objects.folder):
+        with suppress(FileNotFoundError):
+            for prefix in sorted(store.iterdir()):
+                if prefix.is_dir() and not prefix.is_symlink():
+                    yield from _hidden(prefix)
+
+
+def _hidden(place: Path) -> list[Path]:
+    with told(place), suppress(FileNotFoundError):
+        return sorted(path for path in place.iterdir() if path.name.startswith("."))
+    return []

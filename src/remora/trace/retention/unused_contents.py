@@ -1,0 +1,93 @@
+"""Blobs and objects: which there are, which of them a stream names, and how the others go."""
+
+import fcntl
+import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from remora.trace.content.byte_source import pieces
+from remora.trace.content.objects import ObjectStore, is_sha256
+from remora.trace.content.private_files import enter, open_folder, told
+from remora.trace.read.reader import opened
+from remora.trace.trace_folder import TraceFolder
+
+Store = Literal["blobs", "objects"]
+_NAME = re.compile(rb'"([0-9a-f]{64})"')
+_LENGTH = 66
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored content; `bytes` as it lies on the disk, `put` when it last was (Unix time)."""
+
+    store: Store
+    digest: str
+    bytes: int
+    put: float
+
+
+def contents_of(folder: TraceFolder) -> Iterator[Content]:
+    """All that is stored. Raises DiskError."""
+    for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
+        with told(path):
+            for name, status in _files(path):
+                if is_sha256(name):
+                    yield Content(
+                        store="blobs" if store == "blobs" else "objects",
+                        digest=name,
+                        bytes=status.st_size,
+                        put=status.st_mtime,
+                    )
+
+
+def names_in(path: Path, known: Collection[str]) -> frozenset[str]:
+    """Which of the `known` contents a stream names: in whatever event, of whatever version, every
+    SHA-256 that stands as a JSON string counts. Raises as `opened` does, and then nobody knows.
+    """
+    found: set[bytes] = set()
+    with opened(path) as source:
+        rest = b""
+        for piece in pieces(source):
+            found.update(_NAME.findall(rest + piece))
+            rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
+    return frozenset(known).intersection(name.decode() for name in found)
+
+
+def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
+    """Remove those of these contents that were put before a moment; which they were.
+
+    Nothing is put meanwhile: whoever puts a content waits, and then finds that it is gone, or
+    made it young before we looked. Raises DiskError.
+    """
+    removed: set[str] = set()
+    for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):
+        place = store.folder / prefix
+        with told(place), suppress(FileNotFoundError), ExitStack() as stack:
+            top = open_folder(store.folder)
+            stack.callback(os.close, top)
+            fcntl.flock(top, fcntl.LOCK_EX)
+            folder = enter(top, prefix)
+            stack.callback(os.close, folder)
+            for digest in group:
+                with suppress(FileNotFoundError):
+                    status = os.stat(digest, dir_fd=folder, follow_symlinks=False)
+                    if status.st_mtime < put_before:
+                        os.unlink(digest, dir_fd=folder)
+                        removed.add(digest)
+    return removed
+
+
+def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Files in the folders `ab` of a store, through no link."""
+    with suppress(FileNotFoundError), os.scandir(path) as prefixes:
+        for prefix in sorted(prefixes, key=lambda entry: entry.name):
+            if prefix.is_dir(follow_symlinks=False):
+                with os.scandir(prefix.path) as entries:
+                    for entry in sorted(entries, key=lambda entry: entry.name):
+                        if entry.is_file(follow_symlinks=False):
+                            yield entry.name, entry.stat(follow_symlinks=False)

@@ -1,0 +1,1 @@
+"""Writing a stream: from an event to the bytes on disk."""

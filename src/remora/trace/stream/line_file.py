@@ -1,0 +1,152 @@
+"""One stream's file: locked, one `write(2)` for each line, cut back where a write failed."""
+
+import os
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
+from remora.memory.events import Recovered
+from remora.trace import stream_lock
+from remora.trace.content.private_files import (
+    forget_cached,
+    open_file,
+    open_folder,
+    sync_data,
+    sync_folder,
+    told,
+)
+from remora.trace.stream.compression import is_in_place, thaw
+from remora.trace.stream.recovery import Contents, set_aside, survey
+
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
+
+
+class LineFile:
+    """The file of a stream, held by its only writer. Made by `open`.
+
+    `sync` may run beside `append`; apart from that it is not for several threads at once.
+    """
+
+    def __init__(self, path: Path, file: int, contents: Contents) -> None:
+        self.contents = contents
+        self.count = contents.head.count
+        self._path = path
+        self._name = os.fspath(path)  # asked before each write: pathlib would cost more than that
+        self._file = file
+        self._size = contents.size
+        self._refusal: StreamError | None = None
+        self._folder_synced = False
+        self._closing = threading.Lock()
+        status = os.fstat(file)
+        self._inode = (status.st_dev, status.st_ino)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open or create the file, thawed if it was sealed, lock it, and check every hash; the
+        folder must be there.
+
+        Raises StreamLocked, StreamDamaged (a bad line that is no torn tail) or DiskError.
+        """
+        with ExitStack() as on_failure:
+            file = _locked(path)
+            on_failure.callback(os.close, file)
+            with told(path):
+                forget_cached(file)
+                opened = cls(path, file, survey(file, path))
+            on_failure.pop_all()
+        return opened
+
+    def recover(self) -> tuple[Recovered, ...]:
+        """Move what follows the sound lines beside the stream; what its events have to tell.
+
+        Raises StreamWriteFailed.
+        """
+        try:
+            with ExitStack() as stack:
+                folder = open_folder(self._path.parent)
+                stack.callback(os.close, folder)
+                return set_aside(self._file, self.contents, name=self._path.name, folder=folder)
+        except OSError as error:
+            raise self._refuse(f"its torn tail cannot be moved away: {error.strerror}") from error
+
+    def append(self, line: bytes) -> None:
+        """Add one line, newline included. Raises WriterReplaced or StreamWriteFailed."""
+        self._check()
+        try:
+            written = os.write(self._file, line)
+            reason = "the disk is full"
+        except OSError as error:
+            written, reason = 0, error.strerror or str(error)
+        if written != len(line):
+            self._cut_back(reason)
+        self._size += written
+        self.count += 1
+
+    def sync(self) -> None:
+        """Make the lines, and at first the file's name, safe against a power cut.
+
+        Raises StreamWriteFailed, and then the file takes no more.
+        """
+        self._check_usable()
+        try:
+            with self._closing:
+                self._sync()
+        except (OSError, DiskError) as error:
+            raise self._refuse(f"sync failed: {error}") from error
+
+    def close(self) -> None:
+        """Release the lock; nothing else may follow."""
+        with self._closing:
+            os.close(self._file)
+
+    def _sync(self) -> None:
+        sync_data(self._file)
+        if not self._folder_synced:
+            sync_folder(self._path.parent)
+            self._folder_synced = True
+
+    def _cut_back(self, reason: str) -> None:
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError as error:
+            raise self._refuse(f"{reason}; cutting back failed too: {error.strerror}") from error
+        raise StreamWriteFailed(
+            f"{self._path}: {reason}", hint="free some space; the stream is as it was before"
+        )
+
+    def _check(self) -> None:
+        self._check_usable()
+        status = None
+        with suppress(OSError):
+            status = os.lstat(self._name)
+        if status is None or (status.st_dev, status.st_ino) != self._inode:
+            raise self._refuse("its file was moved or replaced", WriterReplaced)
+        if status.st_size != self._size:
+            raise self._refuse("someone else changed its file", WriterReplaced)
+
+    def _check_usable(self) -> None:
+        if self._refusal is not None:
+            why = f"{self._path.name} takes no more events: {self._refusal.message}"
+            raise type(self._refusal)(why, hint=self._refusal.hint)
+
+    def _refuse(self, why: str, kind: type[StreamError] = StreamWriteFailed) -> StreamError:
+        hint = "`remora trace verify` tells what is on disk"
+        self._refusal = kind(f"{self._path}: {why}", hint=hint)
+        return self._refusal
+
+
+def _locked(path: Path) -> int:
+    while True:
+        thaw(path)
+        with told(path), ExitStack() as stack:
+            folder = open_folder(path.parent)
+            stack.callback(os.close, folder)
+            file = open_file(path.name, _OPEN, folder=folder)
+        with ExitStack() as on_failure:
+            on_failure.callback(os.close, file)
+            stream_lock.take(file, path)
+            if is_in_place(file, path):  # else it was sealed or thawed meanwhile
+                on_failure.pop_all()
+                return file

@@ -1,0 +1,61 @@
+"""Who may write a stream: an advisory lock on the file itself, released when its owner dies."""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from remora.errors import StreamLocked
+from remora.trace.content.private_files import open_path
+
+_TRIES, _PAUSE_S = 5, 0.01
+
+
+def take(file: int, path: Path) -> None:
+    """Lock the open stream for writing, or raise StreamLocked with the owner's process id.
+
+    A reader that asks `is_locked` holds the lock for an instant: hence a few tries.
+    """
+    for attempt in range(_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt < _TRIES - 1:
+                time.sleep(_PAUSE_S)
+        else:
+            return
+    pid = owner(file)
+    who = f"process {pid}" if pid is not None else "another process"
+    raise StreamLocked(
+        f"{path.name} is being written by {who}", hint="wait until that run ends, or stop it"
+    )
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a live writer holds the stream; false for a file that cannot be opened."""
+    try:
+        file = open_path(path)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def owner(file: int) -> int | None:
+    """The process that holds the lock of an open file, where the system tells."""
+    status = os.fstat(file)
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    try:
+        table = Path("/proc/locks").read_text()
+    except OSError:
+        return None
+    for line in table.splitlines():
+        words = line.split()
+        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == place:
+            return int(words[4]) if int(words[4]) > 0 else None  # 0: in another container
+    return None

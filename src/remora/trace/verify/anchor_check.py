@@ -1,0 +1,110 @@
+"""What a run's stream says of its agents' streams, and whether they agree."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from remora.memory.events import GENESIS, Head, JobEnd, JobStart, Payload, Review, RunEnd
+from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.verify_report import Problems
+
+
+class Anchor(NamedTuple):
+    """An agent's head as its run's stream holds it, on that line."""
+
+    line: int
+    head: Head
+    ends_job: bool
+
+
+class RunAnchors:
+    """Collected while a run's stream is read."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.live = False
+        self.started: set[str] = set()
+        self.anchors: dict[str, list[Anchor]] = {}
+
+    def see(self, line: int, payload: Payload | None) -> None:
+        """Take what one event of the run says of an agent."""
+        if isinstance(payload, JobStart):
+            self.started.add(payload.agent_id)
+            # a job that starts again is resumed: what is anchored stays, but is not the end
+            known = self.anchors.get(payload.agent_id, [])
+            self.anchors[payload.agent_id] = [a._replace(ends_job=False) for a in known]
+        elif isinstance(payload, JobEnd):
+            self._add(payload.agent_id, Anchor(line, payload.head, True))
+        elif isinstance(payload, Review) and payload.head.count:
+            self._add(payload.agent_id, Anchor(line, payload.head, False))
+        elif isinstance(payload, RunEnd):
+            self.ended = True
+
+    def _add(self, agent_id: str, anchor: Anchor) -> None:
+        self.anchors.setdefault(agent_id, []).append(anchor)
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a stream the anchors are compared with: `hashes` by line number."""
+
+    head: Head
+    hashes: dict[int, str]
+    end_line: int | None
+
+
+def check_anchors(agent_id: str, ending: Ending, run: RunAnchors | None, found: Problems) -> bool:
+    """Whether the stream's head is anchored by a `job_end`; adds what does not agree."""
+    anchors = run.anchors.get(agent_id, []) if run is not None else []
+    for anchor in anchors:
+        _check_head(anchor, ending, found)
+    if ending.end_line is not None and not any(a.ends_job for a in anchors):
+        missing = _missing(agent_id, run)
+        if missing:
+            found.add(ending.end_line, "anchor", missing)
+    return any(anchor.ends_job and anchor.head == ending.head for anchor in anchors)
+
+
+def check_saved(
+    saved: Sequence[SavedAnchor], ending: Ending, signer: Signer | None, found: Problems
+) -> None:
+    """Add what does not agree with heads that were kept elsewhere."""
+    for anchor in saved:
+        problem = _saved_problem(anchor, ending, signer)
+        if problem is not None:
+            found.add(max(1, min(anchor.count, ending.head.count)), "anchor", problem)
+
+
+def _saved_problem(anchor: SavedAnchor, ending: Ending, signer: Signer | None) -> str | None:
+    signature = anchor.signature
+    if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
+        return f"the saved anchor of {anchor.count} lines is not signed with this key"
+    if anchor.count > ending.head.count:
+        return f"the stream ends after {ending.head.count} lines; {anchor.count} were anchored"
+    if ending.hashes.get(anchor.count, GENESIS) != anchor.hash:
+        return f"line {anchor.count} is not the one that was anchored"
+    return None
+
+
+def _check_head(anchor: Anchor, ending: Ending, found: Problems) -> None:
+    lines, wanted = ending.head.count, anchor.head
+    where = f"line {anchor.line} of the run's stream"
+    if wanted.count > lines:
+        detail = f"the stream ends after {lines} lines; {where} says that there were {wanted.count}"
+        found.add(max(1, lines), "anchor", detail)
+    elif ending.hashes.get(wanted.count) != wanted.hash:
+        found.add(max(1, wanted.count), "anchor", f"not the line that {where} says")
+    elif anchor.ends_job and wanted.count < lines:
+        detail = f"{lines - wanted.count} lines after the end that {where} says"
+        found.add(wanted.count + 1, "anchor", detail)
+
+
+def _missing(agent_id: str, run: RunAnchors | None) -> str | None:
+    if run is None:
+        return "the stream of this agent's run is missing"
+    if agent_id not in run.started:
+        return "the run's stream has no job_start of this agent"
+    if run.ended and not run.live:
+        return "the run ended without a job_end of this agent; `analyze --resume` writes it"
+    return None

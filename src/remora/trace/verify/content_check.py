@@ -1,0 +1,116 @@
+"""Whether everything that a stream names by hash is there and hashes right."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import (
+    AgentEnd,
+    ContextUpdate,
+    Event,
+    Payload,
+    RunStart,
+    SubmitResult,
+    ToolResulted,
+)
+from remora.trace.blobs import ends, may_refer, references
+from remora.trace.content.objects import ObjectStore
+from remora.trace.verify.verify_report import Problems
+
+
+class Stores:
+    """Blobs and objects of one folder; what was found sound once is not read again."""
+
+    def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
+        self.blobs = blobs
+        self.objects = objects
+        self._known: dict[tuple[str, Any], str | None] = {}
+
+    def blob_problem(self, reference: Any) -> str | None:
+        """What is wrong with what a `$blob` key holds."""
+        if not isinstance(reference, dict):
+            return "a $blob reference is not an object"
+        digest = reference.get("sha256")
+        problem = self._problem("blob", self.blobs, digest)
+        if problem is not None:
+            return problem
+        text = self.blobs.get(str(digest))
+        first, last = ends(text.decode("utf-8", "replace"))
+        told = (reference.get("bytes"), reference.get("first"), reference.get("last"))
+        return None if told == (len(text), first, last) else f"blob {digest} is not as described"
+
+    def object_problem(self, digest: Any) -> str | None:
+        """What is wrong with a file's content."""
+        return self._problem("object", self.objects, digest)
+
+    def _problem(self, kind: str, store: ObjectStore, digest: Any) -> str | None:
+        if not isinstance(digest, str):
+            return f"a {kind}'s name is no string"
+        if (kind, digest) not in self._known:
+            problem = store.problem(digest)
+            self._known[kind, digest] = problem and f"{kind} {digest[:80]} {problem}"
+        return self._known[kind, digest]
+
+
+class ReferenceCheck:
+    """Looks up what each event names."""
+
+    def __init__(self, stores: Stores, found: Problems) -> None:
+        self._stores = stores
+        self._found = found
+
+    def see(self, line: int, event: Event, payload: Payload | None) -> None:
+        """Everything that one event names; never raises, whatever its data holds."""
+        try:
+            self._see(line, event, payload)
+        except (RemoraError, ValueError, RecursionError) as error:
+            self._found.add(line, "blob", f"cannot be followed: {error}")
+
+    def _see(self, line: int, event: Event, payload: Payload | None) -> None:
+        if isinstance(payload, AgentEnd):
+            self._check_change_set(line, event, payload)
+        names = [self._stores.blob_problem(ref) for ref in _blobs(event)]
+        names += [self._stores.object_problem(digest) for digest in _objects(payload)]
+        for detail in dict.fromkeys(filter(None, names)):
+            self._found.add(line, "blob", detail)
+
+    def _check_change_set(self, line: int, event: Event, end: AgentEnd) -> None:
+        # of the data as recorded: keys of a newer version belong to the hash
+        recorded = msgspec.json.decode(event.data).get("change_set", [])
+        if not recorded and not end.change_set_sha256:
+            return
+        if canonical_sha256(recorded) != end.change_set_sha256:
+            self._found.add(line, "blob", "change_set_sha256 is not that of the change set")
+
+
+def _blobs(event: Event) -> list[Any]:
+    return references(msgspec.json.decode(event.data)) if may_refer(event.data) else []
+
+
+def _objects(payload: Payload | None) -> Iterable[Any]:
+    yield from _scripts(payload)
+    if isinstance(payload, ToolResulted | AgentEnd):
+        changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
+        for change in changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, RunStart):
+        files = payload.base.get("files")
+        for file in files.values() if isinstance(files, dict) else ():
+            if file is not None:
+                yield file.get("sha256") if isinstance(file, dict) else None
+
+
+def _scripts(payload: Payload | None) -> Iterable[Any]:
+    """Scripts that ran, and what they were given by hash. Of a tool's script nobody knows whether
+    the Remora that recorded it kept it."""
+    if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
+        yield payload.script_sha256
+    elif isinstance(payload, ToolResulted) and payload.summarized is not None:
+        yield payload.summarized.get("script_sha256")
+    elif isinstance(payload, SubmitResult):
+        for check in payload.checks:
+            if isinstance(script := check.get("script"), dict):
+                yield script.get("script_sha256")

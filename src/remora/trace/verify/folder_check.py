@@ -1,0 +1,235 @@
+"""All streams of a folder, each agent's against its run's, and against heads kept elsewhere."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import Head, decode_event
+from remora.trace.content.line_format import lines
+from remora.trace.read.reader import last_event, opened
+from remora.trace.retention.expired_log import read_expired
+from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.verify.anchor_check import RunAnchors
+from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.content_check import Stores
+from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.origin_check import Parents
+from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.verify_report import Problem, Report, Signatures, StreamReport
+
+
+def verify_all(
+    folder: TraceFolder,
+    agent: str | None = None,
+    *,
+    saved: Sequence[SavedAnchor] = (),
+    signer: Signer | None = None,
+) -> Report:
+    """Verify every stream, or only one agent's (or run's) of that id.
+
+    Each of `saved`, the heads that somebody kept elsewhere, must still be the beginning of its
+    stream. With `signer` the anchors in signed runs are checked too. Only reads. Raises NotFound
+    for an unknown id and DiskError where `.agentfs` is a link; whatever lies in the folder is a
+    problem in the report.
+    """
+    folder.check()
+    everything = _Everything(folder, saved, signer)
+    if agent is None:
+        return everything.report(everything.verify())
+    run = folder.find_run(agent)
+    if run is not None and folder.find_agent(agent) is None:
+        return everything.report([everything.run(run)])
+    return everything.report([everything.agent(folder.existing_agent(agent))])
+
+
+class _Everything:
+    """The streams of one folder; what runs say of their agents is read once."""
+
+    def __init__(
+        self, folder: TraceFolder, saved: Sequence[SavedAnchor], signer: Signer | None
+    ) -> None:
+        self._folder = folder
+        self._stores = Stores(folder.blobs, folder.objects)
+        self._parents = Parents(folder)
+        self._saved: dict[tuple[str, str], list[SavedAnchor]] = {}
+        for anchor in saved:
+            self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
+        self._signer = signer
+        self._expired = _expired(folder)
+        self._runs: dict[str, _RunRead] = {}
+
+    def verify(self) -> list[StreamReport]:
+        # agents are listed before their runs are read: a run knows every agent listed earlier
+        agents = list(self._folder.agent_streams())
+        runs = [self.run(path) for path in self._folder.run_streams()]
+        return [*runs, *map(self.agent, agents), *self._missing()]
+
+    def report(self, streams: Sequence[StreamReport]) -> Report:
+        counted = [read.signatures for read in self._runs.values()]
+        total = Signatures(
+            checked=sum(run.checked for run in counted),
+            unsigned_runs=sum(run.unsigned_runs for run in counted),
+            foreign_runs=sum(run.foreign_runs for run in counted),
+        )
+        return Report(
+            streams=tuple(streams),
+            signatures=total if self._signer else None,
+            expired=tuple(anchor for anchor in self._lost() if self._has_expired(anchor)),
+        )
+
+    def run(self, path: Path) -> StreamReport:
+        read = self._read_run(path)
+        lost = [
+            Problem(anchor.line, "anchor", f"the stream of agent {agent_id[:80]!r} is missing")
+            for agent_id, known in read.anchors.anchors.items()
+            for anchor in known
+            if anchor.ends_job and anchor.head.count and not self._is_there(agent_id)
+            if ("agent", agent_id) not in self._expired
+        ]
+        problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
+        return msgspec.structs.replace(read.report, problems=tuple(problems))
+
+    def agent(self, path: Path) -> StreamReport:
+        run_id = _run_id(path) or self._run_that_names(stream_id(path))
+        report = self._agent(path, run_id)
+        if any(problem.kind == "anchor" for problem in report.problems) and self._grown(run_id):
+            report = self._agent(path, run_id)  # the run wrote on after it was read
+        return report
+
+    def _agent(self, path: Path, run_id: str | None) -> StreamReport:
+        run = self._run_path(run_id)
+        removed = run is None and ("run", run_id) in self._expired
+        return verify_stream(
+            Target(
+                path=path,
+                stores=self._stores,
+                parents=self._parents,
+                run=None if run is None else self._read_run(run).anchors,
+                anchored=run_id is not None and not removed,
+                saved=self._saved.get(("agent", stream_id(path)), ()),
+                signer=self._signer,
+            )
+        )
+
+    def _missing(self) -> list[StreamReport]:
+        """The streams of which only a saved head is left, and no record that they expired."""
+        gone: dict[tuple[str, str], SavedAnchor] = {}
+        for anchor in self._lost():
+            if not self._has_expired(anchor):
+                gone.setdefault((anchor.kind, anchor.id), anchor)
+        return [_gone(anchor) for anchor in gone.values()]
+
+    def _lost(self) -> Iterator[SavedAnchor]:
+        """The saved heads whose streams are not there."""
+        for (kind, name), anchors in self._saved.items():
+            find = self._folder.find_run if kind == "run" else self._folder.find_agent
+            if find(name) is None:
+                yield from anchors
+
+    def _has_expired(self, anchor: SavedAnchor) -> bool:
+        """Whether the stream was removed for its age, at the end of which that head stood or may
+        have stood before."""
+        last = self._expired.get((anchor.kind, anchor.id))
+        return last is not None and (last == anchor.head or last.count > anchor.count)
+
+    def _run_path(self, run_id: str | None) -> Path | None:
+        return None if run_id is None else self._folder.find_run(run_id)
+
+    def _run_that_names(self, agent_id: str) -> str | None:
+        """The run of a stream that no longer says whose it is."""
+        for path in self._folder.run_streams():
+            anchors = self._read_run(path).anchors
+            if agent_id in anchors.started or agent_id in anchors.anchors:
+                return stream_id(path)
+        return None
+
+    def _read_run(self, path: Path) -> "_RunRead":
+        if path.name not in self._runs:
+            size, anchors, signatures = _size(path), RunAnchors(), Signatures()
+            target = Target(
+                path=path,
+                of_run=True,
+                stores=self._stores,
+                parents=self._parents,
+                anchors=anchors,
+                saved=self._saved.get(("run", stream_id(path)), ()),
+                signer=self._signer,
+                signatures=signatures,
+            )
+            self._runs[path.name] = _RunRead(size, anchors, signatures, verify_stream(target))
+        return self._runs[path.name]
+
+    def _grown(self, run_id: str | None) -> bool:
+        path = self._run_path(run_id)
+        before = None if path is None else self._runs.get(path.name)
+        if path is None or before is None or before.size == _size(path):
+            return False
+        del self._runs[path.name]
+        return True
+
+    def _is_there(self, agent_id: str) -> bool:
+        return self._folder.find_agent(agent_id) is not None
+
+
+class _RunRead(NamedTuple):
+    """A run's stream as it was when it was `size` bytes long."""
+
+    size: int
+    anchors: RunAnchors
+    signatures: Signatures
+    report: StreamReport
+
+
+def _gone(anchor: SavedAnchor) -> StreamReport:
+    of_run = anchor.kind == "run"
+    detail = f"the stream is missing; {anchor.count} lines of it were anchored"
+    return StreamReport(
+        name=anchor.id,
+        of_run=of_run,
+        head=Head(),
+        anchored=None if of_run else False,
+        problems=(Problem(1, "anchor", detail),),
+    )
+
+
+def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
+    """The last heads of what was removed for its age. From where its record is damaged on, it
+    says nothing: what it cannot account for is missing."""
+    found: dict[tuple[str, str], Head] = {}
+    with suppress(StreamDamaged, DiskError):
+        for gone in read_expired(folder):
+            found[gone.kind, gone.id] = gone.head
+    return found
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return -1
+
+
+def _run_id(path: Path) -> str | None:
+    """The run that a stream says it is of, None where no event can be read at either end."""
+    try:
+        with opened(path) as source:
+            first = next(lines(source), None)
+        if first is not None and first.ended:
+            return decode_event(first.raw).run_id
+    except (DiskError, NotFound, StreamDamaged):
+        return None
+    except (ValueError, RecursionError):
+        return _last_run_id(path)
+    return None
+
+
+def _last_run_id(path: Path) -> str | None:
+    try:
+        last = last_event(path)
+    except (DiskError, NotFound, StreamDamaged):
+        return None
+    return None if last is None else last.run_id

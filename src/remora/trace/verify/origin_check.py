@@ -1,0 +1,100 @@
+"""Where an agent's stream says that it came from: its parent's line, the files it began with."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from remora.errors import DiskError, NotFound
+from remora.ids import is_id
+from remora.memory.events import AgentStart, Change, Event
+from remora.trace.content.line_format import lines, stated_hash
+from remora.trace.read.reader import opened
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.content_check import Stores
+from remora.trace.verify.verify_report import Problems
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The last line of the parent's stream that a fork or retry goes on from."""
+
+    run_id: str
+    agent_id: str
+    seq: int
+    hash: str
+
+
+class _Content(msgspec.Struct, frozen=True):
+    sha256: str
+    mode: int
+
+
+class _Origin(msgspec.Struct, frozen=True):
+    parent: Parent | None = None
+    rebased: dict[str, _Content | None] = {}
+    changes: tuple[Change, ...] = ()
+
+
+_ORIGIN = msgspec.json.Decoder(_Origin)
+
+
+class Parents:
+    """The streams of a folder, asked for single lines."""
+
+    def __init__(self, folder: TraceFolder) -> None:
+        self._folder = folder
+
+    def problem(self, parent: Parent) -> str | None:
+        """What the parent's stream says against it. A stream that is gone says nothing: it may
+        have expired."""
+        if parent.seq < 0:
+            return None
+        try:
+            found = self._hash(parent)
+        except (NotFound, DiskError):
+            return None
+        where = f"line {parent.seq + 1} of its parent {parent.agent_id}"
+        if found is None:
+            return f"{where} is not there: the stream ends before it"
+        return None if found == parent.hash else f"{where} is not the one it goes on from"
+
+    def _hash(self, parent: Parent) -> str | None:
+        with opened(self._folder.existing_agent(parent.agent_id)) as source:
+            for line in lines(source):
+                if line.number == parent.seq + 1 and line.ended:
+                    return stated_hash(line.raw) or ""
+        return None
+
+
+class OriginCheck:
+    """Compares `agent_start` with the parent's stream and the stored contents."""
+
+    def __init__(self, stores: Stores, parents: Parents, found: Problems) -> None:
+        self._stores = stores
+        self._parents = parents
+        self._found = found
+
+    def see(self, line: int, event: Event) -> None:
+        """Take one event; any but `agent_start` says nothing here."""
+        if event.type != AgentStart.type:
+            return
+        try:
+            origin = _ORIGIN.decode(event.data)
+        except (ValueError, RecursionError) as error:
+            self._found.add(line, "schema", f"no origin of an agent: {error}")
+            return
+        parent = origin.parent
+        if parent is not None and not is_id(parent.agent_id):
+            self._found.add(line, "schema", "the parent's agent_id is no id")
+        elif parent is not None:
+            problem = self._parents.problem(parent)
+            if problem is not None:
+                self._found.add(line, "anchor", problem)
+        problems = map(self._stores.object_problem, _digests(origin))
+        for detail in dict.fromkeys(filter(None, problems)):
+            self._found.add(line, "blob", detail)
+
+
+def _digests(origin: _Origin) -> Iterator[str]:
+    yield from (content.sha256 for content in origin.rebased.values() if content is not None)
+    for change in origin.changes:
+        yield from (digest for digest in (change.before, change.after) if digest is not None)

@@ -1,0 +1,103 @@
+"""Whether every decision saw the packet that the stream gives, in the words that it gives."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from remora.chat import ToolSchema
+from remora.memory.budget import trim
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
+from remora.memory.prompt.render import is_known, render
+from remora.memory.versions import unknown_version
+from remora.trace.verify.verify_report import Problems
+
+Decision = ModelRequest | ToolCalled | AgentError
+
+
+def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
+    """`packet_sha256` and `trim` of an event that names the packet it was decided on."""
+    if isinstance(payload, Decision) and payload.packet_sha256:
+        return payload.packet_sha256, payload.trim or 0
+    return None
+
+
+class ProjectionCheck:
+    """Folds the stream's deltas and compares at each event that names a packet.
+
+    Nothing in a foreign stream may stop the verification: whatever the fold, the trim or a
+    renderer raises on what it holds is a problem of that line.
+    """
+
+    def __init__(self, found: Problems) -> None:
+        self._found = found
+        self._packet: DecisionPacket | None = None
+        self._tools: Sequence[ToolSchema] = ()
+        self._keeps_history = False
+        self._history: list[Event] = []
+        self._shown: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
+
+    def see(self, line: int, event: Event, payload: Payload | None) -> None:
+        """Compare the packet before this event, then take the event's delta."""
+        try:
+            if isinstance(payload, AgentStart) and self._packet is None:
+                self._start(line, payload)
+            if self._packet is None:
+                return
+            self._compare(line, payload, self._packet)
+            if self._keeps_history and event.type in HISTORY_TYPES:
+                self._history.append(event)
+            self._packet = apply(self._packet, event.packet_delta)
+        except Exception as error:  # noqa: BLE001 - see the class
+            self._found.add(line, "projection", f"cannot be folded: {_named(error)}")
+
+    def _start(self, line: int, start: AgentStart) -> None:
+        unknown = unknown_version(start.fold, start.trim)
+        if unknown is not None:  # then nothing is folded: what came out would be a guess
+            self._found.add(line, "projection", unknown)
+            return
+        self._packet, self._tools = start.packet, start.tools
+        self._keeps_history = start.renderer == HISTORY
+
+    def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
+        named = decision_hash(payload)
+        if named is None:
+            return
+        digest, steps = named
+        shown, found = self._trimmed(packet, steps)
+        if found != digest:
+            self._found.add(
+                line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
+            )
+        elif isinstance(payload, ModelRequest):
+            self._compare_prompt(line, payload, shown)
+
+    def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
+        """The packet as shown and its hash; a turn's request and its decision name the same."""
+        last = self._shown
+        if last is None or last[0] is not packet or last[1] != steps:
+            shown = trim(packet, steps)
+            self._shown = last = packet, steps, shown, canonical_sha256(shown)
+        return last[2:]
+
+    def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
+        if not is_known(request.renderer):
+            self._found.add(line, "prompt", f"no renderer {request.renderer!r} is known here")
+            return
+        try:
+            strategy = str(request.decoding.get("strategy", ""))
+            rendered = render(request.renderer, shown, self._tools, strategy, self._history)
+            messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
+            same = (messages, rendered.prompt) == (request.messages, request.prompt)
+        except Exception as error:  # noqa: BLE001 - see the class
+            self._found.add(line, "prompt", f"cannot be rendered: {_named(error)}")
+            return
+        if not same:
+            self._found.add(line, "prompt", "what was sent is not what the stream renders")
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]}"

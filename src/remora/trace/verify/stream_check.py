@@ -1,0 +1,185 @@
+"""One pass over one stream with every check."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import AgentEnd, Event, Head, Payload
+from remora.trace.content.byte_source import Source
+from remora.trace.content.line_format import Line, is_torn, lines
+from remora.trace.read.reader import opened
+from remora.trace.stream_lock import is_locked
+from remora.trace.trace_folder import stream_id
+from remora.trace.verify.anchor_check import Ending, RunAnchors, check_anchors, check_saved
+from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.chain_check import ChainCheck
+from remora.trace.verify.content_check import ReferenceCheck, Stores
+from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.origin_check import OriginCheck, Parents
+from remora.trace.verify.projection_check import ProjectionCheck
+from remora.trace.verify.schema_check import SchemaCheck
+from remora.trace.verify.signature_check import SignatureCheck
+from remora.trace.verify.verify_report import Kind, Problems, Signatures, StreamReport
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream to verify, and what it is verified against.
+
+    `anchors` receives what a run's stream says; of an agent's stream `run` is its run's, None
+    where that is missing, and `anchored` whether to compare with it at all. `saved` are heads
+    that were kept elsewhere, `signer` the key that signed them and the run's anchors.
+    """
+
+    path: Path
+    stores: Stores
+    parents: Parents
+    of_run: bool = False
+    anchors: RunAnchors | None = None
+    run: RunAnchors | None = None
+    anchored: bool = False
+    saved: Sequence[SavedAnchor] = ()
+    signer: Signer | None = None
+    signatures: Signatures = msgspec.field(default_factory=Signatures)
+
+
+def verify_stream(target: Target) -> StreamReport:
+    """Everything that is wrong with one stream. Never raises, whatever the file holds."""
+    name = stream_id(target.path)
+    found = Problems()
+    try:
+        with opened(target.path) as source:
+            reading = _Pass(target, name, source, found)
+            reading.run()
+            head, anchored = reading.head, reading.anchored()
+    except (DiskError, NotFound, StreamDamaged, OSError) as error:
+        kind: Kind = "chain" if isinstance(error, StreamDamaged) else "schema"
+        found.add(1, kind, f"cannot be read: {error}")
+        head, anchored = Head(), None if target.of_run else False
+    return StreamReport(
+        name=_printable(name),
+        of_run=target.of_run,
+        head=head,
+        anchored=anchored,
+        problems=found.all(),
+    )
+
+
+class _Pass:
+    """The checks of one stream, each seeing each line once."""
+
+    def __init__(self, target: Target, name: str, source: Source, found: Problems) -> None:
+        self._target = target
+        self._name = name
+        self._source = source
+        self._found = found
+        self._chain = ChainCheck(found)
+        self._schema = SchemaCheck(
+            name, of_run=target.of_run, blobs=target.stores.blobs, found=found
+        )
+        self._references = ReferenceCheck(target.stores, found)
+        self._of_kind = (
+            _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
+        )
+        anchors = target.run.anchors.get(name, []) if target.run else []
+        wanted = [anchor.head.count for anchor in anchors]
+        self._wanted = {*wanted, *(anchor.count for anchor in target.saved)}
+        self._hashes: dict[int, str] = {}
+        self._end_line: int | None = None
+
+    @property
+    def head(self) -> Head:
+        return self._chain.head
+
+    def run(self) -> None:
+        previous: Line | None = None
+        try:
+            for line in lines(self._source):
+                if previous is not None:
+                    self._see(previous)
+                previous = line
+            if previous is not None:
+                self._see_last(previous)
+        except StreamDamaged as error:  # a compressed stream whose bytes are no longer those
+            self._found.add(self._chain.count + 1, "chain", error.message)
+            self._chain.sound = False
+        if self._target.anchors is not None:
+            self._target.anchors.live = is_locked(self._target.path)
+
+    def anchored(self) -> bool | None:
+        ending = Ending(head=self.head, hashes=self._hashes, end_line=self._end_line)
+        check_saved(self._target.saved, ending, self._target.signer, self._found)
+        if self._target.of_run:
+            return None
+        if not self._target.anchored:
+            return False
+        agrees = check_anchors(self._name, ending, self._target.run, self._found)
+        return agrees and self._chain.sound
+
+    def _see_last(self, line: Line) -> None:
+        if not is_torn(line):
+            self._see(line)
+        elif line.ended or not self._still_written(line):
+            detail = f"{line.size} bytes at the end are no whole line; nothing acknowledged is lost"
+            self._found.add(line.number, "torn_tail", detail)
+
+    def _still_written(self, line: Line) -> bool:
+        size = self._source.size()
+        return is_locked(self._target.path) or size != line.offset + line.size
+
+    def _see(self, line: Line) -> None:
+        before = self._chain.hash
+        event = self._chain.see(line)
+        if line.number in self._wanted:
+            self._hashes[line.number] = self._chain.hash
+        if event is None or not self._chain.trusted:
+            self._schema.skip(line.number, event)
+            return
+        payload = self._schema.see(line.number, event)
+        if isinstance(payload, AgentEnd):
+            self._end_line = line.number
+        self._references.see(line.number, event, payload)
+        self._of_kind.see(Seen(line.number, event, payload, before), sound=self._chain.sound)
+
+
+class Seen(NamedTuple):
+    """A line that is what its hash says, and the hash before it."""
+
+    line: int
+    event: Event
+    payload: Payload | None
+    before: str
+
+
+class _RunChecks:
+    """What is checked of a run's stream alone."""
+
+    def __init__(self, target: Target, name: str, found: Problems) -> None:
+        self._anchors = target.anchors
+        self._signatures = SignatureCheck(name, target.signer, target.signatures, found)
+
+    def see(self, seen: Seen, *, sound: bool) -> None:
+        if self._anchors is not None:
+            self._anchors.see(seen.line, seen.payload)
+        if sound:
+            before = Head(count=seen.line - 1, hash=seen.before)
+            self._signatures.see(seen.line, seen.payload, before)
+
+
+class _AgentChecks:
+    """What is checked of an agent's stream alone."""
+
+    def __init__(self, target: Target, found: Problems) -> None:
+        self._projection = ProjectionCheck(found)
+        self._origin = OriginCheck(target.stores, target.parents, found)
+
+    def see(self, seen: Seen, *, sound: bool) -> None:
+        self._origin.see(seen.line, seen.event)
+        if sound:  # behind a damaged line the fold would only repeat that it is damaged
+            self._projection.see(seen.line, seen.event, seen.payload)
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()

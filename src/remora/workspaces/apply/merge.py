@@ -1,0 +1,120 @@
+"""Three-way merge of one file, by lines: pure functions over bytes."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from remora.workspaces.apply.line_diff import Hunk, hunks
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """Both sides' changes in one content."""
+
+    content: bytes
+
+
+class Clash(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of base lines (from `start`, counting from 1, to before `end`) that both changed.
+
+    `start == end`: both inserted before that line.
+    """
+
+    start: int
+    end: int
+    ours: bytes
+    theirs: bytes
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """The sides do not fit together; nothing is merged."""
+
+    clashes: tuple[Clash, ...]
+
+
+def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
+    """Merge two changes of one base.
+
+    Changes of different base lines merge, also where they touch; the same change on both sides
+    counts once; two different insertions at one point, or changes of a common line, overlap.
+    Lines end in `\\n`, which with all else (`\\r`, a missing last newline) is kept as it is.
+    """
+    old = split_lines(base)
+    left, right = hunks(old, split_lines(ours)), hunks(old, split_lines(theirs))
+    out: list[bytes] = []
+    clashes: list[Clash] = []
+    at = 0
+    for start, end, one, other in _regions(left, right):
+        out += old[at:start]
+        mine, yours = _side(old, start, end, one), _side(old, start, end, other)
+        if not other or mine == yours:
+            out += mine
+        elif not one:
+            out += yours
+        else:
+            text = b"".join(mine), b"".join(yours)
+            clashes.append(Clash(start=start + 1, end=end + 1, ours=text[0], theirs=text[1]))
+        at = end
+    out += old[at:]
+    if not clashes and any(not line.endswith(b"\n") for line in out[:-1]):
+        # one side took the last newline away, the other went on after it
+        clashes.append(Clash(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
+    return Overlap(tuple(clashes)) if clashes else Merged(b"".join(out))
+
+
+def split_lines(content: bytes) -> list[bytes]:
+    """Lines with their `\\n`; the last may lack it."""
+    lines = [line + b"\n" for line in content.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+_Region = tuple[int, int, list[Hunk], list[Hunk]]
+
+
+def _regions(left: Sequence[Hunk], right: Sequence[Hunk]) -> Iterator[_Region]:
+    """Hunks of both sides in base order, those that depend on each other in one region."""
+    marked = [(hunk, False) for hunk in left] + [(hunk, True) for hunk in right]
+    # an insertion stands before the lines that begin where it is
+    marked.sort(key=lambda item: (item[0].start, item[0].end, item[1]))
+    region: list[tuple[Hunk, bool]] = []
+    for item in marked:
+        if region and not any(_meet(item, other) for other in region):
+            yield _gathered(region)
+            region = []
+        region.append(item)
+    if region:
+        yield _gathered(region)
+
+
+def _gathered(region: list[tuple[Hunk, bool]]) -> _Region:
+    one = [hunk for hunk, is_right in region if not is_right]
+    other = [hunk for hunk, is_right in region if is_right]
+    every = [*one, *other]
+    return min(h.start for h in every), max(h.end for h in every), one, other
+
+
+def _meet(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
+    (one, side), (two, other_side) = item, other
+    if side == other_side:
+        return False
+    if one.start == one.end == two.start == two.end:
+        return True
+    if one.start < two.end and two.start < one.end:
+        return True
+    # touching: fine, unless an insertion would come twice
+    inserted, replaced = (one, two) if one.start == one.end else (two, one)
+    if inserted.start != inserted.end:
+        return False
+    count = len(inserted.lines)
+    at_start = inserted.start == replaced.start and replaced.lines[:count] == inserted.lines
+    at_end = inserted.start == replaced.end and replaced.lines[-count:] == inserted.lines
+    return at_start or at_end
+
+
+def _side(old: Sequence[bytes], start: int, end: int, changed: Sequence[Hunk]) -> list[bytes]:
+    out: list[bytes] = []
+    at = start
+    for hunk in changed:
+        out += [*old[at : hunk.start], *hunk.lines]
+        at = hunk.end
+    return out + list(old[at:end])

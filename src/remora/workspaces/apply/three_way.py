@@ -1,0 +1,135 @@
+"""A change set merged with the user's tree as it is now; nothing is written."""
+
+import hashlib
+import os
+import stat as st
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import HostError
+from remora.files.walk import OWN_RECORDS
+from remora.workspaces.apply.merge import Merged, merge3
+from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+
+
+class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a change set: its content in the base and in the workspace (None: absent).
+
+    `mode` are the permission bits of a new file; one that is there keeps its own.
+    """
+
+    path: str
+    base: bytes | None
+    theirs: bytes | None
+    mode: int
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be written: `ours` is what must stand there until then (None: nothing)."""
+
+    path: str
+    ours: bytes | None
+    ours_sha: str | None
+    result: bytes | None
+    mode: int
+    merged: bool
+
+
+class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that cannot take the change, and why."""
+
+    path: str
+    detail: str
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A change set merged with the tree as it is; nothing is written yet.
+
+    Files that already are as wanted have no write.
+    """
+
+    root: Path
+    writes: tuple[Write, ...]
+    conflicts: tuple[FileConflict, ...]
+
+
+Look = Callable[[str], tuple[bytes | None, int]]
+"""A file's content and permission bits; None for a name that is free. Raises HostError, which
+names the path, for what is no regular file."""
+
+
+def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) -> Prepared:
+    """Compare each file with its base and merge where it moved on. Only reads.
+
+    Files are the tree's as it stands, or what `look` says of them.
+    """
+    tree = Beneath(root.resolve())
+    seen = look or partial(_ours, tree)
+    writes: list[Write] = []
+    conflicts: list[FileConflict] = []
+    for patch in sorted(patches, key=lambda patch: patch.path):
+        try:
+            write = _prepared(seen, patch)
+        except HostError as error:
+            detail = error.message.removeprefix(f"{patch.path}: ")
+            conflicts.append(FileConflict(path=patch.path, detail=detail))
+        else:
+            writes += [write] if write else []
+    return Prepared(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
+
+
+def _prepared(look: Look, patch: FilePatch) -> Write | None:
+    if not OWN_RECORDS.isdisjoint(part.casefold() for part in patch.path.split("/")):
+        raise HostError("version control and recordings are not for a change set to write")
+    ours, mode = look(patch.path)
+    if ours == patch.theirs:
+        return None
+    result = patch.theirs
+    merged = ours != patch.base
+    if merged:
+        result = _merged(patch, ours)
+        if result == ours:
+            return None  # theirs is a part of what the user did
+    wanted = patch.mode if ours is None else mode
+    sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
+    return Write(
+        path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=wanted, merged=merged
+    )
+
+
+def _ours(tree: Beneath, path: str) -> tuple[bytes | None, int]:
+    """The user's content and mode; None for a name that is free. Raises HostError."""
+    if tree.exists(path):
+        return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
+    try:
+        with tree.parent(path) as (folder, name):
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None, 0
+    except HostError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None, 0  # its folder is missing too
+        raise
+    raise HostError(f"{path}: is a link or special file")
+
+
+def _merged(patch: FilePatch, ours: bytes | None) -> bytes:
+    if patch.base is None:
+        raise HostError("exists already with another content")
+    if ours is None:
+        raise HostError("was deleted")
+    if patch.theirs is None:
+        raise HostError("was edited, and is to be deleted")
+    merge = merge3(patch.base, ours, patch.theirs)
+    if isinstance(merge, Merged):
+        return merge.content
+    clash = merge.clashes[0]
+    place = (
+        f"line {clash.start}"
+        if clash.end - clash.start < 2
+        else (f"lines {clash.start} to {clash.end - 1}")
+    )
+    raise HostError(f"was edited where it is to be changed ({place} of the base)")

@@ -1,0 +1,124 @@
+"""What one git commit holds: names, modes and raw contents, with no filter applied."""
+
+import hashlib
+import os
+import select
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import OutsideError, UsageError
+from remora.files.git import git_command, git_environment, git_output
+from remora.ids import is_id
+
+_REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
+
+SILENT_SECONDS = 60.0
+"""So long git may look for an object, or pause in the middle of one."""
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """A regular file of a commit: its blob's name and its mode, 0644 or 0755."""
+
+    blob: str
+    mode: int
+
+    def holds(self, content: bytes, mode: int) -> bool:
+        """Whether a file with this content and mode is as committed, to the byte."""
+        if bool(mode & 0o100) != bool(self.mode & 0o100):
+            return False
+        algorithm = "sha256" if len(self.blob) == 64 else "sha1"
+        digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
+        digest.update(content)
+        return digest.hexdigest() == self.blob
+
+
+def committed_files(root: Path, commit: str) -> dict[str, Committed]:
+    """The regular files of a commit beneath `root`, by root-relative path; links are left out."""
+    found: dict[str, Committed] = {}
+    for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
+        kind, _, path = entry.partition(b"\t")
+        if path and kind[:6] in _REGULAR:
+            blob = kind.split()[2].decode()
+            found[os.fsdecode(path)] = Committed(blob, _REGULAR[kind[:6]])
+    return found
+
+
+def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
+    """The raw contents of blobs, in order. Raises OutsideError for one that is not there, and where
+    git does not go on with its answer: an object may be a file that has no end."""
+    if not blobs:
+        return
+    with subprocess.Popen(
+        git_command("cat-file", "--batch"),
+        cwd=root,
+        env=git_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    ) as git:
+        assert git.stdin
+        assert git.stdout
+        answers = _Answers(git.stdout.fileno())
+        try:
+            # one question, one answer: neither side ever waits with a full pipe
+            for blob in blobs:
+                git.stdin.write(blob.encode() + b"\n")
+                yield answers.next(blob)
+        except BrokenPipeError as error:
+            raise OutsideError("git cat-file ended before all was asked") from error
+        finally:
+            git.kill()  # nothing is left to be said, and it may hang
+
+
+class _Answers:
+    """What `git cat-file --batch` answers."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._said = bytearray()
+        self._ready = select.poll()
+        self._ready.register(stream, select.POLLIN)
+
+    def next(self, blob: str) -> bytes:
+        while (end := self._said.find(b"\n")) < 0:
+            self._hear(blob)
+        words = self._said[:end].split()
+        if len(words) != 3:
+            raise OutsideError(f"git has no object {blob} any more")
+        begin, size = end + 1, int(words[2])
+        while len(self._said) <= begin + size:  # a newline ends it
+            self._hear(blob)
+        content = bytes(self._said[begin : begin + size])
+        del self._said[: begin + size + 1]
+        return content
+
+    def _hear(self, blob: str) -> None:
+        if not self._ready.poll(SILENT_SECONDS * 1000):
+            raise OutsideError(
+                f"git said nothing about the object {blob} for {SILENT_SECONDS:g} s",
+                hint="is its file under .git/objects a file at all? `git fsck` looks",
+            )
+        more = os.read(self._stream, 1 << 20)
+        if not more:
+            raise OutsideError(f"git ended without the object {blob}", hint="git fsck")
+        self._said += more
+
+
+def pin_commit(root: Path, run_id: str, commit: str) -> None:
+    """Keep a commit alive as `refs/remora/{run_id}`, whatever becomes of the branches."""
+    git_output(root, "update-ref", _pin(run_id), commit)
+
+
+def unpin_commit(root: Path, run_id: str) -> None:
+    """Let go of what `pin_commit` kept; nothing happens if it kept nothing."""
+    git_output(root, "update-ref", "-d", _pin(run_id))
+
+
+def _pin(run_id: str) -> str:
+    if not is_id(run_id):
+        raise UsageError(f"not the name of a run: {run_id!r}")
+    return f"refs/remora/{run_id}"

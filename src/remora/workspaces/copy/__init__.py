@@ -1,0 +1,1 @@
+"""Private copies of a project: taken once, refreshed, compared and restored."""

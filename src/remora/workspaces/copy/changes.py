@@ -1,0 +1,91 @@
+"""What changed between two looks at a workspace, as records and as a unified diff."""
+
+import difflib
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from remora.workspaces.apply.merge import split_lines
+from remora.workspaces.copy.snapshot import Base
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """A file as it stands: SHA-256 of its content, None if it is absent, and permission bits."""
+
+    sha256: str | None
+    mode: int
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One changed file: SHA-256 before and after (None: absent), and its permission bits now.
+
+    The bits of a deleted file are those it had.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    mode: int
+
+
+_QUOTED = {'"', "\\"}
+_Snapshot = Mapping[str, FileState]
+
+
+def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
+    """The changes that lead from one snapshot to another, sorted by path.
+
+    A snapshot names only what differs from the base, so `{}` stands for the base itself.
+    """
+    found: list[Change] = []
+    for path in sorted({*old, *new}):
+        before = old.get(path) or _of_base(path, base)
+        after = new.get(path) or _of_base(path, base)
+        if before != after and (before.sha256 or after.sha256):
+            mode = before.mode if after.sha256 is None else after.mode
+            found.append(Change(path=path, before=before.sha256, after=after.sha256, mode=mode))
+    return found
+
+
+def _of_base(path: str, base: Base) -> FileState:
+    file = base.files.get(path)
+    return FileState(file.sha256, file.mode) if file else FileState(None, 0)
+
+
+def diff(path: str, before: bytes | None, after: bytes | None) -> str:
+    """A unified diff of one file that `git apply` takes, empty if nothing changed.
+
+    None is an absent file. What is not UTF-8 is only said to differ.
+    """
+    if before == after:
+        return ""
+    old = "/dev/null" if before is None else _named(f"a/{path}")
+    new = "/dev/null" if after is None else _named(f"b/{path}")
+    try:
+        lines = _lines(before or b""), _lines(after or b"")
+    except UnicodeDecodeError:
+        return f"Binary files {old} and {new} differ\n"
+    if any("\0" in line for side in lines for line in side):
+        return f"Binary files {old} and {new} differ\n"
+    body = [_ended(line) for line in difflib.unified_diff(*lines, old, new)]
+    return "".join(body) or f"--- {old}\n+++ {new}\n"
+
+
+def _named(path: str) -> str:
+    """A name as git writes it: one that could be read otherwise stands in quotes, in ASCII."""
+    if path.isprintable() and not _QUOTED & set(path):
+        return path
+    quoted = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in _QUOTED else f"\\{byte:03o}"
+        for byte in os.fsencode(path)
+    )
+    return f'"{"".join(quoted)}"'
+
+
+def _lines(content: bytes) -> list[str]:
+    return [line.decode() for line in split_lines(content)]
+
+
+def _ended(line: str) -> str:
+    return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

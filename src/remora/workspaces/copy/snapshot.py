@@ -1,0 +1,169 @@
+"""The project as it stood when a run began: a frozen private copy, and how to restore it."""
+
+import hashlib
+import os
+import stat as st
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, HostError
+from remora.files.project_files import ProjectFiles, is_private
+from remora.workspaces.commit_files import Committed, committed_files, read_blobs
+from remora.workspaces.copy.scan import is_junk
+from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+
+_SMALL = 64 * 1024
+
+
+class BaseFile(msgspec.Struct, frozen=True):
+    """SHA-256 of the content and the permission bits of one file of a base."""
+
+    sha256: str
+    mode: int
+
+
+class Base(msgspec.Struct, frozen=True, kw_only=True):
+    """A frozen copy of `root` in `folder`, which nothing may write.
+
+    `differing` is what the commit alone cannot give back: files that differ from it or that it
+    lacks, None for those that are only in the commit. Without a commit: all files. Modes are
+    git's two (0644, 0755) for files as committed, else what the user's file had.
+    """
+
+    root: Path
+    folder: Path
+    files: Mapping[str, BaseFile]
+    commit: str | None
+    differing: Mapping[str, BaseFile | None]
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file of the base, None if it has no such file."""
+        if path not in self.files:
+            return None
+        return Beneath(self.folder).read_bytes(path, limit=FILE_LIMIT)
+
+
+def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
+    """Copy the project's files, and small ignored ones that packages need, into `folder`.
+
+    A file that vanishes meanwhile or cannot be read is left out, as if deleted; so is what lies
+    in a folder that tools fill for themselves, such as `__pycache__`: a workspace does not look
+    there, and would take it for deleted. Raises DiskError if the copy cannot be written.
+    """
+    committed = committed_files(root, files.commit) if files.commit else {}
+    _fresh(folder)
+    source = Beneath(root)
+    taken: dict[str, BaseFile] = {}
+    differing: dict[str, BaseFile | None] = {}
+    for path in sorted({*files.paths, *_package_files(root, files.paths)}):
+        if is_junk(path):
+            continue
+        try:
+            content = source.read_bytes(path, limit=FILE_LIMIT)
+            mode = st.S_IMODE(source.stat(path).st_mode) & 0o777
+        except HostError:
+            continue
+        known = committed.get(path)
+        same = known is not None and known.holds(content, mode)
+        taken[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
+        if not same:
+            differing[path] = taken[path]
+        _freeze(folder, path, content, mode)
+    differing.update({path: None for path in committed if path not in taken})
+    return Base(root=root, folder=folder, files=taken, commit=files.commit, differing=differing)
+
+
+def restore_base(
+    root: Path,
+    commit: str | None,
+    differing: Mapping[str, BaseFile | None],
+    read_object: Callable[[str], bytes],
+    folder: Path,
+) -> Base:
+    """Build a base again from the commit and stored objects alone; the working tree is not read.
+
+    `root` is the same folder of the repository as when the base was taken. Raises OutsideError
+    if the commit is gone, DiskError if the copy cannot be written or an object is not what its
+    name says.
+    """
+    _fresh(folder)
+    committed = committed_files(root, commit) if commit else {}
+    files: dict[str, BaseFile] = {}
+    for path, content, known in _committed(root, committed, differing):
+        files[path] = BaseFile(_sha256(content), known.mode)
+        _freeze(folder, path, content, known.mode)
+    for path, file in differing.items():
+        if file is None:
+            continue
+        content = read_object(file.sha256)
+        if _sha256(content) != file.sha256:
+            raise DiskError(f"the stored content of {path} is damaged ({file.sha256})")
+        files[path] = file
+        _freeze(folder, path, content, file.mode)
+    ordered = {path: files[path] for path in sorted(files)}
+    return Base(root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing))
+
+
+def _committed(
+    root: Path, committed: Mapping[str, Committed], differing: Mapping[str, BaseFile | None]
+) -> Iterator[tuple[str, bytes, Committed]]:
+    wanted = [(path, known) for path, known in committed.items() if path not in differing]
+    contents = read_blobs(root, [known.blob for _, known in wanted])
+    for (path, known), content in zip(wanted, contents, strict=True):
+        yield path, content, known
+
+
+def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
+    """Small ignored files beside Python files, such as a generated `_version.py`.
+
+    Not in the root itself: what is ignored there is the user's own (settings, databases).
+    """
+    known = set(paths)
+    packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}
+    found: set[str] = set()
+    for package in packages:
+        for entry in _entries(root / package):
+            path = f"{package}/{entry.name}"
+            if path not in known and _is_small(entry) and not is_private(path):
+                found.add(path)
+    return found
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_small(entry: os.DirEntry[str]) -> bool:
+    if entry.name.startswith(".") or entry.name.endswith((".pyc", ".log", ".db", ".sqlite3")):
+        return False
+    try:
+        return entry.is_file(follow_symlinks=False) and entry.stat().st_size <= _SMALL
+    except OSError:
+        return False
+
+
+def _fresh(folder: Path) -> None:
+    try:
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise DiskError(f"cannot make the folder for a base, {folder}: {error.strerror}") from error
+
+
+def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
+    """Read-only, and executable where the file is: linters look at that too."""
+    try:
+        Beneath(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
+    except HostError as error:
+        raise DiskError(f"cannot write the base: {error.message}") from error
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,313 @@
+"""Decisions: by a rule, a model, or the fallback; and turns without one."""
+
+from typing import Literal
+
+import pytest
+
+from remora.agents.decision.candidates import narrowed, offered
+from remora.agents.decision.query_settings import strategy_for
+from remora.agents.definition.agent import Agent
+from remora.chat import ToolCall, ToolSchema, Usage
+from remora.errors import ModelError
+from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
+from remora.memory.packet import Candidate
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.protocol import Answer, Request
+from remora.models.scripted import ScriptedModel
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, scripted
+
+TOOL = ToolSchema(
+    name="edit",
+    parameters={
+        "type": "object",
+        "properties": {"line": {"type": "integer"}, "text": {"type": "string"}},
+        "required": ["line", "text"],
+    },
+)
+TWO_EDITS = (
+    "def f(x):\n    try:\n        return x()\n    except KeyError:\n        raise ValueError(1)\n"
+)
+RUFF = {"ruff.toml": 'lint.select = ["B904", "E722", "F401"]\n'}
+
+
+def played(theatre: Theatre, lint: Agent, model: ScriptedModel, **more: object) -> Played:
+    settings: dict[str, object] = {"strategy": "rank", "source": TWO_EDITS, "files": RUFF, **more}
+    return theatre.play(Play(agent=lint, model=model, **settings))  # type: ignore[arg-type]
+
+
+class TestRank:
+    def test_the_model_chooses_where_the_choice_matters(
+        self, theatre: Theatre, lint: Agent
+    ) -> None:
+        def last(request: Request) -> dict[str, float]:
+            return {x: float(i) * 3 for i, x in enumerate(request.decoding.labels)}
+
+        found = played(theatre, lint, scripted(last))
+        rule, asked = found.payloads(ToolCalled)
+        assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
+        assert (asked.tool, asked.decided_by, asked.choice) == ("submit_result", "model", 2)
+        assert asked.scores == [0.0, 3.0, 6.0]
+        assert (found.result.asked, found.result.differed) == (1, 1)
+
+    def test_below_the_margin_the_first_candidate_is_taken(
+        self, theatre: Theatre, lint: Agent
+    ) -> None:
+        def unsure(request: Request) -> dict[str, float]:
+            return {x: (0.9 if x == "C" else 0.0) for x in request.decoding.labels}
+
+        found = played(theatre, lint, scripted(unsure))
+        call = found.payloads(ToolCalled)[1]
+        assert (call.decided_by, call.choice, call.tool) == ("fallback", 0, "edit_line")
+        assert call.scores == [0.0, 0.0, 0.9], "the scores say what the model thought"
+        assert found.result.differed == 0
+
+    def test_the_margin_itself_is_enough(self, theatre: Theatre, lint: Agent) -> None:
+        found = played(theatre, lint, scripted(choose("C", gap=1.0)))
+        assert found.payloads(ToolCalled)[1].decided_by == "model"
+
+    def test_scores_that_are_not_whole_are_a_bad_call(self, theatre: Theatre, lint: Agent) -> None:
+        found = played(theatre, lint, scripted(lambda _: {"A": 0.0}))
+        errors = found.payloads(AgentError)
+        assert [e.message for e in errors] == ["the server did not score every candidate"] * 2
+        assert found.result.stop_reason == "model_error"
+
+    def test_one_letter_is_asked_for(self, theatre: Theatre, lint: Agent) -> None:
+        found = played(theatre, lint, scripted(choose("C")))
+        (request,) = found.payloads(ModelRequest)
+        assert request.decoding["labels"] == ["A", "B", "C"]
+        assert request.decoding["max_tokens"] == 1
+        assert found.payloads(ModelResponse)[0].scores == {"A": -5.0, "B": -5.0, "C": 0.0}
+
+
+class TestWritten:
+    def test_a_call_in_json(self, theatre: Theatre, lint: Agent) -> None:
+        call = '{"tool":"submit_result","args":{"summary":"left"}}'
+        found = played(theatre, lint, scripted([call]), strategy="grammar")
+        made = found.payloads(ToolCalled)[1]
+        assert (made.tool, made.args, made.decided_by) == (
+            "submit_result", {"summary": "left"}, "model",
+        )  # fmt: skip
+        assert made.scores == [None] * 3
+        assert made.choice == 2
+        assert found.payloads(ModelRequest)[0].decoding["grammar"].startswith("root")
+
+    def test_a_call_that_is_no_candidate_is_bad(self, theatre: Theatre, lint: Agent) -> None:
+        call = '{"tool":"run_linter","args":{}}'
+        found = played(theatre, lint, scripted([call, call]), strategy="grammar")
+        assert found.payloads(AgentError)[0].kind == "bad_call"
+        assert "not one of the valid actions" in found.payloads(AgentError)[0].message
+
+    def test_arguments_left_open_are_the_models(self, theatre: Theatre) -> None:
+        pick = """
+            found = [{"tool": "act", "args": {"line": 1}, "reason": "any text"},
+                     {"tool": "submit_result", "args": {}, "reason": "done"}]
+            {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found}"""
+        act = """
+            from remora.pym import Input
+            line: int = Input("line")
+            text: str = Input("text")
+            {"result": text, "summary": text, "outcome": "success"}"""
+        agent = theatre.agent(
+            "name: own\noperation: own\ngoal: go\ntools: [{name: act, script: act.pym}]\n"
+            "candidates: pick.pym\n",
+            act=act,
+            pick=pick,
+        )
+        calls = ['{"tool":"act","args":{"line":1,"text":"mine"}}', SUBMIT]
+        found = theatre.play(Play(agent=agent, answers=calls))
+        assert found.payloads(ToolCalled)[0].args == {"line": 1, "text": "mine"}
+        assert found.payloads(ToolCalled)[0].choice == 0
+        ranked = theatre.play(Play(agent=agent, answers=[], strategy="rank"))
+        assert ranked.payloads(ToolCalled)[0].decided_by == "rule", "one of two can be ranked"
+
+    def test_a_native_tool_call(self, theatre: Theatre) -> None:
+        agent = theatre.tool("1")
+        calls = [ToolCall(tool="act"), ToolCall(tool="submit_result")]
+        found = theatre.play(Play(agent=agent, answers=calls, strategy="tool_call"))
+        assert [c.tool for c in found.payloads(ToolCalled)] == ["act", "submit_result"]
+        assert found.result.differed == 0, "without candidates there is no first one"
+        assert [t["name"] for t in found.payloads(ModelRequest)[0].decoding["tools"]] == [
+            "act", "recall", "submit_result",
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "answer",
+        ["text", ToolCall(tool="nope"), ToolCall(tool="act", args={"x": 1}),
+         ToolCall(tool="recall", args={"ref": 1, "lines": []})],
+    )  # fmt: skip
+    def test_a_native_call_that_is_none(self, theatre: Theatre, answer: str | ToolCall) -> None:
+        found = theatre.play(
+            Play(agent=theatre.tool("1"), answers=[answer, answer], strategy="tool_call")
+        )
+        assert [e.kind for e in found.payloads(AgentError)] == ["bad_call"] * 2
+
+    def test_functiongemma_over_plain_completions(self, theatre: Theatre) -> None:
+        answers = [
+            "<start_function_call>call:recall{lines:[1,2],ref:<escape>turn:7<escape>}"
+            "<end_function_call>",
+            "<start_function_call>call:submit_result{}<end_function_call>",
+        ]
+        found = theatre.play(
+            Play(
+                agent=theatre.tool("1"),
+                answers=answers,
+                strategy="completion",
+                renderer="functiongemma/1",
+            )
+        )
+        request = found.payloads(ModelRequest)[0]
+        assert request.messages is None
+        assert request.prompt.startswith("<start_of_turn>developer\n")
+        assert request.decoding["stop"] == ["<end_of_turn>", "<start_function_response>"]
+        assert [c.tool for c in found.payloads(ToolCalled)] == ["recall", "submit_result"]
+        assert found.result.status == "no_change"
+
+
+class TestSize:
+    def test_what_never_fits_is_never_sent(self, theatre: Theatre) -> None:
+        model = scripted([])
+        found = theatre.play(Play(agent=theatre.tool("1"), model=model, limit=50))
+        assert (found.result.status, found.result.stop_reason) == ("error", "packet_too_large")
+        assert model.requests == []
+        assert found.payloads(ModelRequest) == []
+        (error,) = found.payloads(AgentError)
+        assert error.kind == "packet_too_large"
+        assert "50 are allowed" in error.message
+
+    def test_nothing_sent_is_over_the_limit(self, theatre: Theatre) -> None:
+        script = """
+            from remora.pym import Input
+            packet: dict = Input("packet")
+            n = packet["turn"]
+            {"result": n, "summary": f"{n} " + "word " * 40, "outcome": "success",
+             "knowledge_delta": {f"k{n}-{i}": "v" * 90 for i in range(9)},
+             "diagnostics": [f"finding {i} " + "x" * 80 for i in range(20)]}"""
+        act = '{"tool":"act","args":{}}'
+        found = theatre.play(
+            Play(agent=theatre.tool(script), answers=lambda _: act, limit=1500, max_turns=8)
+        )
+        requests = found.payloads(ModelRequest)
+        assert len(requests) == 8
+        assert max(request.prompt_tokens for request in requests) <= 1500
+        assert found.result.max_packet_tokens == max(r.prompt_tokens for r in requests)
+        assert requests[-1].trim > 0
+
+
+class _Truncating(ScriptedModel):
+    """Says that it read less than was sent."""
+
+    async def ask(self, request: Request) -> Answer:
+        answer = await super().ask(request)
+        return Answer(text=answer.text, usage=Usage(prompt_tokens=3))
+
+
+def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
+    found = theatre.play(Play(agent=theatre.tool("1"), model=_Truncating([SUBMIT])))
+    assert (found.result.status, found.result.stop_reason) == ("error", "model_error")
+    (error,) = found.payloads(AgentError)
+    assert error.kind == "context_truncated"
+    assert "the server read 3 of" in error.message
+
+
+class TestStrategy:
+    def test_what_a_model_can_do_decides(self) -> None:
+        able = scripted([])
+        assert strategy_for(able, "lines", "auto", has_candidates=True) == "rank"
+        assert strategy_for(able, "lines", "auto", has_candidates=False) == "grammar"
+        assert strategy_for(able, "functiongemma", "auto", has_candidates=True) == "completion"
+        unable = scripted([], rank=False, grammar=False, completions=False)
+        assert strategy_for(unable, "lines", "auto", has_candidates=True) == "tool_call"
+
+    @pytest.mark.parametrize(
+        ("renderer", "decoding", "candidates"),
+        [
+            ("functiongemma", "auto", True),
+            ("lines", "rank", True),
+            ("lines", "grammar", False),
+        ],
+    )
+    def test_what_it_cannot_do_is_an_error(
+        self, renderer: str, decoding: Literal["auto", "rank", "grammar"], candidates: bool
+    ) -> None:
+        unable = scripted([], rank=False, grammar=False, completions=False)
+        with pytest.raises(ModelError, match="scripted") as caught:
+            strategy_for(unable, renderer, decoding, has_candidates=candidates)
+        assert "set model." in caught.value.hint
+
+    def test_rank_needs_candidates(self) -> None:
+        with pytest.raises(ModelError, match="or the agent has none"):
+            strategy_for(scripted([]), "lines", "rank", has_candidates=False)
+
+
+class TestOffered:
+    def test_ranked_candidates_are_whole(self) -> None:
+        one = Candidate(tool="edit", args={"line": 1, "text": "x"})
+        part = Candidate(tool="edit", args={"line": 1})
+        assert offered([part, one], [TOOL], "rank")[0] == (one,)
+        assert offered([part, one], [TOOL], "grammar")[0] == (part, one)
+
+    def test_the_first_fault_is_told(self) -> None:
+        bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
+        found, problem = offered(bad, [TOOL], "grammar")
+        assert found == ()
+        assert problem == "not a valid candidate: unknown tool 'nope'; the tools are edit"
+
+    def test_there_are_no_more_than_letters(self) -> None:
+        many = [Candidate(tool="edit", args={"line": n, "text": ""}) for n in range(50)]
+        assert [c.args["line"] for c in offered(many, [TOOL], "rank")[0]] == list(range(20))
+
+
+class TestNarrowed:
+    def test_given_arguments_are_the_only_ones(self) -> None:
+        candidates = [
+            Candidate(tool="edit", args={"line": 1}),
+            Candidate(tool="edit", args={"line": 2, "text": "x"}),
+            Candidate(tool="edit", args={"line": 2}),
+        ]
+        (tool,) = narrowed([TOOL, ToolSchema(name="other")], candidates)
+        assert tool.parameters["properties"]["line"] == {"type": "integer", "enum": [1, 2]}
+        assert "enum" not in tool.parameters["properties"]["text"], "open in one of them"
+
+    def test_without_candidates_every_tool_stays(self) -> None:
+        assert narrowed([TOOL], []) == (TOOL,)
+
+
+@pytest.mark.slow
+class TestEmbedded:
+    """The same turns with the real model."""
+
+    def test_it_ranks(self, theatre: Theatre, lint: Agent, embedded: EmbeddedModel) -> None:
+        found = theatre.play(
+            Play(
+                agent=lint, model=embedded, strategy="rank", limit=600, source=TWO_EDITS, files=RUFF
+            )
+        )
+        asked = [c for c in found.payloads(ToolCalled) if c.decided_by != "rule"]
+        assert asked
+        assert all(len(call.scores) >= 2 for call in asked)
+        for request, answer in zip(
+            found.payloads(ModelRequest), found.payloads(ModelResponse), strict=True
+        ):
+            assert answer.usage.prompt_tokens == request.prompt_tokens <= 600
+
+    def test_it_writes_by_grammar(self, theatre: Theatre, embedded: EmbeddedModel) -> None:
+        found = theatre.play(
+            Play(agent=theatre.tool("1"), model=embedded, strategy="grammar", max_turns=3)
+        )
+        assert found.payloads(ToolCalled), "a grammar leaves nothing but calls"
+        assert found.payloads(AgentError) == []
+
+    def test_it_completes_functiongemmas_prompt_or_is_told_that_it_did_not(
+        self, theatre: Theatre, embedded: EmbeddedModel
+    ) -> None:
+        found = theatre.play(
+            Play(
+                agent=theatre.tool("1"),
+                model=embedded,
+                strategy="completion",
+                renderer="functiongemma/1",
+                max_turns=2,
+            )
+        )
+        turns = found.payloads(ToolCalled) + found.payloads(AgentError)
+        assert len(turns) == found.result.turns

@@ -1,0 +1,205 @@
+"""Definitions: what `agent.yaml` may say, and faults that point at the line."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from remora.agents.definition.agent import (
+    BUILTIN_FOLDER,
+    agent_named,
+    load_agent,
+    load_agents,
+    visible,
+)
+from remora.agents.definition.agent_yaml import definition_schema, read_definition
+from remora.chat import ToolSchema
+from remora.errors import ConfigError, NotFound
+
+GOOD = """\
+name: own
+operation: own
+goal: Look at {node_name}
+tools:
+  - name: act
+    script: act.pym
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "act.pym").write_text("1")
+    return tmp_path
+
+
+def says(folder: Path, yaml: str) -> str:
+    """The error of this definition."""
+    (folder / "agent.yaml").write_text(textwrap.dedent(yaml))
+    with pytest.raises(ConfigError) as caught:
+        load_agent(folder)
+    assert caught.value.exit_code == 2
+    return caught.value.message.replace(f"{folder}/", "")
+
+
+def test_a_small_definition_is_enough(folder: Path) -> None:
+    (folder / "agent.yaml").write_text(GOOD)
+    agent = load_agent(folder)
+    assert agent.definition.needs == "always"
+    assert agent.definition.verify == ["parses", "own_lines_only"]
+    assert agent.definition.node_types == ["function", "class", "module"]
+    assert [schema.name for schema in agent.schemas] == ["act", "recall", "submit_result"]
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "words"),
+    [
+        ("goals: x", "7:1", "unknown key goals; the nearest known one is goal"),
+        ("max_turn: 3", "7:1", "the nearest known one is max_turns"),
+        ("max_turns: 0", "7:12", "max_turns"),
+        ("max_turns: '3'", "7:12", "a whole number"),
+        ("needs: tested", "7:8", "one of ruff, docstring, test, always"),
+        ("needs: tests.py", "7:8", "or the path of a .pym script"),
+        ("needs: gone.pym", "7:8", "there is no file gone.pym"),
+        ("verify: [parse]", "7:10", "one of parses, fewer_findings"),
+        ("node_types: [method]", "7:14", "'function', 'class' or 'module'"),
+        ("candidates: gone.pym", "7:13", "there is no file gone.pym"),
+        ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
+         "no host function reed_text; the nearest known one is read_text"),
+        ("context: [../x.pym]", "7:11", "leads out of the agent's folder"),
+        ("context: [{script: act.pym, grant: []}]", "7:29", "the nearest known one is"),
+        ("packet_extension: {type: objec}", "7:19", "a JSON Schema (2020-12)"),
+        ("packet_extension: {$ref: 'http://x.test/y'}", "7:19", "without references to other"),
+        ("packet_extension: {properties: {a: {$ref: other.json}}}", "7:19", "without references"),
+        ("packet_extension: {$ref: '#/nowhere'}", "7:19", "leads somewhere"),
+        (f"packet_extension: {{description: {'x' * 2100}}}", "7:19", "at most 2 KB"),
+        ("description: &a x\nmodel: *a", "8:8", "aliases are not supported"),
+        ("name: again", "7:1", "the key name is here twice"),
+    ],
+)  # fmt: skip
+def test_a_fault_points_at_its_line(folder: Path, more: str, place: str, words: str) -> None:
+    message = says(folder, GOOD + more + "\n")
+    assert message.startswith(f"agent.yaml:{place}: ")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("tool", "place", "words"),
+    [
+        ("{name: recall, script: act.pym}", "5:12", "the tool recall is built in"),
+        ("{name: submit_result, script: act.pym}", "5:12", "is built in"),
+        ("{name: Act, script: act.pym}", "5:12", "pattern"),
+        ("{name: act, script: act.py}", "5:25", "the path of a .pym script"),
+        ("{name: act, script: ../../etc/x.pym}", "5:25", "leads out of the agent's folder"),
+        ("{name: act, script: /etc/x.pym}", "5:25", "leads out of the agent's folder"),
+        ("{name: act, script: gone.pym}", "5:25", "there is no file gone.pym"),
+        ("{name: act}", "5:5", "the key tools.0.script is missing"),
+        ("{name: act, script: act.pym, summarizer: best}", "5:46", "one of tool, linter, default"),
+        ("{name: act, script: act.pym, summarizer: gone.pym}", "5:46", "there is no file gone"),
+        ("{name: act, script: act.pym, grants: [rm]}", "5:43", "no host function rm"),
+    ],
+)
+def test_a_fault_of_a_tool_does_too(folder: Path, tool: str, place: str, words: str) -> None:
+    message = says(folder, f"name: own\noperation: own\ngoal: go\ntools:\n  - {tool}\n")
+    assert message.startswith(f"agent.yaml:{place}: ")
+    assert words in message
+
+
+def test_a_tool_that_is_there_twice(folder: Path) -> None:
+    tool = "  - {name: act, script: act.pym}\n"
+    message = says(folder, f"name: own\noperation: own\ngoal: go\ntools:\n{tool}{tool}")
+    assert message == "agent.yaml:6:12: the tool act is here twice"
+
+
+@pytest.mark.parametrize(
+    "goal",
+    ["{node}", "{0}", "{}", "{node_name.__class__}", "{node_name[0]}", "{node_name!r}",
+     "{path:>999999999}", "{path", "}"],
+)  # fmt: skip
+def test_a_goal_has_named_fields_and_nothing_else(folder: Path, goal: str) -> None:
+    message = says(folder, GOOD.replace("Look at {node_name}", f"'{goal}'"))
+    assert message.startswith("agent.yaml:3:7: goal: expected a text with no fields but {node_id}")
+
+
+def test_braces_may_stand_for_themselves(folder: Path) -> None:
+    (folder / "agent.yaml").write_text(GOOD.replace("Look at {node_name}", "'{{x}} {path}'"))
+    assert load_agent(folder).definition.goal == "{{x}} {path}"
+
+
+def test_every_fault_is_told_at_once(folder: Path) -> None:
+    lines = says(folder, GOOD + "max_turns: x\nnods: 1\n").splitlines()
+    assert [re.match(r"agent.yaml:\d+:\d+", line) is not None for line in lines] == [True, True]
+
+
+def test_a_script_with_a_fault_is_named_with_its_line(folder: Path) -> None:
+    (folder / "act.pym").write_text('x = 1\ny: int = "text"\n')
+    message = says(folder, GOOD)
+    assert "act.pym:2:" in message
+
+
+def test_a_link_out_of_the_folder_is_no_way_out(folder: Path, tmp_path_factory: object) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "agent.yaml").write_text(GOOD)
+    (folder / "inner" / "act.pym").symlink_to(folder / "act.pym")
+    with pytest.raises(ConfigError, match="leads out of the agent's folder"):
+        load_agent(folder / "inner")
+
+
+def test_no_file_at_all(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        read_definition(folder / "agent.yaml")
+
+
+class TestProject:
+    def own(self, root: Path, yaml: str) -> None:
+        folder = root / ".remora" / "agents" / "own"
+        folder.mkdir(parents=True)
+        (folder / "agent.yaml").write_text(yaml)
+        (folder / "act.pym").write_text("1")
+
+    def test_its_agents_stand_beside_the_built_in_ones(self, tmp_path: Path) -> None:
+        self.own(tmp_path, GOOD)
+        agents = load_agents(tmp_path)
+        assert set(agents) >= {"lint", "own"}
+        assert (agents["lint"].builtin, agents["own"].builtin) == (True, False)
+        assert agent_named(agents, "own") is agents["own"]
+
+    @pytest.mark.parametrize("taken", ["name: own", "operation: own"])
+    def test_it_may_not_take_a_built_in_ones_name(self, tmp_path: Path, taken: str) -> None:
+        self.own(tmp_path, GOOD.replace(taken, taken.replace("own", "lint")))
+        with pytest.raises(ConfigError, match="is taken") as caught:
+            load_agents(tmp_path)
+        assert "may not replace a built-in one" in caught.value.hint
+
+    def test_an_unknown_one_is_told_what_there_is(self, tmp_path: Path) -> None:
+        with pytest.raises(NotFound) as caught:
+            agent_named(load_agents(tmp_path), "lin")
+        assert "lint" in caught.value.hint
+
+
+def test_every_built_in_agent_loads() -> None:
+    names = [folder.name for folder in BUILTIN_FOLDER.iterdir() if (folder / "agent.yaml").exists()]
+    assert "lint" in names
+    for name in names:
+        assert load_agent(BUILTIN_FOLDER / name, builtin=True).definition.name == name
+
+
+def test_a_model_never_sees_what_the_harness_fills() -> None:
+    schema = ToolSchema(
+        name="t",
+        description="says \ud800",
+        parameters={
+            "type": "object",
+            "properties": {"line": {}, "target": {}, "packet": {}, "options": {}},
+            "required": ["target", "line"],
+        },
+    )
+    shown = visible(schema)
+    assert shown.parameters == {"type": "object", "properties": {"line": {}}, "required": ["line"]}
+    assert shown.description == "says \\ud800"
+
+
+def test_the_schema_names_every_key_with_its_meaning() -> None:
+    properties = definition_schema()["properties"]
+    assert set(properties) >= {"name", "operation", "goal", "tools", "needs", "verify"}
+    assert all("description" in value for value in properties.values())

@@ -1,0 +1,427 @@
+"""The turn loop: append, then apply, then act; whatever a part does, the job comes to an end."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.agents.definition.agent import Agent, definition_record
+from remora.agents.loop.runner import AgentRunner, FunctionGemmaRunner
+from remora.errors import ModelError
+from remora.memory.events import (
+    AgentEnd,
+    AgentError,
+    AgentStart,
+    ContextUpdate,
+    ModelRequest,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.memory.packet import packet_json
+from remora.memory.projection import replay
+from remora.trace.read.state_at import packet_at
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
+
+ACT = '{"tool":"act","args":{}}'
+
+
+def fold_shown(played: Played, turn: int) -> dict[str, Any]:
+    return packet_json(packet_at(played.events, turn))
+
+
+class TestOrder:
+    def test_a_turn_is_told_in_the_order_in_which_it_happens(self, theatre: Theatre) -> None:
+        agent = theatre.tool('{"result": 1, "summary": "one", "outcome": "success"}')
+        played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
+        turn = ["turn_start", "model_request", "model_response", "tool_call", "tool_result"]
+        assert played.types == ["agent_start", *turn, *turn, "submit_result", "agent_end"]
+        assert [event.turn for event in played.events] == [0, *[1] * 5, *[2] * 7]
+        assert [event.seq for event in played.events] == list(range(len(played.events)))
+
+    def test_what_is_written_is_applied_before_it_is_acted_upon(self, theatre: Theatre) -> None:
+        """Each event that the runner tells of is in the stream, and in the packet, already."""
+        agent = theatre.tool('{"result": 1, "summary": "one", "knowledge_delta": {"zebra": 1}}')
+        packets = []
+
+        def answer(request: Any) -> str:
+            packets.append("zebra" in request.messages[-1].content)
+            return ACT if len(packets) == 1 else SUBMIT
+
+        theatre.play(Play(agent=agent, answers=answer))
+        assert packets == [False, True]
+
+    def test_a_request_is_recorded_before_it_is_sent(self, theatre: Theatre) -> None:
+        agent = theatre.tool("1")
+        broken = ModelError("no answer today", hint="try tomorrow")
+        played = theatre.play(Play(agent=agent, answers=[broken]))
+        assert played.types[-3:] == ["model_request", "agent_error", "agent_end"]
+        assert (played.result.status, played.result.stop_reason) == ("error", "model_error")
+        assert played.result.error == "no answer today; try tomorrow"
+
+    def test_the_request_is_exactly_what_is_sent(self, theatre: Theatre) -> None:
+        played = theatre.play(Play(agent=theatre.tool("1"), answers=[ACT, SUBMIT]))
+        sent = [
+            [msgspec.to_builtins(message) for message in request.messages]
+            for request in played.model.requests  # type: ignore[attr-defined]
+        ]
+        assert [request.messages for request in played.payloads(ModelRequest)] == sent
+        assert played.runner.messages[:2] == sent[0]
+        assert played.runner.messages[2] == {"role": "assistant", "content": ACT}
+
+    def test_the_mission_has_a_name_for_it(self) -> None:
+        assert FunctionGemmaRunner is AgentRunner
+
+
+class TestAgentStart:
+    def test_it_holds_all_that_a_replay_needs(self, theatre: Theatre) -> None:
+        agent = theatre.tool("x: int = 1\nx")
+        played = theatre.play(Play(agent=agent, answers=[SUBMIT]))
+        (start,) = played.payloads(AgentStart)
+        assert start.packet.goal == "Look at f"
+        assert start.packet.constraints.max_turns == 12
+        assert start.packet.constraints.safety == ("parses", "own_lines_only")
+        assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
+        assert start.model["provider"] == "scripted"
+        assert (start.model["strategy"], start.model["margin"]) == ("grammar", 1.0)
+        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/1", "fold/1")
+        assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
+        assert start.definition == definition_record(agent)
+        assert start.definition["scripts"] == {"act.pym": agent.tools["act"].script.sha256}
+
+    def test_the_first_packet_has_every_key(self, theatre: Theatre) -> None:
+        played = theatre.play(Play(agent=theatre.tool("1"), answers=[SUBMIT]))
+        data = json.loads(bytes(played.events[0].data))
+        assert list(data["packet"]) == list(packet_json(played.runner.context.packet))
+
+
+class TestBadTools:
+    """A tool that fails is an outcome; the run goes on."""
+
+    @pytest.mark.parametrize(
+        ("script", "kind", "says"),
+        [
+            ('raise ValueError("broken")', "runtime", "ValueError: broken"),
+            ('print("x" * 100_000_000)', "limit", ""),
+            ('"x" * 10_000_000', "limit", ""),
+            ("def loop(): return loop()\nloop()", "limit", "Recursion"),
+            ('{"result": 1, "summary": ["no", "text"]}', "contract", "summary"),
+            ('{"result": 1, "summary": "s", "outcome": "great"}', "contract", "outcome"),
+            ('{"result": 1, "summary": "s", "excerpt": 7}', "contract", "excerpt"),
+            ("from remora.pym import external\n@external\ndef nope() -> int: ...\nnope()",
+             "denied", "nope"),
+        ],
+    )  # fmt: skip
+    def test_it_is_recorded_and_shown(
+        self, theatre: Theatre, script: str, kind: str, says: str
+    ) -> None:
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+        bad, good = played.payloads(ToolResulted)
+        assert (bad.outcome, bad.error_kind) == ("error", kind)
+        assert says in (bad.error or "")
+        shown = fold_shown(played, 2)
+        assert shown["last_error"]
+        assert "\n" not in shown["last_error"]
+        assert len(shown["last_error"]) <= 300
+        assert shown["recent_actions"][0]["outcome"] == "error"
+        assert good.outcome == "success"
+        assert (played.result.status, played.result.turns) == ("no_change", 2)
+
+    @pytest.mark.slow
+    def test_one_that_loops_for_ever_is_stopped(self, theatre: Theatre) -> None:
+        played = theatre.play(
+            Play(agent=theatre.tool("while True:\n    pass"), answers=[ACT, SUBMIT])
+        )
+        assert played.payloads(ToolResulted)[0].error_kind == "limit"
+        assert played.result.status == "no_change"
+
+    @pytest.mark.parametrize(
+        "value",
+        ["None", "7", "[]", '"text"', '{"_summary": "said"}', '{"a": {"b": [1, 2.5, None]}}',
+         '{1: 2, None: 3}', "float('nan')", "10 ** 400", "'\\ud800'", '{"error": "no luck"}'],
+    )  # fmt: skip
+    def test_any_value_is_a_result(self, theatre: Theatre, value: str) -> None:
+        played = theatre.play(Play(agent=theatre.tool(value), answers=[ACT, SUBMIT]))
+        assert played.result.status == "no_change"
+        assert played.payloads(ToolResulted)[0].error_kind in (None, "contract")
+
+    def test_a_long_output_is_counted_whole_and_moved_away(self, theatre: Theatre) -> None:
+        script = '{"result": "line\\n" * 40_000, "summary": "long", "outcome": "success"}'
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+        data = json.loads(bytes(played.events[5].data))
+        assert data["raw_output"]["result"]["$blob"]["bytes"] == 200_000
+        assert 200_000 < played.result.raw_bytes < 201_000
+        assert played.result.max_packet_tokens < 3000
+
+    def test_a_deep_result_stays_a_result(self, theatre: Theatre) -> None:
+        script = "value = 1\nfor _ in range(90):\n    value = [value]\nvalue"
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+        assert played.result.status == "no_change"
+
+
+class TestCandidates:
+    YAML = """
+        name: own
+        operation: own
+        goal: Look at {node_name}
+        tools: [{name: act, script: act.pym}]
+        candidates: pick.pym
+        """
+    ACT = """
+        from remora.pym import Input
+        n: int = Input("n", default=0)
+        {"result": n, "summary": f"did {n}", "knowledge_delta": {"n": n}, "outcome": "success"}
+        """
+    RESULT = '\n{"result": None, "summary": "", "outcome": "success", "candidate_actions": found}'
+
+    def own(self, theatre: Theatre, pick: str) -> Agent:
+        import textwrap
+
+        return theatre.agent(self.YAML, act=self.ACT, pick=textwrap.dedent(pick) + self.RESULT)
+
+    def test_one_candidate_is_a_rules_decision(self, theatre: Theatre) -> None:
+        pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]'
+        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        (call,) = played.payloads(ToolCalled)
+        assert (call.decided_by, call.scores, call.choice) == ("rule", [None], 0)
+        assert played.payloads(ModelRequest) == []
+        assert (played.result.asked, played.result.decided_by["rule"]) == (0, 1)
+
+    def test_they_are_asked_anew_each_turn(self, theatre: Theatre) -> None:
+        pick = """
+            from remora.pym import Input
+            packet: dict = Input("packet")
+            found = [{"tool": "act", "args": {"n": packet["turn"]}, "reason": "go on"}]
+            if packet["turn"] == 3:
+                found = [{"tool": "submit_result", "args": {}, "reason": "done"}]
+            """
+        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        assert [c.args for c in played.payloads(ToolCalled)] == [{"n": 1}, {"n": 2}, {}]
+        assert [u.source for u in played.payloads(ContextUpdate)] == ["candidates"] * 3
+
+    @pytest.mark.parametrize(
+        ("pick", "says"),
+        [
+            ("found = []", "offers no action"),
+            ('found = [{"tool": "nope", "args": {}, "reason": ""}]', "unknown tool 'nope'"),
+            ('found = [{"tool": "act", "args": {"n": "x"}, "reason": ""}]', "n must be of type"),
+            ('found = [{"tool": "act", "args": {"m": 1}, "reason": ""}]', "no argument 'm'"),
+            ('found = [{"tool": "recall", "args": {"ref": 5, "lines": "x"}, "reason": ""}]',
+             "ref must be of type string"),
+            ("found = [1]", "breaks the contract"),
+            ("found = 1 / 0", "ZeroDivisionError"),
+        ],
+    )  # fmt: skip
+    def test_without_a_valid_one_the_job_ends(self, theatre: Theatre, pick: str, says: str) -> None:
+        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        assert (played.result.status, played.result.stop_reason) == ("failed", "no_progress")
+        assert says in (played.result.error or "")
+        assert played.payloads(ToolCalled) == []
+
+    def test_an_old_error_is_not_the_reason_that_none_is_left(self, theatre: Theatre) -> None:
+        pick = """
+            from remora.pym import Input
+            packet: dict = Input("packet")
+            found = []
+            if packet["turn"] == 1:
+                found = [{"tool": "recall", "args": {"ref": "turn:9", "lines": [1, 2]}, "reason": ""}]
+            """
+        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        assert (
+            played.runner.context.packet.last_error == "no raw output 'turn:9'; there is none yet"
+        )
+        assert played.result.error == "the candidates script offers no action"
+
+    def test_a_tools_own_candidates_are_filtered_too(self, theatre: Theatre) -> None:
+        script = """
+            {"result": 1, "summary": "s", "outcome": "success", "candidate_actions": [
+                {"tool": "nope", "args": {}, "reason": ""},
+                {"tool": "submit_result", "args": {}, "reason": "done"},
+            ]}"""
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT]))
+        assert [c.decided_by for c in played.payloads(ToolCalled)] == ["model", "rule"]
+        assert played.result.status == "no_change"
+
+
+class TestOwnAgent:
+    """A user's own agent: context script, candidates, extension, grants, edits."""
+
+    YAML = """
+        name: own
+        operation: own
+        goal: Rename in {node_name} of {path}
+        tools:
+          - {name: swap, script: swap.pym, grants: [edit_text]}
+        context:
+          - {script: look.pym, grants: [read_text]}
+        candidates: pick.pym
+        packet_extension:
+          type: object
+          properties: {seen: {type: integer}}
+          additionalProperties: false
+        verify: [parses, own_lines_only]
+        """
+    LOOK = """
+        from remora.pym import Input, external
+        target: dict = Input("target")
+        @external
+        def read_text(path: str) -> str: ...
+        text = read_text(target["path"])
+        {"result": len(text), "summary": "looked", "outcome": "success",
+         "state_summary": "fresh", "extensions": {"seen": 1},
+         "knowledge_delta": {"length": len(text)}}
+        """
+    SWAP = """
+        from remora.pym import Input, external
+        target: dict = Input("target")
+        @external
+        def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+        edit_text(target["path"], target["last"], "    return 1", "    return 10")
+        {"result": 1, "summary": "swapped", "outcome": "success", "extensions": {"seen": "two"}}
+        """
+    PICK = """
+        from remora.pym import Input
+        packet: dict = Input("packet")
+        tool = "submit_result" if packet["recent_actions"] else "swap"
+        found = [{"tool": tool, "args": {}, "reason": "next"}]
+        {"result": found, "summary": "", "outcome": "success", "candidate_actions": found}
+        """
+
+    def test_every_part_of_it_plays(self, theatre: Theatre) -> None:
+        agent = theatre.agent(self.YAML, look=self.LOOK, swap=self.SWAP, pick=self.PICK)
+        played = theatre.play(Play(agent=agent))
+        first, *_ = played.payloads(ContextUpdate)
+        assert (first.source, first.value) == ("context", 73)
+        shown = fold_shown(played, 1)
+        assert (shown["state_summary"], shown["extensions"]) == ("fresh", {"seen": 1})
+        assert shown["knowledge"]["length"] == {"value": 73, "source_turn": 0}
+        assert shown["recent_actions"] == [], "a context script is no action"
+        later = fold_shown(played, 2)
+        assert later["extensions"] == {"seen": 1}, "what breaks the schema is dropped"
+        assert later["last_error"] == "extensions: 'two' is not of type 'integer'"
+        assert played.result.status == "submitted"
+        assert [(c.path, c.mode) for c in played.result.change_set] == [("mod.py", 0o644)]
+        assert b"return 10" in (played.after or b"")
+        (end,) = played.payloads(AgentEnd)
+        assert end.change_set == played.result.change_set
+
+    def test_contents_are_kept_before_the_event_that_names_them(self, theatre: Theatre) -> None:
+        agent = theatre.agent(self.YAML, look=self.LOOK, swap=self.SWAP, pick=self.PICK)
+        played = theatre.play(Play(agent=agent))
+        (change,) = played.payloads(ToolResulted)[0].changes
+        assert played.folder.objects.get(change.after) == played.after
+        assert b"return 1\n" in played.folder.objects.get(change.before)
+
+
+class TestFacts:
+    def test_what_the_hub_says_enters_before_the_candidates(self, theatre: Theatre) -> None:
+        class Hub:
+            def __init__(self) -> None:
+                self.asked: list[list[str]] = []
+
+            async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
+                self.asked.append(keys)
+                return {keys[0]: {"callers": [], "last_updated": "2026-01-01T00:00:00Z"}}
+
+        hub = Hub()
+        script = '{"result": 1, "summary": "s", "knowledge_delta": {"see": "node:a.py:x"}}'
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT], facts=hub))
+        assert hub.asked == [["node:mod.py:f"], ["node:mod.py:f", "node:a.py:x"]]
+        shown = fold_shown(played, 1)
+        assert shown["hub_context"] == {"node:mod.py:f": {"callers": []}}
+        assert shown["hub_freshness"] == {"node:mod.py:f": "2026-01-01T00:00:00Z"}
+        assert played.types[1:4] == ["turn_start", "context_update", "model_request"]
+
+
+class TestEndings:
+    def test_a_submission_without_changes_is_no_change(self, theatre: Theatre) -> None:
+        played = theatre.play(Play(agent=theatre.tool("1"), answers=[SUBMIT]))
+        assert (played.result.status, played.result.stop_reason) == ("no_change", "no_change")
+        assert played.payloads(SubmitResult)[0].verified is True
+
+    def test_max_turns(self, theatre: Theatre) -> None:
+        script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
+        script += '{"result": 1, "summary": "s", "knowledge_delta": {"t": packet["turn"]}}'
+        played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT, max_turns=2))
+        assert (played.result.status, played.result.stop_reason) == ("failed", "max_turns")
+        assert played.result.turns == 2
+
+    def test_the_same_call_thrice(self, theatre: Theatre) -> None:
+        script = '{"result": 1, "summary": "same", "outcome": "success"}'
+        played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
+        assert (played.result.stop_reason, played.result.turns) == ("repeated_call", 3)
+        assert fold_shown(played, 3)["recent_actions"][0]["count"] == 2
+
+    def test_four_turns_that_change_nothing(self, theatre: Theatre) -> None:
+        script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
+        script += '{"result": 1, "summary": "turn " + str(packet["turn"]), "outcome": "success"}'
+        played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
+        assert (played.result.stop_reason, played.result.turns) == ("no_progress", 4)
+
+    def test_two_bad_calls_in_a_row(self, theatre: Theatre) -> None:
+        played = theatre.play(
+            Play(agent=theatre.tool("1"), answers=["nonsense", ACT, "nonsense", "more of it"])
+        )
+        assert (played.result.status, played.result.stop_reason) == ("failed", "model_error")
+        errors = played.payloads(AgentError)
+        assert [error.kind for error in errors] == ["bad_call"] * 3
+        assert all(error.packet_sha256 and error.trim == 0 for error in errors)
+        assert fold_shown(played, 2)["last_error"].startswith("the answer is not JSON")
+        assert played.result.turns == 4, "a turn without a call is a turn"
+
+    def test_a_failed_check_fails_the_job(self, theatre: Theatre) -> None:
+        script = """
+            from remora.pym import external
+            @external
+            def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+            edit_text("mod.py", 6, "    return 1", "    return (")
+            1"""
+        agent = theatre.tool(script, grants=["edit_text"], more="verify: [parses]\n")
+        played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
+        assert (played.result.status, played.result.stop_reason) == ("failed", "verification")
+        assert (played.result.error or "").startswith("parses: mod.py: line 6")
+        assert played.payloads(SubmitResult)[0].verified is False
+        assert played.result.change_set, "what was tried is on record"
+
+
+class TestCancelled:
+    def test_it_waits_for_the_thread_that_works_in_its_tree(self, theatre: Theatre) -> None:
+        from remora.agents.threads import aside
+
+        began, may_end = threading.Event(), threading.Event()
+
+        def work() -> None:
+            began.set()
+            may_end.wait(20)
+
+        async def cancelled() -> None:
+            task = asyncio.create_task(aside(work))
+            assert await asyncio.to_thread(began.wait, 20)
+            task.cancel()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert not task.done()
+            may_end.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cancelled())
+
+    def test_the_error_of_a_thread_passes(self) -> None:
+        from remora.agents.threads import aside
+
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(aside(lambda: 1 // 0))
+
+
+def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(
+    theatre: Theatre, lint: Agent
+) -> None:
+    source = "import os\n\n\ndef f(x):\n    try:\n        x()\n    except:\n        pass\n"
+    played = theatre.play(Play(agent=lint, answers=choose("A"), source=source, strategy="rank"))
+    assert replay(played.events) == played.runner.context.packet
+    assert played.result.decided_by["model"] >= 1

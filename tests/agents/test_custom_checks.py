@@ -1,0 +1,94 @@
+"""A check that a project writes: true is a pass, and nothing else is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.agents.verification import Submission, verify
+from remora.pym import load_source
+from tests.agents.conftest import a_job
+
+INPUT = "from remora.pym import Input, external\n"
+FILES = INPUT + 'files: list = Input("files")\n'
+TARGET = {"path": "mod.py", "first": 1, "last": 2, "own": [[1, 2]]}
+
+
+def said(
+    source: str,
+    *,
+    before: bytes | None = b"x = 1\n",
+    after: bytes | None = b"x = 2\n",
+    found: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
+) -> str:
+    """What this check says; empty where the submission passes."""
+    submission = Submission(
+        job=a_job("f", "own"),
+        files={"mod.py": (before, after), "notes.txt": (None, b"new")},
+        findings_before=lambda _: found[0],
+        findings_after=lambda _: found[1],
+        target=TARGET,
+    )
+    script = load_source(source, name="own", path=Path("own.pym"))
+    parses, check = verify(["parses", "own.pym"], submission, {"own.pym": script})
+    assert (parses.name, parses.ok, check.name) == ("parses", True, "own.pym")
+    assert check.ok is (check.detail == "")
+    return check.detail
+
+
+def test_true_is_a_pass_and_a_text_says_what_is_wrong() -> None:
+    assert said("True\n") == ""
+    assert said("'the name is\\n too long'\n") == "the name is too long"
+
+
+def test_it_is_given_the_files_before_and_after() -> None:
+    shown = said(FILES + "repr([(f['path'], f['before'], f['after']) for f in files])\n")
+    assert shown == "[('mod.py', 'x = 1\\n', 'x = 2\\n'), ('notes.txt', None, 'new')]"
+
+
+def test_it_is_given_where_the_node_stands() -> None:
+    assert said(INPUT + 'target: dict = Input("target")\nstr(target["own"])\n') == "[[1, 2]]"
+
+
+def test_it_is_given_the_findings_of_the_changed_python_files() -> None:
+    source = (
+        INPUT
+        + 'findings_before: list = Input("findings_before")\n'
+        + 'findings_after: list = Input("findings_after")\n'
+        + 'f\'{findings_before[0]["code"]} {findings_before[0]["path"]} {len(findings_after)}\'\n'
+    )
+    assert said(source, found=([{"code": "F401", "line": 1}], [])) == "F401 mod.py 0"
+
+
+@pytest.mark.parametrize(
+    "value", ["False", "None", "1", "''", "' '", "[]", "{'ok': True}", "[True]"]
+)
+def test_any_other_value_is_no_pass(value: str) -> None:
+    assert "neither true nor a text that says what is wrong" in said(f"{value}\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("raise ValueError('odd')\n", "ValueError: odd"),
+        ("while True:\n    pass\n", "limit"),
+        ("x = 'a' * 10_000_000_000\nTrue\n", "limit"),
+        ("def f():\n    return f()\nf()\nTrue\n", "recursion"),
+        (INPUT + "@external\ndef read_text(path: str) -> str: ...\nread_text('a')\nTrue\n",
+         "not granted"),
+        (INPUT + 'other: str = Input("other")\nTrue\n', "missing argument"),
+        ("'x' * 5_000_000\n", "the result is"),
+    ],
+)  # fmt: skip
+def test_what_fails_is_no_pass(source: str, words: str) -> None:
+    assert words in said(source)
+
+
+def test_what_is_not_text_cannot_be_shown_to_it_and_is_no_pass() -> None:
+    assert said(FILES + "True\n", after=b"# -*- coding: latin-1 -*-\nx = '\xff'\n") == (
+        "own.pym: a file is not UTF-8 text"
+    )
+
+
+def test_a_long_word_is_cut() -> None:
+    assert len(said("'x' * 5000\n")) == 300

@@ -1,0 +1,207 @@
+"""What a submission must pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from remora.agents.verification import Submission, verify
+from remora.tools.host.ruff.new_findings import new_findings
+from tests.agents.conftest import a_job
+
+BEFORE = b"import os\n\n\ndef f():\n    x = 1\n    return 1\n\n\ndef g():\n    return 2\n"
+
+
+LINT = ("parses", "fewer_findings", "no_new_findings", "own_lines_only")
+
+
+def finding(line: int, code: str = "F841", message: str = "x is unused") -> dict[str, Any]:
+    return {"line": line, "code": code, "message": message}
+
+
+def submission(
+    after: bytes | None,
+    *,
+    before: bytes | None = BEFORE,
+    node: str = "f",
+    found: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
+    others: dict[str, tuple[bytes | None, bytes | None]] | None = None,
+) -> Submission:
+    return Submission(
+        job=a_job(node, "lint"),
+        files={"mod.py": (before, after), **(others or {})},
+        findings_before=lambda _: found[0],
+        findings_after=lambda _: found[1],
+    )
+
+
+def said(name: str, made: Submission) -> str:
+    (check,) = verify([name], made)
+    assert check.name == name
+    assert check.ok is (check.detail == "")
+    return check.detail
+
+
+class TestParses:
+    def test_a_python_file_must(self) -> None:
+        assert said("parses", submission(b"x = 1\n")) == ""
+        assert said("parses", submission(b"x = (\n")).startswith("mod.py: line 1")
+
+    def test_a_deleted_file_and_other_kinds_need_not(self) -> None:
+        others: dict[str, tuple[bytes | None, bytes | None]] = {"a.txt": (None, b"(")}
+        assert said("parses", submission(None, others=others)) == ""
+
+
+class TestFewerFindings:
+    def test_fewer_on_the_node(self) -> None:
+        after = BEFORE.replace(b"    x = 1\n", b"")
+        assert said("fewer_findings", submission(after, found=([finding(5)], []))) == ""
+
+    def test_as_many_are_not_fewer(self) -> None:
+        found = ([finding(5)], [finding(5)])
+        detail = said("fewer_findings", submission(BEFORE, found=found))
+        assert detail == "1 findings on the node before, 1 after"
+
+    @pytest.mark.parametrize(
+        "comment", ["# noqa", "#NOQA: F841", "# ruff: noqa", "# flake8: noqa", "# isort: skip"]
+    )
+    def test_a_silenced_finding_is_not_one_less(self, comment: str) -> None:
+        after = BEFORE.replace(b"x = 1", b"x = 1  " + comment.encode())
+        detail = said("fewer_findings", submission(after, found=([finding(5)], [])))
+        assert detail == "mod.py: a comment silences findings, and mends none"
+
+    def test_comments_that_silence_may_stay_or_go(self) -> None:
+        before = BEFORE.replace(b"x = 1", b"x = 1  # noqa: E501")
+        for after in (before.replace(b"  # noqa: E501", b""), before.replace(b"x =", b"_ =")):
+            made = submission(after, before=before, found=([finding(5)], []))
+            assert said("fewer_findings", made) == ""
+
+    def test_lines_above_may_move_the_node(self) -> None:
+        after = b"# a\n# b\n" + BEFORE
+        found = ([finding(5), finding(6)], [finding(8)])
+        assert said("fewer_findings", submission(after, found=found)) == ""
+
+    def test_findings_elsewhere_do_not_count(self) -> None:
+        detail = said("fewer_findings", submission(BEFORE, found=([finding(10)], [])))
+        assert "0 findings on the node" in detail
+
+    @pytest.mark.parametrize("after", [None, b"import os\n", b"def f(:\n"])
+    def test_a_node_that_vanished_has_not_fewer(self, after: bytes | None) -> None:
+        detail = said("fewer_findings", submission(after, found=([finding(5)], [])))
+        assert detail == "mod.py has no f any more"
+
+    def test_the_targets_file_must_be_among_the_changed(self) -> None:
+        made = Submission(
+            job=a_job("f", "lint"),
+            files={"other.py": (b"", b"x")},
+            findings_before=lambda _: [],
+            findings_after=lambda _: [],
+        )
+        assert said("fewer_findings", made) == "mod.py was not changed"
+
+
+class TestNoNewFindings:
+    def test_a_finding_may_move(self) -> None:
+        found = ([finding(5)], [finding(50)])
+        assert said("no_new_findings", submission(b"", found=found)) == ""
+
+    def test_a_new_one_may_not_come(self) -> None:
+        found = ([finding(5)], [finding(5), finding(6, "E501", "too long")])
+        assert said("no_new_findings", submission(b"", found=found)) == (
+            "mod.py: new finding E501 too long"
+        )
+
+    def test_numbers_in_a_message_are_no_difference(self) -> None:
+        before = [finding(1, "E501", "too long (101 > 100)")]
+        after = [finding(1, "E501", "too long (102 > 100)")]
+        assert new_findings(before, after) == []
+        assert new_findings(before, after * 2) == after
+
+
+class TestOwnLinesOnly:
+    def test_the_nodes_own_lines_may_change(self) -> None:
+        assert said("own_lines_only", submission(BEFORE.replace(b"    x = 1\n", b""))) == ""
+
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            lambda b: b.replace(b"return 2", b"return 3"),
+            lambda b: b.replace(b"import os\n", b""),
+            lambda b: b + b"x = 1\n",
+            lambda b: b"# new\n" + b,
+            lambda b: b.replace(b"\n", b"\r\n"),
+        ],
+        ids=["another function", "an import", "the end", "the beginning", "line ends"],
+    )
+    def test_no_other_line_may(self, edit: Callable[[bytes], bytes]) -> None:
+        detail = said("own_lines_only", submission(edit(BEFORE)))
+        assert detail == "mod.py: lines outside f changed"
+
+    def test_blank_lines_between_nodes_are_nobodys(self) -> None:
+        assert said("own_lines_only", submission(BEFORE + b"\n")) == ""
+        inside = BEFORE.replace(b"def g():\n", b"def g():\n\n")
+        assert said("own_lines_only", submission(inside)) == "mod.py: lines outside f changed"
+
+    def test_no_other_file_may(self) -> None:
+        made = submission(BEFORE, others={"b.py": (b"", b"x")})
+        assert said("own_lines_only", made) == "b.py is not the target's file"
+
+    @pytest.mark.parametrize("after", [None, b"import os\n", b"def f(:\n"])
+    def test_the_node_must_stay(self, after: bytes | None) -> None:
+        assert said("own_lines_only", submission(after)) == "mod.py has no f any more"
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [(b"import os\n", b""), (b"import os\ndef f(): pass\n", b"def f(): pass\n")],
+    )
+    def test_a_module_may_lose_its_last_own_line(self, before: bytes, after: bytes) -> None:
+        made = submission(after, before=before, node="__module__", found=([finding(1)], []))
+        assert [check.detail for check in verify(LINT, made)] == [""] * 4
+
+    def test_lines_of_a_nested_function_are_its_own(self) -> None:
+        before = b"def f():\n    def inner():\n        return 1\n    return inner\n"
+        after = before.replace(b"return 1", b"return 2")
+        detail = said("own_lines_only", submission(after, before=before))
+        assert detail == "mod.py: lines outside f changed"
+        assert said("own_lines_only", submission(after, before=before, node="f.inner")) == ""
+
+    def test_a_function_that_a_fix_makes_of_a_lambda_belongs_to_the_node(self) -> None:
+        before = b"def f():\n    inner = lambda: 1\n    return inner\n"
+        after = before.replace(b"inner = lambda: 1", b"def inner():\n        return 1")
+        gone: tuple[list[dict[str, Any]], list[dict[str, Any]]] = (
+            [finding(2, "E731", "a lambda")],
+            [],
+        )
+        made = submission(after, before=before, found=gone)
+        assert [check.detail for check in verify(LINT, made)] == [""] * 4
+        back = submission(before, before=after)
+        assert said("own_lines_only", back) == "mod.py: lines outside f changed"
+
+
+class TestDocstrings:
+    ADDED = BEFORE.replace(b"    x = 1\n", b'    """Eff."""\n    x = 1\n')
+
+    def test_nothing_but_the_docstring_of_the_node(self) -> None:
+        assert said("docstrings_only", submission(self.ADDED)) == ""
+        for changed in (
+            self.ADDED.replace(b"return 1", b"return 3"),
+            self.ADDED.replace(b"x = 1", b"x = 1  # one"),
+            self.ADDED.replace(b"    return 2", b'    """Gee."""\n    return 2'),
+        ):
+            assert said("docstrings_only", submission(changed)).endswith("changed")
+
+    def test_no_other_file(self) -> None:
+        others: dict[str, tuple[bytes | None, bytes | None]] = {"b.py": (b"", b'"""B."""\n')}
+        detail = said("docstrings_only", submission(self.ADDED, others=others))
+        assert detail.startswith("b.py: not the file of")
+
+    def test_it_is_there_and_says_what_the_code_has(self) -> None:
+        assert said("documented", submission(self.ADDED)) == ""
+        assert said("documented", submission(BEFORE)) == "f has no docstring"
+        old = self.ADDED.replace(b'Eff."""', b'Eff.\n\n    :param gone: Was.\n    """')
+        assert said("documented", submission(old)) == "its docstring is outdated"
+
+
+def test_an_unknown_check_is_a_broken_promise() -> None:
+    with pytest.raises(KeyError):
+        verify(["nope"], submission(BEFORE))

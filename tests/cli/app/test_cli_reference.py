@@ -1,0 +1,80 @@
+"""docs/cli.md tells every command and every key, because it is printed from them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from remora.cli.app.cli_reference import reference
+from remora.cli.app.options import RemoraCommand
+from remora.cli.app.root_group import TopGroup
+from remora.config.messages import known_keys
+from remora.config.schema import Config
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
+
+
+def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        assert command is not None
+        inner = click.Context(command, parent=ctx, info_name=name)
+        yield inner.command_path, command
+        if isinstance(command, click.Group):
+            yield from commands(command, inner)
+
+
+def all_commands() -> dict[str, click.Command]:
+    root = TopGroup()
+    return dict(commands(root, click.Context(root, info_name="remora")))
+
+
+def test_the_page_is_what_the_commands_print() -> None:
+    assert PAGE.read_text(encoding="utf-8") == "".join(reference()), (
+        "print it anew: python -m remora.cli.app.cli_reference > docs/cli.md"
+    )
+
+
+def test_every_command_stands_in_it() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for path in all_commands():
+        assert f"\n## `{path}`\n" in text
+
+
+def test_every_key_stands_in_it() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## Configuration")[2]
+    for key in known_keys(Config):
+        name = key.rpartition(".")[2]
+        assert f"{name}:" in text or f" {name}" in text, key
+
+
+def test_these_are_all_commands_and_no_other() -> None:
+    assert set(all_commands()) == {
+        *(
+            f"remora {name}"
+            for name in ["init", "analyze", "runs", "show", "diff", "report", "review", "accept"]
+        ),
+        *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
+        *(f"remora {name}" for name in ["trace", "agents", "tools", "model", "schema", "doctor"]),
+        *(f"remora tools {name}" for name in ["list", "check", "run"]),
+        *("remora eval", "remora eval memory"),
+        *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
+        *(f"remora trace {name}" for name in ["tail", "get", "verify", "replay", "anchor"]),
+        *(f"remora trace {name}" for name in ["fork", "export", "compact", "reindex"]),
+        *(f"remora agents {name}" for name in ["list", "show", "validate", "new"]),
+        *(f"remora model {name}" for name in ["status", "pull"]),
+        "remora hub",
+        *(f"remora hub {name}" for name in ["start", "stop", "status", "index", "get", "callers"]),
+        *(
+            f"remora hub {name}"
+            for name in ["callees", "tests", "search", "observe", "verify", "gc"]
+        ),
+    }
+
+
+def test_every_command_has_examples_that_begin_with_its_name() -> None:
+    for path, command in all_commands().items():
+        if isinstance(command, RemoraCommand):
+            assert command.examples
+            assert all(path in example for example in command.examples)
+            assert command.examples[0].startswith(path)

@@ -1,0 +1,65 @@
+"""How lines are made for people."""
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.cli.app.output import count, diff_lines, print_error, table, wrapped
+from remora.text import plain
+
+
+@given(st.text())
+def test_no_character_that_a_terminal_obeys_is_left(text: str) -> None:
+    assert not {c for c in plain(text) if (ord(c) < 32 and c != "\t") or 127 <= ord(c) < 160}
+
+
+@pytest.mark.parametrize("sign", "\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069")
+def test_no_character_turns_a_text_around(sign: str) -> None:
+    assert plain(f"a{sign}b") == f"a\\u{ord(sign):04x}b"
+
+
+@pytest.mark.parametrize("sign", "\x0b\x0c\x1c\x85\u2028\r")
+def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
+    """What is added must not be shown on a line that looks like another."""
+    lines = [click.unstyle(line) for line in diff_lines(f"@@\n-a\r\n+b{sign}-c\n")]
+    assert lines == ["@@", "-a", f"+b{plain(sign)}-c"]
+    assert plain(sign) != sign
+
+
+def test_columns_are_aligned_and_numbers_stand_right() -> None:
+    lines = table(("NAME", "JOBS"), [["a", 5], ["longer", 12]])
+    assert [click.unstyle(line) for line in lines] == [
+        "NAME    JOBS",
+        "a          5",
+        "longer    12",
+    ]
+
+
+def test_a_table_without_rows_is_its_head() -> None:
+    assert len(table(("A", "B"), [])) == 1
+
+
+def test_counts_are_words() -> None:
+    assert [count(n, "turn") for n in (0, 1, 1234)] == ["0 turns", "1 turn", "1,234 turns"]
+    assert count(2, "entry", "entries") == "2 entries"
+
+
+def test_a_command_is_never_wrapped_for_it_is_there_to_be_copied() -> None:
+    command = "`remora analyze --resume 20260101-000000-abcdef`"
+    assert wrapped(f"what was done is recorded; {command} does the rest", 30) == [
+        "what was done is recorded;",
+        command,
+        "does the rest",
+    ]
+    assert wrapped("a\tb", None) == ["a\tb"]
+
+
+def test_an_error_is_wrapped_but_a_snippet_in_it_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("remora.cli.app.output.room", lambda _stream=None: 30)
+    snippet = "    a line of somebody's file that is long"
+    print_error("x", f"the file cannot be read by anybody\n{snippet}", "make it so", as_json=False)
+    lines = click.unstyle(capsys.readouterr().err).splitlines()
+    assert lines == ["error: the file cannot be read", "by anybody", snippet, "  make it so"]

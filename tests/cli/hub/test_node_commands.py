@@ -1,0 +1,647 @@
+"""The Hub's questions on the command line, without a daemon: each looks at the files itself."""
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from remora.cli.hub import node_commands
+from remora.hub.store.owner_lock import Ownership
+from remora.hub.store.reader import open_view
+from tests.cli.conftest import Remora, git, write
+from tests.cli.test_terminal import on_terminal
+
+CART = '''"""What will be bought."""
+from shop.price import rounded
+
+
+class Cart:
+    """A cart."""
+
+    def total(self, items: list[int], *, currency: str = "EUR") -> int:
+        """Sum of the prices of what is in the cart."""
+        if not items:
+            return 0
+        return rounded(sum(items))
+
+
+def total(cart):
+    return cart.total([])
+'''
+PRICE = """import math
+
+
+def rounded(value: float) -> int:
+    return math.floor(value)
+"""
+ROUNDED = "node:shop/price.py:rounded"
+TEST = """from shop.cart import Cart
+
+
+def test_total():
+    assert Cart().total([1]) == 1
+"""
+ORDER = """from shop.cart import Cart
+
+
+def checkout():
+    cart = Cart()
+    return cart.total([1, 2])
+"""
+NODE_STATE = [
+    "key",
+    "uid",
+    "file_path",
+    "node_name",
+    "node_type",
+    "source_hash",
+    "body_hash",
+    "file_hash",
+    "signature",
+    "docstring",
+    "docstring_outdated",
+    "imports",
+    "decorators",
+    "bases",
+    "callers",
+    "callees",
+    "related_tests",
+    "line_start",
+    "line_count",
+    "complexity",
+    "has_type_hints",
+    "partial",
+    "last_updated",
+    "update_source",
+    "extra",
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    files = {
+        "shop/__init__.py": "",
+        "shop/cart.py": CART,
+        "shop/price.py": PRICE,
+        "shop/order.py": ORDER,
+        "tests/test_cart.py": TEST,
+    }
+    (tmp_path / "shop").mkdir()
+    root = write(tmp_path / "shop", files)
+    git(root, "init", "-q")
+    return root
+
+
+def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path) -> None:
+    asked = poor("hub", "get", "Cart.total", cwd=shop)
+    assert asked.code == 0
+    assert "there is no index yet: making it" in asked.err
+    again = poor("hub", "get", "Cart.total", cwd=shop)
+    assert again.err == ""
+    assert not (shop / ".agentfs").exists()
+    assert not (shop / ".remora").exists()
+
+
+def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
+    node = poor("hub", "get", "shop/cart.py:Cart.total", "--json", "--quiet", cwd=shop).document
+    assert list(node) == [*NODE_STATE, "fresh"]
+    assert node["fresh"] is True
+    assert node["key"] == "node:shop/cart.py:Cart.total"
+    assert (node["line_start"], node["line_count"], node["complexity"]) == (8, 5, 2)
+    assert node["update_source"] == "cold_start"
+    assert {edge["key"] for edge in node["callers"]} >= {
+        "node:shop/order.py:checkout",
+        "node:tests/test_cart.py:test_total",
+    }
+    assert node["related_tests"][0]["id"] == "tests/test_cart.py::test_total"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("node:shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("Cart.total", "node:shop/cart.py:Cart.total"),
+        ("total", "node:shop/cart.py:total"),
+        ("shop/cart.py", "node:shop/cart.py:__module__"),
+        ("shop/cart.py:__module__", "node:shop/cart.py:__module__"),
+        ("odd%.py:f", "node:odd%25.py:f"),
+        ("odd%25.py:f", "node:odd%25.py:f"),
+        ("a:b.py:f", "node:a:b.py:f"),
+        ("./shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
+        ("shop/../shop/./cart.py", "node:shop/cart.py:__module__"),
+        ("cart.py:total", "node:shop/cart.py:total"),
+        ("cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("shop.cart.Cart.total", "node:shop/cart.py:Cart.total"),
+        ("cart.Cart", "node:shop/cart.py:Cart"),
+        ("shop.cart", "node:shop/cart.py:__module__"),
+        ("shop", "node:shop/__init__.py:__module__"),
+        ("outer.inner.deepest", "node:odd%25.py:outer.inner.deepest"),
+        ("deepest", "node:odd%25.py:outer.inner.deepest"),
+        ("line\nbreak.py:f", "node:line\nbreak.py:f"),
+    ],
+)
+def test_a_node_may_be_named_in_several_ways(poor: Remora, shop: Path, name: str, key: str) -> None:
+    nested = "def outer():\n    def inner():\n        def deepest(): ...\n"
+    odd = "def f(): ...\n"
+    write(shop, {"odd%.py": odd + nested, "a:b.py": odd, "line\nbreak.py": odd})
+    assert poor("hub", "get", name, "--json", cwd=shop).document["key"] == key
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("./cart.py:total", "node:shop/cart.py:total"),
+        ("cart.py", "node:shop/cart.py:__module__"),
+        ("../tests/test_cart.py:test_total", "node:tests/test_cart.py:test_total"),
+        ("{root}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("{link}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+        ("shop/cart.py:Cart", "node:shop/cart.py:Cart"),
+    ],
+)
+def test_a_path_is_what_it_is_to_the_shell(poor: Remora, shop: Path, name: str, key: str) -> None:
+    link = shop.parent / "link"
+    link.symlink_to(shop)
+    typed = name.format(root=shop, link=link)
+    asked = poor("hub", "callees", typed, "--json", cwd=shop / "shop")
+    assert asked.document["node"] == key
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd:f", "../../elsewhere.py:f", "./", "::", "."])
+def test_a_path_that_leads_elsewhere_is_no_node(poor: Remora, shop: Path, name: str) -> None:
+    asked = poor("hub", "get", name, "--json", cwd=shop)
+    assert (asked.code, asked.error["code"]) == (1, "not_found")
+
+
+def test_an_index_that_cannot_be_read_is_made_anew(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
+        damage()
+        asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
+        assert "the index cannot be read: making it" in asked.err
+        assert len(asked.document["callers"]) == 2
+        assert poor("hub", "get", "rounded", cwd=shop).err == ""
+
+
+def outdate(db: Path) -> None:
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+
+def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    db.write_bytes(b"rubbish" * 1000)
+    writer = Ownership(db.with_name("hub.db.lock"))
+    try:
+        asked = poor("hub", "get", "shop/cart.py:Cart.total", "--json", cwd=shop)
+        assert "is being written by process" in asked.err
+        node = asked.document
+        assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
+        asked = poor("hub", "get", "Cart.total", "--json", cwd=shop)
+        assert (asked.code, asked.error["code"]) == (3, "outside_error")
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("kind", ["tests", "callers", "callees"])
+def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, kind: str) -> None:
+    """`pytest $(remora hub tests …)` would take it for an id."""
+    poor("hub", "index", cwd=shop)
+    (db,) = (poor.home / "cache").rglob("hub.db")
+    db.write_bytes(b"rubbish" * 1000)
+    writer = Ownership(db.with_name("hub.db.lock"))
+    try:
+        asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
+        assert (asked.code, asked.out) == (3, "")
+        assert f"the {kind} of shop/cart.py:Cart.total are not known" in asked.err
+        assert "no index that can be read" in asked.err
+        told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
+        assert told.code == 3
+        assert (told.document[kind], told.document["fresh"]) == (None, False)
+    finally:
+        writer.close()
+
+
+@pytest.mark.slow
+def test_a_daemon_that_has_just_begun_is_waited_for(poor: Remora, shop: Path) -> None:
+    body = "".join(f"def f{n}(x):\n    return f{n + 1}(x)\n" for n in range(400))
+    write(shop, {f"many/m{n}.py": body for n in range(60)})
+    git(shop, "add", "-A")
+    try:
+        assert poor("hub", "start", cwd=shop).code == 0
+        asked = poor("hub", "callers", "rounded", "--json", cwd=shop)
+        assert asked.code == 0, asked.err
+        assert [edge["key"] for edge in asked.document["callers"]] == [
+            "node:shop/cart.py:Cart.total"
+        ]
+    finally:
+        poor("hub", "stop", cwd=shop)
+
+
+def test_a_name_that_is_defined_again_is_told(poor: Remora, shop: Path) -> None:
+    overloads = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): ...\n"
+    write(shop, {"again.py": f"from typing import overload\n{overloads}f(1)\ndef f2(): ...\n"})
+    for words in (("get",), ("callers",)):
+        told = poor("hub", *words, "again.py:f", "--json", cwd=shop)
+        assert "again.py:f is the first of 3 definitions, again.py:f#3 the last" in told.err
+        assert "definitions" not in poor("hub", *words, "again.py:f#3", cwd=shop).err
+    assert "definitions" not in poor("hub", "get", "rounded", cwd=shop).err
+
+
+def test_the_end_of_a_name_that_several_have_lists_them(poor: Remora, shop: Path) -> None:
+    write(shop, {"shop/basket.py": "class Basket:\n    def weigh(self): ...\n"})
+    write(shop, {"shop/box.py": "class Box:\n    def weigh(self): ...\n"})
+    asked = poor("hub", "get", "weigh", "--json", cwd=shop)
+    assert asked.code == 2
+    assert "shop/basket.py:Basket.weigh" in asked.error["hint"]
+    assert "shop/box.py:Box.weigh" in asked.error["hint"]
+    assert poor("hub", "get", "Box.weigh", "--json", cwd=shop).code == 0
+
+
+def test_an_unknown_node_is_told_with_the_nearest(poor: Remora, shop: Path) -> None:
+    for words in (("get",), ("callers",), ("callees",), ("tests",)):
+        asked = poor("hub", *words, "Cart.totel", "--json", cwd=shop)
+        assert asked.code == 1
+        assert asked.error["code"] == "not_found"
+        assert asked.error["message"] == "there is no node Cart.totel"
+        assert "shop/cart.py:Cart.total" in asked.error["hint"]
+
+
+def test_a_name_that_several_have_is_not_guessed(poor: Remora, shop: Path) -> None:
+    write(shop, {"other.py": "def checkout(): ...\n"})
+    asked = poor("hub", "get", "checkout", "--json", cwd=shop)
+    assert asked.code == 2
+    assert asked.error["message"] == "several nodes are called checkout"
+    assert "shop/order.py:checkout" in asked.error["hint"]
+    assert "other.py:checkout" in asked.error["hint"]
+
+
+def test_links_as_json_are_what_the_protocol_says(poor: Remora, shop: Path) -> None:
+    told = poor("hub", "callees", "rounded", "--json", cwd=shop).document
+    assert set(told) == {"node", "callees", "fresh", "generation"}
+    assert told["callees"] == [{"key": "ext:math.floor", "tier": "exact", "lines": [5]}]
+    assert told["fresh"] is True
+    tests = poor("hub", "tests", "Cart.total", "--json", cwd=shop).document
+    assert {"id": "tests/test_cart.py::test_total", "tier": "exact"} in tests["tests"]
+
+
+def test_depth_follows_links_of_links(poor: Remora, shop: Path) -> None:
+    direct = poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"]
+    deeper = poor("hub", "callers", "rounded", "--depth", "3", "--json", cwd=shop).document[
+        "callers"
+    ]
+    assert [edge["key"] for edge in direct] == ["node:shop/cart.py:Cart.total"]
+    assert "node:shop/order.py:checkout" in [edge["key"] for edge in deeper]
+    shown = poor("hub", "callers", "rounded", "--depth", "3", cwd=shop).out
+    assert "  directly\n" in shown
+    assert "  in 2 steps\n" in shown
+    assert poor("hub", "callers", "rounded", "--depth", "0", cwd=shop).code == 2
+
+
+def test_in_a_pipe_tests_are_what_pytest_takes(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "tests", "Cart.total", cwd=shop).out == "tests/test_cart.py::test_total\n"
+    shown = click.unstyle(on_terminal(poor, shop, "hub", "tests", "Cart.total"))
+    assert "shop/cart.py:Cart.total: 1 test" in shown
+    assert "exact  tests/test_cart.py::test_total" in shown
+
+
+def test_an_edit_is_in_the_next_answer_without_a_daemon(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    write(shop, {"shop/price.py": PRICE.replace("value: float", "value: float, digits=0")})
+    node = poor("hub", "get", "rounded", "--json", cwd=shop).document
+    assert node["signature"] == "def rounded(value: float, digits=0) -> int"
+
+
+def test_a_search_finds_words_in_any_order(poor: Remora, shop: Path) -> None:
+    found = poor("hub", "search", "total", "cart", "--json", cwd=shop).document
+    assert found["query"] == "total cart"
+    assert {
+        "key": "node:shop/cart.py:Cart.total",
+        "node_type": "function",
+        "signature": "def total(self, items: list[int], *, currency: str='EUR') -> int",
+    } in found["nodes"]
+    shown = poor("hub", "search", "total", "--limit", "1", cwd=shop)
+    assert "the best 1 node; --limit shows more" in shown.out
+    assert poor("hub", "search", "nosuchword", cwd=shop).out == "nothing fits\n"
+
+
+def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    page = click.unstyle(on_terminal(poor, shop, "hub", "get", "Cart.total", columns=60))
+    lines = [line.rstrip() for line in page.splitlines()]
+    assert lines[:7] == [
+        "def total(",
+        "    self,",
+        "    items: list[int],",
+        "    *,",
+        "    currency: str='EUR'",
+        ") -> int",
+        "",
+    ]
+    assert lines[7] == "    Sum of the prices of what is in the cart."
+    titles = [line.split("  ")[0] for line in lines if line[:4].isupper()]
+    assert titles == ["CALLED BY", "CALLS", "TESTS"]
+    assert any(line.startswith("where") and "shop/cart.py:8, 5 lines" in line for line in lines)
+    assert any("complexity 2, fully annotated" in line for line in lines)
+    assert any(line.startswith("fresh · changed ") for line in lines)
+    assert all(len(line) <= 60 for line in lines)
+
+
+def test_a_page_fits_where_calls_are_many_and_names_are_long(poor: Remora, shop: Path) -> None:
+    folder = "a_folder_with_a_name/and_another_one_below/and_a_third"
+    calls = "".join(f"    Stock().far_away_from_here_{n % 2}()\n" for n in range(1000, 1040))
+    methods = "".join(f"    def far_away_from_here_{n}(self): ...\n" for n in range(2))
+    write(shop, {f"{folder}/stock.py": f"class Stock:\n{methods}def use():\n{calls}"})
+    name = f"{folder}/stock.py:Stock.far_away_from_here_1"
+    for columns in (60, 80, 120):
+        shown = on_terminal(poor, shop, "hub", "get", "stock.py:use", columns=columns)
+        lines = [line.rstrip() for line in click.unstyle(shown).splitlines() if line[:4] == "    "]
+        assert all(len(line) <= columns for line in lines), columns
+        (at,) = (i for i, line in enumerate(lines) if "far_away_from_here_1" in line)
+        assert (name in lines[at]) == (columns == 120)
+        assert " more" in "".join(lines[at : at + 2])
+    every = click.unstyle(on_terminal(poor, shop, "hub", "callees", "stock.py:use", "-v"))
+    assert " more" not in every
+    assert all(f" {number}" in every for number in range(5, 45))
+
+
+def test_a_module_has_no_callers_and_a_class_names_its_constructor(
+    poor: Remora, shop: Path
+) -> None:
+    module = click.unstyle(on_terminal(poor, shop, "hub", "get", "shop/cart.py"))
+    assert "CALLED BY" not in module
+    assert "CALLS" in module
+    made = "class Made:\n    def __init__(self): ...\nclass Sub(Made): ...\nSub()\n"
+    write(shop, {"shop/made.py": made})
+    said = "`remora hub callers shop/made.py:Made.__init__`"
+    for words in (("get", "Sub"), ("callers", "Sub"), ("callers", "Made")):
+        shown = on_terminal(poor, shop, "hub", *words)
+        assert said in click.unstyle(shown), words
+    assert "remora hub callers" not in click.unstyle(on_terminal(poor, shop, "hub", "get", "Cart"))
+
+
+def test_a_foreign_name_cannot_command_the_terminal(poor: Remora, shop: Path) -> None:
+    write(shop, {"bad\x1b[31m.py": 'def f(): "\x1b[2Jdoc"\n'})
+    for words in (("get", "f"), ("search", "bad"), ("callers", "f"), ("index",)):
+        assert "\x1b" not in poor("hub", *words, cwd=shop).out
+
+
+def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, shop: Path) -> None:
+    write(shop, {"broken.py": "def good(): ...\ndef bad(:\n"})
+    made = poor("hub", "index", "--json", cwd=shop)
+    assert made.code == 0
+    document = made.document
+    assert set(document) == {"files", "nodes", "changed", "errors", "seconds"}
+    assert document["files"] == 6
+    assert document["changed"] == document["nodes"]
+    assert [error["path"] for error in document["errors"]] == ["broken.py"]
+    again = poor("hub", "index", "--json", cwd=shop).document
+    assert again["changed"] == 0
+    assert again["errors"] == document["errors"]
+    assert "broken.py: " in poor("hub", "index", cwd=shop).out
+    node = poor("hub", "get", "good", "--json", cwd=shop).document
+    assert node["partial"] is True
+
+
+def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop: Path) -> None:
+    first = poor("hub", "get", "rounded", "--json", cwd=shop).document
+    view = open_view(next((poor.home / "cache").rglob("hub.db")))
+    assert view is not None
+    assert view.links().callers(ROUNDED) is None
+    made = poor("hub", "index", "--links", "--json", cwd=shop)
+    assert made.code == 0
+    assert view.links().callers(ROUNDED) is not None
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document == first
+    write(shop, {"more.py": "from shop.price import rounded\ndef more():\n    rounded(1.5)\n"})
+    told = poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"]
+    assert "node:more.py:more" in {caller["key"] for caller in told}
+    assert poor("hub", "index", "--links", cwd=shop).code == 0
+    assert view.links().callers(ROUNDED) is not None
+    assert poor("hub", "callers", "rounded", "--json", cwd=shop).document["callers"] == told
+    assert poor("hub", "verify", cwd=shop).code == 0
+    view.close()
+
+
+def test_a_verify_agrees_with_the_files_and_finds_what_somebody_changed(
+    poor: Remora, shop: Path
+) -> None:
+    first = poor("hub", "verify", "--json", cwd=shop)
+    assert first.code == 0
+    assert first.document == {"ok": True, "checked": 11, "differences": []}
+    database = next((poor.home / "cache").rglob("hub.db"))
+    with sqlite3.connect(database) as rows:
+        rows.execute(
+            "UPDATE node_state SET complexity = 99 WHERE key = 'node:shop/price.py:rounded'"
+        )
+    rows.close()
+    second = poor("hub", "verify", "--json", cwd=shop)
+    assert second.code == 1
+    assert second.document["differences"] == [
+        {"key": "node:shop/price.py:rounded", "field": "complexity", "stored": 99, "cold": 1}
+    ]
+    assert "1 difference" in poor("hub", "verify", cwd=shop).out
+
+
+def test_gc_forgets_files_that_are_gone(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    (shop / "shop/order.py").unlink()
+    assert poor("hub", "gc", "--json", cwd=shop).document == {"removed": 2}
+    assert poor("hub", "gc", cwd=shop).out == "0 nodes removed\n"
+
+
+def test_own_scripts_fill_extra_and_a_changed_script_fills_it_anew(
+    poor: Remora, shop: Path
+) -> None:
+    script = 'from remora.pym import Input\nnode: dict = Input("node")\nnode["complexity"]\n'
+    write(shop, {".remora/hub/risk.pym": script})
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {"risk": 1}
+    write(shop, {".remora/hub/risk.pym": script + '[node["node_name"], 1 / 0]\n'})
+    poor("hub", "index", cwd=shop)
+    extra = poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"]
+    assert "division by zero" in extra["risk"]["error"]
+    (shop / ".remora/hub/risk.pym").unlink()
+    poor("hub", "index", cwd=shop)
+    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {}
+
+
+def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "my.db"
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    assert elsewhere.exists()
+    node = poor("hub", "get", "rounded", "--db", elsewhere, "--json", cwd=shop)
+    assert node.document["uid"]
+    assert not list((poor.home / "cache").rglob("hub.db"))
+
+
+@pytest.mark.parametrize("command", [("index",), ("get", "rounded"), ("gc",), ("start",)])
+def test_a_file_that_is_no_database_of_the_hub_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    letter, foreign = tmp_path / "letter.txt", tmp_path / "foreign.db"
+    letter.write_text("dear all\n" * 1000)
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+    for path in (letter, foreign):
+        before = path.read_bytes(), path.stat().st_mode
+        refused = poor("hub", *command, "--db", path, cwd=shop)
+        assert refused.code == 2
+        assert "is no database of the Hub" in refused.err
+        assert (path.read_bytes(), path.stat().st_mode) == before
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "foreign.db",
+        "letter.txt",
+    ]
+
+
+BESIDE = ["lock", "daemon", "token", "addresses", "log", "log.1", "marker"]
+
+
+@pytest.mark.parametrize("command", [("index",), ("start",)])
+def test_a_file_beside_a_named_database_that_no_hub_made_is_never_written(
+    poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    for name in (*(f"my.db.{suffix}" for suffix in BESIDE), "my.db-wal"):
+        foreign = tmp_path / name
+        foreign.write_text("mine since 1999\n")
+        refused = poor("hub", *command, "--db", tmp_path / "my.db", "--json", cwd=shop)
+        assert (refused.code, refused.error["code"]) == (2, "usage_error"), name
+        assert name in refused.error["message"]
+        assert [path.name for path in tmp_path.glob("my*")] == [name]
+        assert foreign.read_text() == "mine since 1999\n"
+        foreign.unlink()
+        foreign.symlink_to(shop / "shop/cart.py")
+        assert poor("hub", *command, "--db", tmp_path / "my.db", cwd=shop).code == 2
+        foreign.unlink()
+
+
+def test_a_lock_of_another_program_makes_no_file_a_damaged_database(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("dear all\n" * 1000)
+    for content in ("", "4711", "4711\n"):
+        (tmp_path / "letter.txt.lock").write_text(content)
+        assert poor("hub", "index", "--db", letter, cwd=shop).code == 2
+        assert letter.read_text() == "dear all\n" * 1000
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish" * 1000])
+def test_a_damaged_database_elsewhere_is_made_anew(
+    poor: Remora, shop: Path, tmp_path: Path, damage: bytes
+) -> None:
+    elsewhere = tmp_path / "my.db"
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    elsewhere.write_bytes(damage)
+    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+    assert poor("hub", "verify", "--db", elsewhere, cwd=shop).code == 0
+
+
+def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    made = poor("hub", "index", "--json", cwd=tmp_path / "empty")
+    assert made.code == 0
+    assert (made.document["files"], made.document["nodes"]) == (0, 0)
+    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "nothing fits\n"
+
+
+@pytest.mark.slow
+def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> None:
+    started = poor.afresh("hub", "start", "--json", cwd=shop)
+    try:
+        assert started.code == 0, started.err
+        write(shop, {"new.py": "def fresh(): ...\n", "broken.py": "def bad(:\n"})
+        made = poor("hub", "index", cwd=shop)
+        assert "broken.py: " in made.out
+        assert f"by the daemon (process {started.document['pid']})" in made.out
+        node = poor("hub", "get", "fresh", "--json", cwd=shop).document
+        assert node["key"] == "node:new.py:fresh"
+        assert node["uid"]
+        assert poor("hub", "verify", cwd=shop).code == 0
+        assert "keeps nothing that is gone" in poor("hub", "gc", cwd=shop).out
+        unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
+        assert unknown.code == 1
+        assert json.loads(unknown.out)["error"]["code"] == "not_found"
+    finally:
+        poor.afresh("hub", "stop", cwd=shop)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("tests/test_cart.py::test_total[1-2]", "node:tests/test_cart.py:test_total"),
+        ("Cart.total()", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:10", "node:shop/cart.py:Cart.total"),
+        ("shop/cart.py:2", "node:shop/cart.py:__module__"),
+        ("front.Cart", "node:shop/cart.py:Cart"),
+    ],
+)
+def test_a_name_may_be_pasted_from_elsewhere(poor: Remora, shop: Path, name: str, key: str) -> None:
+    write(shop, {"front/__init__.py": "from shop.cart import Cart\n"})
+    assert poor("hub", "callees", name, "--json", cwd=shop).document["node"] == key
+
+
+def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
+    for name, said in (
+        ("/etc/passwd", "lies outside the root"),
+        ("tests", "is a folder"),
+        ("shop/nope.py", "there is no file shop/nope.py"),
+    ):
+        asked = poor("hub", "get", name, "--json", cwd=shop)
+        assert (asked.code, asked.error["code"]) == (1, "not_found")
+        assert said in asked.error["message"]
+
+
+def test_without_git_the_folder_is_the_root_and_a_project_above_is_named(
+    poor: Remora, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "plain", {"pyproject.toml": "", "sub/a.py": "def f(): ...\n"})
+    below = poor("hub", "get", "f", cwd=root / "sub")
+    assert f"--root {root}" in below.err
+    for done in (
+        poor("hub", "get", "f", cwd=root),
+        poor("hub", "get", "f", "--root", "sub", cwd=root),
+    ):
+        assert "the root is" not in done.err
+    write(root, {"sub/remora.yaml": ""})
+    assert poor("hub", "get", "f", cwd=root / "sub").err == ""
+
+
+def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -> None:
+    """`hub observe` makes one before anything was asked."""
+    files = {path: path.read_bytes() for path in shop.rglob("*.py")}
+    for path in files:
+        path.unlink()
+    assert poor("hub", "index", "--json", cwd=shop).document["nodes"] == 0
+    for path, content in files.items():
+        path.write_bytes(content)
+    asked = poor("hub", "callers", "Cart.total", cwd=shop)
+    assert "there is no index yet: making it" in asked.err
+    assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
+
+
+def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
+    poor("hub", "index", cwd=shop)
+    assert "links       of 0 of " in poor("hub", "status", cwd=shop).out
+    poor("hub", "index", "--links", cwd=shop)
+    assert "links       of all nodes are stored" in poor("hub", "status", cwd=shop).out
+
+
+def test_steps_that_cannot_be_told_apart_any_more_are_told_as_one() -> None:
+    direct = {"key": "node:a.py:f", "tier": "exact", "lines": [1]}
+    further = {"key": "node:a.py:g", "tier": "exact", "lines": [2]}
+
+    class Edited:
+        def links(self, kind: str, _key: str, depth: int) -> dict[str, Any]:
+            return {kind: [direct] if depth == 1 else None}
+
+    hub: Any = Edited()
+    both = [direct, further]
+    assert node_commands._steps(hub, "callers", "node:a.py:h", 2, both) == [both]

@@ -1,0 +1,90 @@
+"""A document of recorded lines is one JSON document, whatever stands in them, however long."""
+
+import json
+
+import pytest
+from click.exceptions import Exit
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.cli.trace import event_lines
+from remora.cli.trace.event_lines import as_event, as_text, document
+from remora.errors import StreamDamaged
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text()),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_lines, "_PIECE", 3)
+
+
+@given(JSON)
+def test_an_event_stays_the_json_that_it_is_in_ascii(value: object) -> None:
+    try:
+        line = json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # lone surrogates do not come into a stream
+        return
+    text = "".join(as_event(line))
+    assert text.isascii()
+    assert json.loads(text) == value
+
+
+@given(st.binary())
+def test_a_line_of_any_bytes_can_be_had_back(line: bytes) -> None:
+    text = "".join(as_text(line))
+    assert text.isascii()
+    assert json.loads(text).encode("utf-8", "surrogateescape") == line
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_each_item_has_its_line(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with document('a"b', "events") as write:
+        for number in range(count):
+            write(as_event(b"%d" % number))
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"agent_id": 'a"b', "events": list(range(count))}
+    assert out.count("\n") == count + 2
+
+
+def interrupted() -> None:
+    with document("a", "events") as write:
+        write(as_event(b"1"))
+        raise KeyboardInterrupt
+
+
+def test_a_document_that_is_broken_off_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert json.loads(capsys.readouterr().out)["events"] == [1]
+
+
+def broken_off(*items: bytes) -> None:
+    with document("a", "events") as write:
+        for item in items:
+            write(as_event(item))
+        raise StreamDamaged("a: a line is no event", hint="look")
+
+
+def test_what_fails_before_the_first_item_is_no_document(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(StreamDamaged):
+        broken_off()
+    assert capsys.readouterr().out == ""
+
+
+def test_what_fails_later_is_told_in_the_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit) as ended:
+        broken_off(b"1", b"2")
+    assert ended.value.exit_code == StreamDamaged.exit_code
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {
+        "agent_id": "a",
+        "events": [1, 2],
+        "error": {"code": "stream_damaged", "message": "a: a line is no event", "hint": "look"},
+    }
+    assert "error: a: a line is no event" in captured.err

@@ -1,0 +1,176 @@
+"""`trace export` as its users have it: every format, into files, pipes and receivers."""
+
+import json
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, command
+from tests.exports.receiver import receiving
+
+FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
+
+
+@pytest.fixture
+def agent(ran: Ran) -> str:
+    found: str = ran.job["agent_id"]
+    return found
+
+
+@pytest.fixture
+def run_id(ran: Ran) -> str:
+    found: str = ran.analyzed.document["run_id"]
+    return found
+
+
+def export(ran: Ran, *words: str | Path) -> dict[str, object]:
+    done = ran("trace", "export", *map(str, words), "--json")
+    assert (done.code, done.err) == (0, "")
+    document: dict[str, object] = done.document
+    return document
+
+
+def test_prompts_are_those_that_the_real_model_was_sent(
+    ran: Ran, agent: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    told = export(ran, agent, "--format", "sft", "-o", path)
+    stream = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+    events = [json.loads(line) for line in stream.read_text().splitlines()]
+    sent = [event for event in events if event["type"] == "model_request"]
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert sent
+    assert [row["prompt"] for row in rows] == [event["data"]["messages"] for event in sent]
+    assert [row["line_hash"] for row in rows] == [event["hash"] for event in sent]
+    assert told == {
+        "format": "sft", "to": str(path), "streams": 1, "records": len(rows), "left_out": {},
+        "damaged": [],
+    }  # fmt: skip
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_and_a_pipe_get_the_same(ran: Ran, tmp_path: Path, form: str) -> None:
+    export(ran, "--run", "last", "--format", form, "-o", tmp_path / "out")
+    piped = ran("trace", "export", "--run", "last", "--format", form)
+    assert piped.code == 0
+    assert piped.out == (tmp_path / "out").read_text()
+    assert ran("trace", "export", "--run", "last", "--format", form, "-o", "-").out == piped.out
+
+
+def test_an_agent_by_its_node_and_a_run_by_its_name(ran: Ran, agent: str, run_id: str) -> None:
+    by_node = ran("trace", "export", "read", "--format", "otel").out
+    assert by_node == ran("trace", "export", agent[:-3], "--format", "otel").out != ""
+    run = ran("trace", "export", run_id, "--format", "otel").out
+    assert run == ran("trace", "export", "--run", run_id, "--format", "otel").out
+    assert run == ran("trace", "export", "--all", "--format", "otel").out
+    assert "invoke_workflow" in run
+    assert "invoke_workflow" not in by_node
+
+
+def test_a_transcript_is_that_of_trace_transcript(ran: Ran, agent: str, tmp_path: Path) -> None:
+    plain = ran("trace", "export", agent, "--format", "transcript").out
+    assert plain == ran("trace", "transcript", agent).out
+    ran("trace", "export", agent, "--format", "transcript", "-o", str(tmp_path / "a.md"))
+    text = (tmp_path / "a.md").read_text()
+    assert text.startswith("# agent lint\\-")
+    assert text == ran("trace", "export", agent, "--format", "transcript", "--markdown").out
+
+
+def test_spans_are_sent(ran: Ran, agent: str) -> None:
+    with receiving() as receiver:
+        done = ran("trace", "export", agent, "--format", "otel", "--endpoint", receiver.url)
+    assert done.code == 0
+    assert done.out == f"{len(receiver.spans)} spans of 1 agent: {receiver.url}\n"
+    assert {span.name.partition(" ")[0] for span in receiver.spans} == {
+        "chat", "execute_tool", "invoke_agent",
+    }  # fmt: skip
+    with receiving(401) as receiver:
+        refused = ran(
+            "trace", "export", agent, "--format", "otel", "--endpoint", receiver.url, "--json"
+        )
+    assert refused.code == 3
+    assert "answered 401" in refused.error["message"]
+
+
+def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> None:
+    keyed = type(ran.remora)(
+        ran.remora.home, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20me"}
+    )
+    with receiving() as receiver:
+        words = ("--format", "otel", "--endpoint", receiver.url)
+        assert keyed("trace", "export", agent, *words, cwd=ran.root).code == 0
+    assert receiver.headers[0]["authorization"] == "Bearer me"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # what a library does at import is its own affair
+def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
+    told = export(ran, "--run", "last", "--format", "inspect", "-o", tmp_path / "run.eval")
+    from inspect_ai.log import read_eval_log
+
+    log = read_eval_log(str(tmp_path / "run.eval"))
+    assert log.samples is not None
+    assert len(log.samples) == told["records"] == len(ran.analyzed.document["jobs"])
+    export(ran, "--all", "--format", "inspect", "-o", tmp_path / "logs")
+    assert len(list((tmp_path / "logs").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--format", "sft"), "one of AGENT, --run RUN and --all"),
+        (("read", "--all", "--format", "sft"), "one of AGENT, --run RUN and --all"),
+        (("read",), "--format"),
+        (("read", "--format", "csv"), "'csv' is not one of"),
+        (("read", "--format", "sft", "--content"), "--content goes with --format otel"),
+        (("read", "--format", "otel", "--markdown"), "--markdown goes with --format transcript"),
+        (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint goes with"),
+        (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
+        (("read", "--format", "otel", "--endpoint", "h:4318"), "is no address of a receiver"),
+        (("read", "--format", "inspect"), "name a file with -o"),
+        (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
+        (("read", "--format", "sft", "-o", "."), "is a folder"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(ran: Ran, words: tuple[str, ...], message: str) -> None:
+    done = ran("trace", "export", *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_json_is_one_document(ran: Ran) -> None:
+    """What goes to stdout cannot be told there too."""
+    done = ran("trace", "export", "read", "--format", "otel", "--json")
+    assert done.code == 2
+    assert "name a file with -o" in done.error["message"]
+
+
+def test_nobody_of_that_name(ran: Ran) -> None:
+    done = ran("trace", "export", "raed", "--format", "sft")
+    assert done.code == 1
+    assert "nearest" in done.err
+
+
+def test_a_place_that_is_not_there(ran: Ran, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "file"
+    done = ran("trace", "export", "read", "--format", "sft", "-o", str(path))
+    assert done.code == 3
+    assert "nowhere" in done.err
+
+
+def test_a_reader_that_has_seen_enough(ran: Ran, agent: str) -> None:
+    """`| head -1` ends the export, quietly."""
+    line = command(("trace", "export", agent, "--format", "otel", "--content"))
+    process = subprocess.Popen(
+        line, cwd=ran.root, env=ran.remora.environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(30), said) == (0, b"")

@@ -1,0 +1,61 @@
+"""Small programs as the linker sees them: files in memory, by path."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from remora.code.callgraph.linker import Linker
+from remora.code.file_analysis import read_facts
+from remora.code.ir.model import Lowered, decode_lowered, encode_lowered
+from remora.code.links import Edge
+
+
+class Project:
+    """A program of a few files, each as it comes back from where it was stored."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
+        self.keys = [node.key for one in facts.values() for node in one.nodes]
+        self._lowered = {
+            one.path: decode_lowered(encode_lowered(one.lowered)) for one in facts.values()
+        }
+        self._mentions: defaultdict[str, set[str]] = defaultdict(set)
+        for path, lowered in self._lowered.items():
+            for name in lowered.names:
+                self._mentions[name].add(path)
+
+    def paths(self) -> Collection[str]:
+        return self._lowered.keys()
+
+    def lowered(self, path: str) -> Lowered | None:
+        return self._lowered.get(path)
+
+    def mentioning(self, name: str) -> Collection[str]:
+        return self._mentions.get(name, ())
+
+
+Triple = tuple[str, str, Edge]
+
+
+def forward(project: Project, linker: Linker) -> set[Triple]:
+    """Every edge inside the project: caller, callee, and its tier and lines as seen from here."""
+    return {
+        (key, edge.key, Edge(key="", tier=edge.tier, lines=edge.lines))
+        for key in project.keys
+        for edge in linker.callees(key)
+        if not edge.key.startswith("ext:")
+    }
+
+
+def backward(project: Project, linker: Linker) -> set[Triple]:
+    """The same, asked from the other side."""
+    return {
+        (edge.key, key, Edge(key="", tier=edge.tier, lines=edge.lines))
+        for key in project.keys
+        for edge in linker.callers(key)
+    }
+
+
+def edges(files: Mapping[str, str], key: str) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Callees of one node: key without `node:` → tier and lines."""
+    found = Linker(Project(files)).callees(f"node:{key}")
+    return {edge.key.removeprefix("node:"): (edge.tier, edge.lines) for edge in found}

@@ -1,0 +1,575 @@
+"""Which tests exercise a node: by call, fixture, preparation, inheritance, import and name."""
+
+import textwrap
+
+import pytest
+
+from remora.code.callgraph.linker import Linker
+from remora.code.file_analysis import read_facts
+from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, pytest_id
+from remora.code.pytest_model.related_tests import RelatedTests
+from remora.hub.query.snapshots import MemoryView
+
+APP = """
+def low():
+    return 1
+
+
+def middle():
+    return low()
+
+
+def unused():
+    return 2
+
+
+class Cart:
+    def __init__(self, items=()):
+        self.items = items
+
+    def total(self):
+        return len(self.items)
+
+    def __len__(self):
+        return self.total()
+"""
+
+
+def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, str]:
+    """pytest's id of each related test and its tier."""
+    sources = {"app.py": APP, **files}
+    facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
+    view = MemoryView({one.path: one for one in facts.values()})
+    found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
+    assert list(found) == sorted(found, key=lambda r: ["exact", "inferred", "unique"].index(r.tier))
+    return {one.id: one.tier for one in found}
+
+
+def test_a_test_that_calls_the_node() -> None:
+    files = {"tests/test_x.py": "from app import low\n\n\ndef test_it():\n    assert low()\n"}
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
+
+
+def test_through_other_nodes_up_to_a_depth() -> None:
+    files = {"tests/test_x.py": "from app import middle\n\n\ndef test_it():\n    assert middle()\n"}
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
+    assert related("app.py:low", files, depth=1) == {}
+
+
+def test_the_nearest_comes_first_of_each_tier() -> None:
+    tests = """
+        from app import low, middle
+
+        def test_a_far():
+            middle()
+
+        def test_b_near():
+            low()
+    """
+    found = related("app.py:low", {"tests/test_app.py": tests})
+    assert list(found) == ["tests/test_app.py::test_b_near", "tests/test_app.py::test_a_far"]
+
+
+def test_through_what_tests_share() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        def check():
+            return low()
+
+        class TestA:
+            def check_more(self):
+                return check()
+
+            def test_it(self):
+                def inner():
+                    return self.check_more()
+
+                assert inner()
+        """
+    }
+    assert related("app.py:low", files) == {"tests/test_x.py::TestA::test_it": "exact"}
+
+
+def test_the_weakest_link_is_the_tier() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        def run(function):
+            return function()
+
+        def test_it():
+            assert run(low)
+        """
+    }
+    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_through_a_fixture_of_the_same_file_and_of_a_conftest() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import Cart
+
+        @pytest.fixture
+        def cart():
+            return Cart()
+
+        @pytest.fixture(name="filled")
+        def _filled(cart):
+            return cart
+        """,
+        "tests/test_x.py": """
+        import pytest
+
+        def test_direct(cart):
+            pass
+
+        def test_through_another(filled):
+            pass
+
+        @pytest.mark.usefixtures("cart")
+        def test_by_mark():
+            pass
+
+        def test_without():
+            pass
+        """,
+        "other/test_y.py": "def test_elsewhere(cart):\n    pass\n",
+        "tests/own/test_z.py": """
+        import pytest
+
+        @pytest.fixture
+        def cart():
+            return 1
+
+        def test_own(cart):
+            pass
+        """,
+    }
+    assert related("app.py:Cart.__init__", files) == {
+        "tests/test_x.py::test_direct": "exact",
+        "tests/test_x.py::test_through_another": "exact",
+        "tests/test_x.py::test_by_mark": "exact",
+    }
+
+
+def test_what_prepares_a_class_is_for_all_its_tests() -> None:
+    files = {
+        "tests/test_x.py": """
+        import unittest
+        from app import low
+
+        class LowCase(unittest.TestCase):
+            def setUp(self):
+                self.value = low()
+
+            def test_one(self):
+                pass
+
+            def test_two(self):
+                pass
+
+        class NoTests:
+            def test_helper(self):
+                low()
+        """
+    }
+    assert related("app.py:low", files) == {
+        "tests/test_x.py::LowCase::test_one": "exact",
+        "tests/test_x.py::LowCase::test_two": "exact",
+    }
+
+
+def test_inherited_tests_run_in_the_classes_below() -> None:
+    files = {
+        "tests/base.py": """
+        from app import low
+
+        class Shared:
+            def test_low(self):
+                low()
+
+            def test_more(self):
+                low()
+        """,
+        "tests/test_x.py": """
+        from tests.base import Shared
+
+        class TestA(Shared):
+            pass
+
+        class TestB(Shared):
+            def test_more(self):
+                pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::TestA::test_low",
+        "tests/test_x.py::TestA::test_more",
+        "tests/test_x.py::TestB::test_low",
+    }
+
+
+def test_what_prepares_a_class_is_for_the_tests_it_inherits_too() -> None:
+    files = {
+        "tests/base.py": """
+        class Shared:
+            def test_shared(self):
+                pass
+        """,
+        "tests/test_x.py": """
+        from tests.base import Shared as Tests
+        from app import low
+
+        class TestA(Tests):
+            def setup_method(self):
+                self.value = low()
+
+        class TestB(Tests):
+            pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {"tests/test_x.py::TestA::test_shared"}
+
+
+def test_a_preparation_that_calls_the_one_above() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import low
+
+        class TestA:
+            def setup_method(self):
+                low()
+
+            def test_one(self):
+                pass
+
+        class TestB(TestA):
+            def setup_method(self):
+                super().setup_method()
+
+            def test_two(self):
+                pass
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::TestA::test_one",
+        "tests/test_x.py::TestB::test_one",
+        "tests/test_x.py::TestB::test_two",
+    }
+
+
+def test_an_automatic_fixture_is_for_all_tests_around() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import low
+
+        @pytest.fixture(autouse=True)
+        def everywhere():
+            low()
+        """,
+        "tests/test_x.py": """
+        import pytest
+        from app import unused
+
+        def test_one():
+            pass
+
+        class TestA:
+            @pytest.fixture(autouse=True)
+            def here(self):
+                unused()
+
+            def test_two(self):
+                pass
+        """,
+        "other/test_y.py": "def test_elsewhere():\n    pass\n",
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_x.py::test_one",
+        "tests/test_x.py::TestA::test_two",
+    }
+    assert set(related("app.py:unused", files)) == {"tests/test_x.py::TestA::test_two"}
+
+
+def test_fixtures_asked_for_by_marks_of_all_and_by_request() -> None:
+    files = {
+        "tests/conftest.py": """
+        import pytest
+        from app import low
+
+        @pytest.fixture
+        def lowest():
+            return low()
+        """,
+        "tests/test_all.py": """
+        import pytest
+
+        pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("lowest")]
+
+        def test_one():
+            pass
+        """,
+        "tests/test_some.py": """
+        import pytest
+
+        class TestA:
+            pytestmark = pytest.mark.usefixtures("lowest")
+
+            def test_two(self):
+                pass
+
+        def test_three(request):
+            request.getfixturevalue("lowest")
+
+        def test_four(request):
+            request.getfixturevalue("another")
+        """,
+    }
+    assert set(related("app.py:low", files)) == {
+        "tests/test_all.py::test_one",
+        "tests/test_some.py::TestA::test_two",
+        "tests/test_some.py::test_three",
+    }
+
+
+DECORATING = """
+import re
+
+
+class Traced:
+    def __init__(self, function):
+        self.function = function
+
+    def entered(self, *args):
+        return self.function(*args)
+
+
+def through_library(function):
+    def replaced(match):
+        return function()
+
+    return re.compile("x").sub(replaced, "x")
+
+
+class Checked:
+    def __set__(self, instance, value):
+        instance.__dict__["value"] = value
+
+
+@Traced
+def traced():
+    return 1
+
+
+@through_library
+def wrapped():
+    return 2
+
+
+class Thing:
+    value = Checked()
+"""
+
+
+def test_what_a_decorator_makes_is_run_by_who_calls_the_decorated() -> None:
+    files = {
+        "deco.py": DECORATING,
+        "tests/test_x.py": """
+        import deco
+
+        def test_traced():
+            deco.traced()
+
+        def test_wrapped():
+            deco.wrapped()
+
+        def test_neither():
+            pass
+        """,
+    }
+    assert related("deco.py:Traced.entered", files) == {"tests/test_x.py::test_traced": "inferred"}
+    inner = related("deco.py:through_library.replaced", files)
+    assert inner == {"tests/test_x.py::test_wrapped": "inferred"}
+
+
+def test_what_the_body_of_a_class_makes_is_run_by_its_instances() -> None:
+    files = {
+        "deco.py": DECORATING,
+        "tests/test_x.py": """
+        import deco
+
+        def test_thing():
+            deco.Thing().value = 1
+
+        def test_none():
+            deco.traced()
+        """,
+    }
+    assert related("deco.py:Checked.__set__", files) == {"tests/test_x.py::test_thing": "inferred"}
+
+
+def test_what_few_ask_for_is_run_by_who_says_so() -> None:
+    files = {
+        "shown.py": """
+        class Shown:
+            def __repr__(self):
+                return "Shown()"
+        """,
+        "tests/test_x.py": """
+        from shown import Shown
+
+        def test_repr(subtests):
+            with subtests.test():
+                assert list(map(repr, [Shown()])) == ["Shown()"]
+
+        def test_made():
+            assert Shown()
+        """,
+    }
+    found = related("shown.py:Shown.__repr__", files)
+    assert found == {"tests/test_x.py::test_repr": "inferred"}
+    assert set(related("shown.py:Shown", files)) == {
+        "tests/test_x.py::test_repr",
+        "tests/test_x.py::test_made",
+    }
+
+
+def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
+    files = {
+        "tests/test_x.py": """
+        import pytest
+        from app import low, middle
+
+        @pytest.mark.parametrize("function", [low, middle])
+        def test_each(function):
+            assert function()
+        """
+    }
+    assert set(related("app.py:low", files)) == {"tests/test_x.py::test_each"}
+
+
+def test_by_the_spelling_of_a_method_where_nothing_is_known_of_the_receiver() -> None:
+    files = {
+        "shop.py": """
+        class Shop:
+            def reprice(self):
+                return 1
+
+        class Other:
+            def reprice(self):
+                return 2
+
+        def all_of(things):
+            return [thing.reprice() for thing in things]
+        """,
+        "tests/test_x.py": """
+        import shop
+
+        def test_all(things):
+            shop.all_of(things)
+
+        def test_one():
+            shop.Shop().reprice()
+        """,
+    }
+    found = related("shop.py:Shop.reprice", files)
+    assert found == {"tests/test_x.py::test_one": "exact", "tests/test_x.py::test_all": "unique"}
+
+
+def test_what_is_mentioned_only() -> None:
+    files = {
+        "tests/test_x.py": """
+        import pytest
+        from app import unused as it
+
+        def test_it():
+            pytest.raises(ValueError, it)
+
+        def test_other():
+            pass
+        """
+    }
+    assert related("app.py:unused", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_by_name_alone_is_the_least_sure() -> None:
+    files = {
+        "tests/test_app.py": "def test_unused():\n    pass\n\n\nclass TestCart:\n    def test_a(self):\n        pass\n",
+        "tests/test_else.py": "def test_unused():\n    pass\n",
+    }
+    assert related("app.py:unused", files) == {"tests/test_app.py::test_unused": "unique"}
+    assert related("app.py:Cart", files) == {"tests/test_app.py::TestCart::test_a": "unique"}
+    assert set(related("app.py:__module__", files)) == {
+        "tests/test_app.py::test_unused",
+        "tests/test_app.py::TestCart::test_a",
+    }
+
+
+def test_a_class_has_the_tests_of_its_methods() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import Cart
+
+        def test_total(cart: Cart):
+            assert cart.total()
+        """
+    }
+    assert related("app.py:Cart", files) == {"tests/test_x.py::test_total": "exact"}
+
+
+def test_what_operators_call_is_run_by_who_makes_the_instance() -> None:
+    files = {
+        "tests/test_x.py": """
+        from app import Cart
+
+        def test_it(thing):
+            assert thing == [Cart()]
+        """
+    }
+    assert related("app.py:Cart.__len__", files) == {"tests/test_x.py::test_it": "inferred"}
+
+
+def test_an_unknown_node_has_none() -> None:
+    assert related("app.py:nothing", {}) == {}
+    assert related("nowhere.py:nothing", {}) == {}
+
+
+def test_what_pytest_collects() -> None:
+    assert is_test_file("tests/test_a.py")
+    assert is_test_file("a_test.py")
+    assert not is_test_file("tests/base.py")
+    assert is_conftest("tests/conftest.py")
+    assert pytest_id("a%25b/test_x.py", "TestA#2.test_b") == "a%b/test_x.py::TestA::test_b"
+    assert pytest_id("%FF/test_x.py", "test_b") == "%FF/test_x.py::test_b"
+
+
+def test_many_questions_find_what_the_first_one_does() -> None:
+    chain = "def f0():\n    return 1\n"
+    chain += "".join(f"\n\ndef f{n}():\n    return f{n - 1}()\n" for n in range(1, 40))
+    files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
+    facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
+    view = MemoryView(facts)
+    asked = RelatedTests(Linker(view), view)
+    for number in (39, 0, 20):  # few callers are asked for, then many, then all are known
+        (found,) = asked.of(f"node:chain.py:f{number}", depth=50)
+        assert found.id == "test_x.py::test_it"
+        assert found.tier == "exact"
+        fresh = RelatedTests(Linker(view), view).of(f"node:chain.py:f{number}", depth=50)
+        assert fresh == (found,)
+
+
+@pytest.mark.slow
+def test_a_long_line_of_classes_is_followed_to_its_end() -> None:
+    line = "".join(f"class C{at + 1}(C{at}): pass\n" for at in range(1600))
+    text = f"class C0:\n    def m(self): pass\n{line}def z(): C1600().m()\n"
+    view = MemoryView({"line.py": read_facts("line.py", text.encode())})
+    linker = Linker(view)
+    linker.callers("node:line.py:C0.m")
+    linker.callees("node:line.py:z")
+    found = RelatedTests(linker, view)
+    assert found.of("node:line.py:C0.m") == ()

@@ -1,0 +1,193 @@
+"""A file that does not parse keeps its nodes, and what is sure of them."""
+
+import random
+import re
+import threading
+
+import pytest
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from tests.code.corpus import library, tree_of
+
+KEPT = 0.97
+WHOLE = '''"""A shop."""
+import os
+
+
+class Cart(Base):
+    """What was chosen."""
+
+    @property
+    def total(self) -> int:
+        """The sum."""
+        return sum(self.items)
+
+    def pay(self, by: str) -> None:
+        def inner(): pass
+        if by:
+            inner()
+
+
+def last(a):
+    return a
+'''
+NAMES = ["__module__", "Cart", "Cart.total", "Cart.pay", "Cart.pay.inner", "last"]
+
+
+def broken(source: str | bytes) -> FileFacts:
+    facts = read_facts("a.py", source if isinstance(source, bytes) else source.encode())
+    assert facts.partial
+    assert facts.detail
+    return facts
+
+
+def names(facts: FileFacts) -> list[str]:
+    return [node.qualname for node in facts.nodes]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(self.items)", "(self.items"),
+        ("import os", "import os as"),
+        ("import os", "x = ("),
+        ("import os", "<<<<<<< HEAD"),
+        ("(self) -> int:", "(self -> int:"),
+        ("(self) -> int:", "(self) -> int"),
+        ("class Cart(Base):", "class Cart(Base:"),
+        ("class Cart(Base):", "class Cart(Base)"),
+        ("def last(a):", "def last(a:"),
+        ("if by:", "if by"),
+        ("            inner()", "            inner(]"),
+        ('"""The sum."""', '""The sum."""'),
+        ('"""The sum."""', '"""The sum.""'),
+        ('"""What was chosen."""', '"""What was chosen.'),
+        ("    @property", "    @property("),
+        ("    @property", "    @"),
+        ("        if by:", "  if by:"),
+        ("        return sum", "return sum"),
+        ("    return a", "return a"),
+        ("        return sum(self.items)", "          return sum(self.items"),
+    ],
+)
+def test_one_error_takes_no_definition(old: str, new: str) -> None:
+    assert WHOLE.count(old) == 1
+    facts = broken(WHOLE.replace(old, new))
+    assert names(facts) == NAMES
+    assert facts.nodes[3].signature == "def pay(self, by: str) -> None"
+
+
+def test_what_parses_by_itself_is_as_it_was() -> None:
+    whole = read_facts("a.py", WHOLE.encode())
+    facts = broken(WHOLE.replace("import os", "import os as") + "\nx = = 1\n")
+    for node, before in zip(facts.nodes[1:], whole.nodes[1:], strict=True):
+        assert node == before
+    assert {call.scope for call in facts.lowered.calls} == {
+        call.scope for call in whole.lowered.calls
+    }
+    assert (facts.nodes[0].docstring, facts.nodes[0].imports) == ("A shop.", ())
+
+
+def test_what_is_kept_of_a_definition_that_does_not_parse() -> None:
+    head, body = 'def f(a: int) -> int:\n    "Doc."\n', "    if a: return [1\n    import x\n"
+    node = broken(f"@d(1)\n{head}{body}").nodes[1]
+    assert (node.signature, node.docstring) == ("def f(a: int) -> int", "Doc.")
+    assert (node.decorators, node.has_type_hints) == (("@d(1)",), True)
+    assert (node.line_start, node.line_count, node.docstring_outdated) == (1, 5, False)
+    moved = broken(f"x = 1\n{head.replace('f(', 'g(')}{body}").nodes[1]
+    assert node.body_hash == moved.body_hash
+    assert node.source_hash != moved.source_hash
+
+
+def test_of_a_header_that_does_not_parse_the_name_is_kept() -> None:
+    facts = broken(
+        "async def f(a, b:\n    '''Do.\n\n    Args:\n        a: A.\n    '''\n    return 1\n"
+        "class A(B:\n    def m(self): pass\n"
+    )
+    assert names(facts) == ["__module__", "f", "A", "A.m"]
+    function, cls = facts.nodes[1:3]
+    assert (function.signature, function.docstring) == ("async def f(…)", "Do.")
+    assert (function.docstring_outdated, function.has_type_hints) == (False, False)
+    assert (cls.signature, cls.bases, cls.line_count) == ("class A", (), 2)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    '''é'''\n    return 1\ndef g(): pass\n".encode("latin-1"),
+        b"def f():\n    x = '\0'\n    return 1\ndef g(): pass\n",
+        b"def f():\n    return 1\ndef g(): \0 pass\n",
+        b"# coding: latin-9000\ndef f(): pass\ndef g(): pass\n",
+        b"# coding: utf-7\ndef f(): pass\ndef g(): '+2AA-'\n",
+        b"\xef\xbb\xbf# coding: latin-1\r\ndef f(: pass\rdef g(): pass\r",
+        b"def f(:\n\tpass\n\x0cdef g(): pass\n",
+        b"def f():\n\tpass\n        x\ndef g(): pass\n",
+        b"x = " + b"-" * 100_000 + b"1\ndef f(): pass\ndef g(): pass\n",
+        b"x" + b".y" * 100_000 + b"\ndef f(): pass\ndef g(): pass\n",
+        b"[" * 100_000 + b"\ndef f(): pass\ndef g(): pass\n",
+        b"if a: pass\n" + b"elif a: pass\n" * 9_000 + b"def f(): pass\ndef g(): pass\n",
+        b"x = a" + b".b()" * 20_000 + b"\ndef f(): pass\ndef g(): pass\n",
+    ],
+)
+def test_what_python_refuses_as_a_whole(source: bytes) -> None:
+    assert names(broken(source)) == ["__module__", "f", "g"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"x = " + b"lambda: " * 2_000 + b"1\n",
+        b"x = " + b"f(" * 90 + b")" * 90 + b"\n",
+        b"if a: pass\n" + b"elif a: pass\n" * 900,
+        b"".join(b" " * depth + b"def f():\n" for depth in range(98)) + b" " * 98 + b"pass\n",
+        b"".join(b" " * depth + b"def f():\n" for depth in range(100)) + b" " * 100 + b"pass\n",
+        b"".join(b" " * depth + b"class A:\n" for depth in range(400)) + b" " * 400 + b"pass\n",
+        b"def f(a=" + b"a()" + b"()" * 1_500 + b"): raise a" + b"()" * 1_500 + b"\n",
+    ],
+)
+def test_deep_nesting_in_a_thread(source: bytes) -> None:
+    found: list[FileFacts] = []
+    thread = threading.Thread(target=lambda: found.append(read_facts("a.py", source)))
+    thread.start()
+    thread.join()
+    levels = len(re.findall(rb"def |class ", source))
+    assert len(found[0].nodes) > min(levels, 100)
+
+
+def harmed(source: str, rng: random.Random) -> str:
+    """With one character or one word too many or too few, or one line moved."""
+    place = rng.randrange(len(source))
+    line = source.find("\n", place) + 1
+    marks = [found.start() for found in re.finditer(r"[()\[\]{}:\"']", source)] or [place]
+    mark = rng.choice(marks)
+    return rng.choice(
+        (
+            source[:place] + source[place + 1 :],
+            source[:mark] + source[mark + 1 :],
+            source[:place] + rng.choice("()[]{}:,=.$?\"'") + source[place:],
+            source[:place] + rng.choice((" def ", " if ", " x y ")) + source[place:],
+            source[:line] + rng.choice(("foo bar\n", "    (\n", "<<<<<<<\n")) + source[line:],
+            source[:line] + source[line:].lstrip(" "),
+            source[:line] + "  " + source[line:],
+        )
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(3))
+def test_of_the_standard_library_nearly_all_is_kept(seed: int) -> None:
+    rng = random.Random(seed)
+    kept = there = errors = 0
+    for path in library(step=12):
+        source = path.read_bytes()
+        if not source.isascii() or tree_of(source) is None or not source:
+            continue
+        before = {node.qualname for node in read_facts("a.py", source).nodes}
+        wrong = harmed(source.decode(), rng)
+        if tree_of(wrong.encode()) is None:
+            after = {node.qualname for node in broken(wrong).nodes}
+            errors, there, kept = errors + 1, there + len(before), kept + len(before & after)
+    assert errors > 50
+    assert kept >= KEPT * there, (kept, there)

@@ -1,0 +1,43 @@
+"""Patterns and near names, as `--node` and `accept RUN NODE` use them."""
+
+import pytest
+
+from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.ids import NodeKey
+
+KEYS = [
+    NodeKey(f"node:{name}")
+    for name in (
+        *("src/a.py:__module__", "src/a.py:load", "src/a.py:Loader.load", "src/b.py:load"),
+        *("src/b.py:load#2", "odd[1].py:run", "odd1.py:run"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("load", ["src/a.py:load", "src/b.py:load"]),
+        ("src/a.py:load", ["src/a.py:load"]),
+        ("node:src/a.py:load", ["src/a.py:load"]),
+        ("Loader.*", ["src/a.py:Loader.load"]),
+        ("src/a.py:*", ["src/a.py:__module__", "src/a.py:load", "src/a.py:Loader.load"]),
+        ("load#?", ["src/b.py:load#2"]),
+        ("odd[1].py:run", ["odd[1].py:run"]),
+        ("odd[12].py:run", ["odd1.py:run"]),
+        ("LOAD", []),
+        ("oad", []),
+        ("[", []),
+    ],
+)
+def test_patterns(pattern: str, found: list[str]) -> None:
+    assert [key.removeprefix("node:") for key in match_nodes(KEYS, pattern)] == found
+
+
+def test_the_nearest_names() -> None:
+    assert nearest("laod", KEYS, 2) == ("node:src/a.py:Loader.load", "node:src/a.py:load")
+    assert nearest("src/b.py:laod", KEYS)[0] == "node:src/b.py:load"
+    assert nearest("LOADER.LOAD", KEYS)[0] == "node:src/a.py:Loader.load"
+    assert nearest("zzzzzz", KEYS) == ()
+    assert nearest("docstrin", ["lint", "docstring"]) == ("docstring",)
+    assert len(nearest("load", KEYS, 1)) == 1

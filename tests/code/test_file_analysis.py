@@ -1,0 +1,238 @@
+"""What one file says of its nodes: every field, on real code and on odd code."""
+
+import ast
+import hashlib
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts, NodeFacts
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.imports import package_of
+from remora.code.syntax.nodes import Module
+from remora.code.syntax.source import Unreadable
+from tests.code.corpus import library, tree_of
+
+EXAMPLE = b'''"""A shop."""
+
+import os.path
+from typing import Optional, overload
+from . import goods as things
+from ..bank.money import *
+
+
+class Cart(Base, Generic[T], metaclass=Meta):
+    """What was chosen.
+
+    More."""
+
+    @property
+    def total(self) -> int:
+        return sum(a.price for a in self.items if a)
+
+    @total.setter
+    def total(self, value): pass
+
+    async def pay(self, by: str, *rest: int, **more: str) -> None:
+        from .later import pay
+        def inner(a: int) -> int: return a
+
+
+@overload
+def f(a: int) -> int: ...
+@overload
+def f(a: str) -> str: ...
+def f(a): return a
+'''
+
+
+def node(source: bytes, qualname: str, path: str = "shop/cart.py") -> NodeFacts:
+    return next(each for each in read_facts(path, source).nodes if each.qualname == qualname)
+
+
+def test_of_a_file() -> None:
+    facts = read_facts("src/shop/cart.py", EXAMPLE)
+    assert (facts.path, facts.partial, facts.detail) == ("src/shop/cart.py", False, "")
+    assert facts.file_hash == hashlib.sha256(EXAMPLE).hexdigest()
+    assert facts.lowered.path == facts.path
+    assert [each.qualname for each in facts.nodes] == [
+        *("__module__", "Cart", "Cart.total", "Cart.total#2", "Cart.pay", "Cart.pay.inner"),
+        *("f", "f#2", "f#3"),
+    ]
+    assert all(each.key == f"node:src/shop/cart.py:{each.qualname}" for each in facts.nodes)
+
+
+def test_of_a_module() -> None:
+    module = node(EXAMPLE, "__module__", "src/shop/sub/cart.py")
+    assert (module.node_name, module.node_type, module.signature) == ("__module__", "module", None)
+    assert (module.docstring, module.complexity) == ("A shop.", None)
+    assert (module.decorators, module.bases, module.docstring_outdated) == ((), (), False)
+    assert (module.line_start, module.line_count) == (1, EXAMPLE.count(b"\n"))
+    assert module.imports == (
+        *("os.path", "typing.Optional", "typing.overload", "shop.sub.goods"),
+        *("shop.bank.money.*", "shop.sub.later.pay"),
+    )
+
+
+def test_of_a_class() -> None:
+    cart = node(EXAMPLE, "Cart")
+    assert (cart.node_name, cart.node_type) == ("Cart", "class")
+    assert cart.signature == "class Cart(Base, Generic[T], metaclass=Meta)"
+    assert cart.bases == ("Base", "Generic[T]")
+    assert (cart.docstring, cart.imports, cart.decorators) == ("What was chosen.", None, ())
+    assert (cart.line_start, cart.line_count, cart.complexity) == (9, 15, 3)
+
+
+def test_of_a_function() -> None:
+    pay = node(EXAMPLE, "Cart.pay")
+    assert (pay.node_name, pay.node_type) == ("pay", "function")
+    assert pay.signature == "async def pay(self, by: str, *rest: int, **more: str) -> None"
+    assert (pay.docstring, pay.imports, pay.bases) == (None, None, ())
+    second = node(EXAMPLE, "Cart.total#2")
+    assert (second.node_name, second.decorators) == ("total", ("@total.setter",))
+    assert (second.line_start, second.line_count) == (18, 2)
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("def f() -> int: pass", True),
+        ("def f(): pass", False),
+        ("def f(a: int): pass", False),
+        ("def f(a) -> int: pass", False),
+        ("def f(a: int, /, b: int, *c: int, d: int, **e: int) -> int: pass", True),
+        ("def f(a: int, /, b, *c: int, d: int, **e: int) -> int: pass", False),
+        ("def f(a: int, *b) -> int: pass", False),
+        ("def f(a: int, **b) -> int: pass", False),
+        ("def f(a: int, *, b) -> int: pass", False),
+        ("def f(self) -> int: pass", True),
+        ("def f(cls, a: int) -> int: pass", True),
+        ("def f(self, a) -> int: pass", False),
+        ("def f(a: int, self) -> int: pass", False),
+        ("class f: pass", True),
+        ("class f:\n def g(self) -> int: pass", True),
+        ("class f:\n def g(self): pass", False),
+        ("class f:\n class g:\n  def h(self): pass", False),
+        ("class f:\n def g(self) -> int:\n  def h(): pass", True),
+    ],
+)
+def test_type_hints(definition: str, expected: bool) -> None:
+    assert node(definition.encode(), "f").has_type_hints is expected
+    assert node(definition.encode(), "__module__").has_type_hints is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "package"),
+    [
+        ("a.py", ()),
+        ("pkg/a.py", ("pkg",)),
+        ("pkg/__init__.py", ("pkg",)),
+        ("src/pkg/sub/a.py", ("pkg", "sub")),
+        ("libs/one-two/src/pkg/a.py", ("pkg",)),
+        ("one-two/pkg/a.py", ("pkg",)),
+        ("src/a.py", ()),
+    ],
+)
+def test_a_package_begins_behind_src_and_what_no_import_could_name(
+    path: str, package: tuple[str, ...]
+) -> None:
+    assert package_of(path) == package
+
+
+@pytest.mark.parametrize(
+    ("statement", "imports"),
+    [
+        ("import a, b.c as d", ("a", "b.c")),
+        ("from a import b as c, d", ("a.b", "a.d")),
+        ("from a.b import *", ("a.b.*",)),
+        ("from . import a", ("pkg.sub.a",)),
+        ("from .a import b", ("pkg.sub.a.b",)),
+        ("from .. import a", ("pkg.a",)),
+        ("from ..a import b", ("pkg.a.b",)),
+        ("from ...a import b", ("a.b",)),
+        ("from ... import a", ("...a",)),
+        ("from ....a import b", ("....a.b",)),
+        ("import a\nif x:\n import a\n import b", ("a", "b")),
+        (
+            "try:\n import a\nexcept E:\n import b\nelse:\n import c\nfinally:\n import d",
+            tuple("abcd"),
+        ),
+        ("match a:\n case 1:\n  import b", ("b",)),
+    ],
+)
+def test_imports_are_absolute(statement: str, imports: tuple[str, ...]) -> None:
+    assert node(statement.encode(), "__module__", "src/pkg/sub/a.py").imports == imports
+
+
+def test_paths_are_spelled() -> None:
+    facts = read_facts("odd%/\udcff.py", b"def f(): pass")
+    assert facts.path == facts.lowered.path == "odd%25/%FF.py"
+    assert facts.nodes[1].key == "node:odd%25/%FF.py:f"
+
+
+@pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
+def test_the_planner_and_the_hub_see_the_same(path: Path) -> None:
+    source = path.read_bytes()
+    facts, module = read_facts("a/b.py", source), parse_module("a/b.py", source)
+    if tree_of(source) is None:
+        assert facts.partial
+        return
+    assert isinstance(module, Module)
+    both = zip(facts.nodes, module.nodes, strict=True)
+    for ours, theirs in both:
+        for field in set(NodeFacts.__struct_fields__) & set(type(theirs).__struct_fields__):
+            assert getattr(ours, field) == getattr(theirs, field), (path, ours.key, field)
+
+
+@given(
+    st.binary()
+    | st.text("\n\r\x0c\t def():#'\"\\é\ud800{}@,=classif", max_size=60).map(
+        lambda text: text.encode("utf-8", "surrogatepass")
+    )
+)
+def test_no_bytes_raise_or_warn(source: bytes) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        facts = read_facts("a.py", source)
+    assert isinstance(facts, FileFacts)
+    assert facts.nodes[0].qualname == "__module__"
+    assert facts.partial == bool(facts.detail)
+    assert caught == []
+
+
+LONG = b"__all__ = ['f']" + b" + ['f']" * 1500 + b"\n\ndef f(): pass\n"
+FAR = b"import a\n__all__ = a" + b".b" * 1500 + b".__all__\n\ndef f(): pass\n"
+
+
+@pytest.mark.parametrize("source", [LONG, FAR], ids=["sum", "attributes"])
+def test_long_lists_of_exports_are_read(source: bytes) -> None:
+    facts = read_facts("a.py", source)
+    assert (facts.partial, [node.qualname for node in facts.nodes]) == (False, ["__module__", "f"])
+
+
+class TestFaults:
+    """What makes us fail is one file that is read as if nothing were in it; nothing is raised."""
+
+    @pytest.fixture(autouse=True)
+    def broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def signature(_: ast.AST) -> str:
+            raise RecursionError("too deep")
+
+        for module in ("file_analysis", "syntax.extract"):
+            monkeypatch.setattr(f"remora.code.{module}.signature", signature)
+
+    def test_in_the_facts(self) -> None:
+        facts = read_facts("a.py", b"def f(): pass\n")
+        assert [node.qualname for node in facts.nodes] == ["__module__"]
+        assert facts.file_hash == hashlib.sha256(b"def f(): pass\n").hexdigest()
+        assert facts.partial
+        assert facts.detail.startswith("a fault in Remora: RecursionError: too deep (")
+
+    def test_in_the_nodes(self) -> None:
+        found = parse_module("a.py", b"def f(): return 7\n")
+        assert isinstance(found, Unreadable)
+        assert found.detail.startswith("a fault in Remora: RecursionError: too deep (")

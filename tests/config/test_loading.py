@@ -1,0 +1,368 @@
+"""Five layers become one Config, and every fault is named with its place."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from remora.config.loading import api_key, load_config
+from remora.config.schema import Config
+from remora.errors import ConfigError, DiskError
+
+
+class Files:
+    """The two files of one user and one project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.user = folder / "config.yaml"
+        self.project = folder / "remora.yaml"
+
+    def load(
+        self,
+        *,
+        user: str | bytes | None = None,
+        project: str | bytes | None = None,
+        environ: dict[str, str] | None = None,
+        flags: dict[str, Any] | None = None,
+    ) -> Config:
+        return load_config(
+            user_file=write(self.user, user),
+            project_file=write(self.project, project),
+            environ=environ or {},
+            flags=flags or {},
+        )
+
+    def fault(self, **layers: Any) -> str:
+        """The error's message without the folder's name, and its hint."""
+        with pytest.raises(ConfigError) as caught:
+            self.load(**layers)
+        assert caught.value.exit_code == 2
+        message = caught.value.message.replace(f"{self.user.parent}/", "")
+        return f"{message} [{caught.value.hint}]"
+
+
+def write(path: Path, text: str | bytes | None) -> Path | None:
+    if text is None:
+        return None
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
+    assert files.load().model_dump(mode="json") == {
+        "runner": {
+            "max_turns": 12,
+            "memory": {
+                "enabled": True,
+                "packet_size_limit": 3000,
+                "trace_store": "kv",
+                "summarizer_mode": "tool_specific",
+                "trace_indexing": ["node", "run", "operation"],
+                "durability": "turn",
+                "global_events": False,
+                "signing_key_file": None,
+                "retention": {"keep_days": 30, "compress_after_days": 2, "keep_mb": None},
+            },
+        },
+        "model": {
+            "provider": "auto",
+            "base_url": None,
+            "name": None,
+            "renderer": "auto",
+            "decoding": "auto",
+            "margin": 1.0,
+            "exact": False,
+            "timeout_s": 60.0,
+            "retries": 4,
+            "max_concurrency": 2,
+        },
+        "escalation": {"enabled": False, "base_url": None, "name": None},
+        "hub": {"enabled": "auto", "sweep_seconds": 30, "idle_stop_minutes": 0, "memory_mb": 512},
+        "redaction": {"rules": []},
+        "workspace": {
+            "driver": "auto",
+            "require_isolation": 0,
+            "allow_unsandboxed": False,
+            "include": [],
+        },
+        "python": None,
+        "exclude": [],
+        "operations": {
+            name: {"max_turns": None, "style": None} for name in ("lint", "docstring", "test")
+        },
+    }
+
+
+def test_a_config_is_frozen() -> None:
+    with pytest.raises(ValidationError):
+        Config().runner.max_turns = 1
+
+
+def test_each_layer_overrides_the_one_below(files: Files) -> None:
+    layers: dict[str, Any] = {
+        "user": "runner: {max_turns: 1}\nmodel: {retries: 1, margin: 2}\nhub: {memory_mb: 99}",
+        "project": "runner: {max_turns: 2}\nmodel:\n  retries: 2\n",
+        "environ": {"REMORA_RUNNER__MAX_TURNS": "3"},
+        "flags": {"runner.max_turns": 4},
+    }
+    found = []
+    while layers:
+        config = files.load(**layers)
+        found.append((config.runner.max_turns, config.model.retries, config.hub.memory_mb))
+        layers.popitem()
+    assert found == [(4, 2, 99), (3, 2, 99), (2, 2, 99), (1, 1, 99)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key", "expected"),
+    [
+        (
+            "REMORA_RUNNER__MEMORY__RETENTION__KEEP_DAYS",
+            "7",
+            "runner.memory.retention.keep_days",
+            7,
+        ),
+        ("REMORA_EXCLUDE", "[a/*, b]", "exclude", ("a/*", "b")),
+        ("REMORA_PYTHON", "/usr/bin/python3", "python", "/usr/bin/python3"),
+        ("REMORA_PYTHON", "", "python", None),
+        ("REMORA_MODEL", "{name: x, retries: 0}", "model.name", "x"),
+        (
+            "REMORA_MODEL__BASE_URL",
+            "https://example.org/v1",
+            "model.base_url",
+            "https://example.org/v1",
+        ),
+        ("REMORA_HUB__ENABLED", "off", "hub.enabled", False),
+        ("REMORA_WORKSPACE__ALLOW_UNSANDBOXED", "true", "workspace.allow_unsandboxed", True),
+    ],
+)
+def test_environment(files: Files, name: str, value: str, key: str, expected: object) -> None:
+    found: Any = files.load(environ={name: value})
+    for part in key.split("."):
+        found = getattr(found, part)
+    assert found == expected
+
+
+def test_an_operation_by_environment_and_flag(files: Files) -> None:
+    found = files.load(
+        environ={"REMORA_OPERATIONS__LINT__MAX_TURNS": "5"},
+        flags={"operations.mine.max_turns": 6},
+    ).operations
+    assert {name: one.max_turns for name, one in found.items()} == {
+        "lint": 5,
+        "docstring": None,
+        "test": None,
+        "mine": 6,
+    }
+
+
+def test_foreign_variables_are_not_ours(files: Files) -> None:
+    environ = {"REMORA_PERIOD": "x", "REMORA_API_KEY": "k", "PATH": "/bin", "REMORA": "1"}
+    assert files.load(environ=environ) == Config()
+
+
+def test_a_flag_of_none_was_not_given_and_any_sequence_is_a_list(files: Files) -> None:
+    config = files.load(flags={"runner.max_turns": None, "exclude": ("a", "b")})
+    assert (config.runner.max_turns, config.exclude) == (12, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "---\n", "{}", "runner:\nmodel:\n", "\ufeff{}"]
+)
+def test_files_with_nothing_in_them(files: Files, text: str) -> None:
+    assert files.load(project=text, user=text) == Config()
+
+
+def test_an_operation_with_nothing_after_it(files: Files) -> None:
+    assert files.load(project="operations:\n  mine:\n").operations["mine"].max_turns is None
+
+
+FAULTS = [
+    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
+    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns; the nearest known one is runner.max_turns"),
+    ("keep_days: 3", "unknown key keep_days; the nearest known one is runner.memory.retention.keep_days"),
+    ("\ufeffpython: 3", "remora.yaml:1:9: python: expected text, got 3"),
+    ("modell: {}", "remora.yaml:1:1: unknown key modell; the nearest known one is model"),
+    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns; the nearest known one is operations.lint.max_turns"),
+    ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected a whole number, got 'many'"),
+    ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected a whole number, got '3'"),
+    ("runner: {max_turns: 2.5}", "expected a whole number, got 2.5"),
+    ("runner: {max_turns: true}", "expected a whole number, got True"),
+    ("runner: {max_turns: 0}", "expected greater than or equal to 1, got 0"),
+    ("runner: {max_turns: }", "expected a whole number, got nothing"),
+    ("model: {margin: .nan}", "model.margin: expected a finite number, got nan"),
+    ("model: {name: ''}", "model.name: expected text that is not empty, got ''"),
+    ("model: {name: 'http://evil.example'}", "1:15: model.name: expected a model's name (an address belongs in base_url)"),
+    ("runner: {memory: {durability: all}}", "1:31: runner.memory.durability: expected 'event', 'turn' or 'none', got 'all'"),
+    ("runner: {memory: {trace_indexing: [node, x]}}", "1:42: runner.memory.trace_indexing.1: expected 'node', 'run' or 'operation', got 'x'"),
+    ("hub: {enabled: 3}", "1:16: hub.enabled: expected 'auto' or true or false, got 3"),
+    ("exclude: src", "1:10: exclude: expected a list, got 'src'"),
+    ("exclude: [1]", "1:11: exclude.0: expected text, got 1"),
+    ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
+    ("operations: {lint: 3}", "1:20: operations.lint: expected a mapping, got 3"),
+    ("operations: {A b: {}}", "1:14: operations.A b is not a valid name"),
+    ("- a\n- b\n", "remora.yaml:1:1: expected a mapping of keys"),
+    ("just words", "remora.yaml:1:1: expected a mapping of keys"),
+    ("model: {a: [}", "remora.yaml:1:13: "),
+    ("a: 1\n b: 2", "remora.yaml:2:3: mapping values are not allowed here"),
+    ("a:\n\t- b", "remora.yaml:2:1: found character '\\t' that cannot start any token"),
+    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: the key python is here twice, first remora.yaml:1:1"),
+    ("model: {name: a, name: b}", "remora.yaml:1:18: the key name is here twice"),
+    ("1: 2", "remora.yaml:1:1: a key must be text"),
+    ("[a]: 2", "remora.yaml:1:1: a key must be text"),
+    ("on: 2", "remora.yaml:1:1: a key must be text"),
+    ("<<: {python: a}", "remora.yaml:1:1: unknown key <<"),
+    ("python: &a x\nexclude: [*a]", "remora.yaml:2:11: aliases are not supported"),
+    ("python: !!python/name:os.system x", "remora.yaml:1:9: could not determine a constructor"),
+    ("model: !!set {a}", "remora.yaml:1:8: the tag tag:yaml.org,2002:set is not supported"),
+    ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is no value"),
+    ("python: a\n---\npython: b", "remora.yaml:2:1: but found another document"),
+    ("[" * 5000, "remora.yaml: nested too deeply"),
+    ("python: é\npython: \x07", "remora.yaml:2:9: a character that YAML does not allow"),
+    ("#" * 1_100_000, "remora.yaml: larger than 1 MiB"),
+    (b"\xef\xbb\xbfpython: \xc3\xa9\nx: \xff", "remora.yaml:2:4: not UTF-8 text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), FAULTS, ids=lambda value: str(value)[:40])
+def test_a_fault_in_a_file_is_named_with_its_place(
+    files: Files, text: str | bytes, message: str
+) -> None:
+    assert message in files.fault(project=text)
+
+
+def test_every_fault_of_a_file_is_named(files: Files) -> None:
+    message = files.fault(user="python: 3\nrunner:\n  max_turns: x\nfoo: 1\n")
+    assert [line.partition(" ")[0] for line in message.splitlines()] == [
+        "config.yaml:3:14:",
+        "config.yaml:1:9:",
+        "config.yaml:4:1:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
+        ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected a whole number, got 'x'"),
+        ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
+        ({"REMORA_MODEL": "fast"}, "REMORA_MODEL: model: expected a mapping, got 'fast'"),
+        ({"REMORA_MODEL": "{nam: x}"}, "REMORA_MODEL: unknown key model.nam"),
+        ({"REMORA_NO__SUCH": "1"}, "REMORA_NO__SUCH: unknown key no"),
+        ({"REMORA_PYTHON": "\udcff"}, "REMORA_PYTHON:1:1: not UTF-8 text"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_the_environment(files: Files, environ: dict[str, str], message: str) -> None:
+    assert message in files.fault(environ=environ)
+
+
+def test_a_fault_in_a_flag(files: Files) -> None:
+    assert "flag runner.max_turns: runner.max_turns: expected" in files.fault(
+        flags={"runner.max_turns": 0}
+    )
+    assert "flag runner.turns: unknown key runner.turns" in files.fault(flags={"runner.turns": 1})
+
+
+def test_a_fault_is_its_own_layers(files: Files) -> None:
+    message = files.fault(user="python: x", project="\npython: 3", flags={"python": "y"})
+    assert message.startswith("remora.yaml:2:9: python:")
+
+
+def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
+    folder, pipe, link = tmp_path / "folder", tmp_path / "pipe", tmp_path / "link"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    link.symlink_to("gone.yaml")
+    for path, kind in {
+        tmp_path / "gone.yaml": "no such file",
+        folder: "a folder, not a file",
+        pipe: "a pipe (FIFO), not a file",
+        link: "a link that leads nowhere",
+        Path("/dev/null"): "a device, not a file",
+    }.items():
+        with pytest.raises(ConfigError) as raised:
+            load_config(user_file=None, project_file=path, environ={}, flags={})
+        assert raised.value.message == f"{path}: {kind}"
+    with pytest.raises(DiskError, match="too long"):
+        load_config(user_file=None, project_file=tmp_path / ("x" * 999), environ={}, flags={})
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["runner", "model", "memory", "hub", "name", "max_turns", "x"]),
+                inner,
+            )
+        ),
+    )
+)
+def test_flags_give_a_config_or_an_error(value: object) -> None:
+    """Whatever is set, the answer is one of two, and the error says where."""
+    for key in ("runner", "model.name", "operations", "exclude", "x.y"):
+        try:
+            config = load_config(user_file=None, project_file=None, environ={}, flags={key: value})
+        except ConfigError as refused:
+            assert_names(refused, f"flag {key}: ")
+        else:
+            assert Config.model_validate(config.model_dump(mode="json")) == config
+
+
+def assert_names(refused: ConfigError, place: str) -> None:
+    lines = refused.message.splitlines()
+    assert lines
+    assert all(line.startswith(place) for line in lines)
+
+
+def test_the_api_key_by_order_of_its_sources(tmp_path: Path) -> None:
+    user_file = tmp_path / "config.yaml"
+    user_file.write_text("model: {api_key: in-file}")
+    environ = {"REMORA_API_KEY": "ours", "OPENAI_API_KEY": "theirs"}
+    found = [api_key(environ, user_file)]
+    for name in list(environ):
+        del environ[name]
+        found.append(api_key(environ, user_file))
+    assert found == ["ours", "theirs", "in-file"]
+    assert api_key({"REMORA_API_KEY": " "}, None) is None
+    user_file.write_text("model:\n")
+    assert api_key({}, user_file) is None
+
+
+def test_an_api_key_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
+    user_file = tmp_path / "config.yaml"
+    user_file.write_text("model: {api_key: 123456}")
+    with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected text$"):
+        api_key({}, user_file)
+
+
+def test_the_users_api_key_is_no_part_of_the_config(files: Files) -> None:
+    config = files.load(user="model: {api_key: hidden, name: x}")
+    assert config.model.name == "x"
+    assert "hidden" not in repr(config) + config.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        {"flags": {"model.api_key": "hidden"}},
+        {"flags": {"model": {"api_key": "hidden"}}},
+        {"environ": {"REMORA_MODEL__API_KEY": "hidden"}},
+        {"environ": {"REMORA_MODEL": "{api_key: hidden}"}},
+        {"project": "model: {api_key: hidden}"},
+    ],
+)
+def test_an_api_key_from_elsewhere_is_refused(files: Files, layer: dict[str, Any]) -> None:
+    message = files.fault(**layer)
+    assert "REMORA_API_KEY" in message
+    assert "hidden" not in message

@@ -1,0 +1,173 @@
+"""OTLP over HTTP: what a receiver reads from us, and what we make of its answers."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from remora.errors import OutsideError, UsageError
+from remora.exports.counts import Tally
+from remora.exports.formats import Wish
+from remora.exports.otel.otlp import rejected_spans
+from remora.exports.otel.otlp_sender import headers_from, traces_url
+from remora.exports.targets import to_receiver
+from remora.trace.trace_folder import TraceFolder
+from tests.exports.conftest import everything
+from tests.exports.receiver import receiving
+
+WISH = Wish(format="otel", version="1.2.3")
+PHOENIX = Path(__file__).parents[3] / ".venv-otlp" / "bin" / "phoenix"
+
+
+def sent(folder: TraceFolder, url: str, **headers: str) -> Tally:
+    return to_receiver(folder, everything(folder), WISH, url, headers)
+
+
+def test_everything_arrives(golden: TraceFolder) -> None:
+    with receiving() as receiver:
+        tally = sent(golden, receiver.url, authorization="Bearer me")
+    assert len(receiver.spans) == tally.records == 29
+    assert {span.name.partition(" ")[0] for span in receiver.spans} == {
+        "chat", "execute_tool", "invoke_agent", "invoke_workflow", "text_completion",
+    }  # fmt: skip
+    known = {span.span_id for span in receiver.spans}
+    assert all(not span.parent_span_id or span.parent_span_id in known for span in receiver.spans)
+    assert all(headers["authorization"] == "Bearer me" for headers in receiver.headers)
+    resource = receiver.requests[0].resource_spans[0].resource
+    assert [(each.key, each.value.string_value) for each in resource.attributes] == [
+        ("service.name", "remora"), ("service.version", "1.2.3"),
+    ]  # fmt: skip
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(
+    golden: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with receiving() as receiver:
+        assert sent(golden, receiver.url).records == len(receiver.spans)
+
+
+def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
+    with receiving(503, 429) as receiver:
+        assert sent(golden, receiver.url).records == len(receiver.spans) == 29
+
+
+@pytest.mark.parametrize("statuses", [(401,), (503, 503, 503, 503)])
+def test_a_refusal_is_told(golden: TraceFolder, statuses: tuple[int, ...]) -> None:
+    with (
+        receiving(*statuses) as receiver,
+        pytest.raises(OutsideError, match=f"answered {statuses[-1]}"),
+    ):
+        sent(golden, receiver.url)
+
+
+def test_spans_that_the_receiver_dropped_are_told(golden: TraceFolder) -> None:
+    with receiving(refuses=3) as receiver, pytest.raises(OutsideError, match="refused 3 of"):
+        sent(golden, receiver.url)
+
+
+def test_nobody_there(golden: TraceFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    with receiving() as receiver:
+        gone = receiver.url
+    with pytest.raises(OutsideError, match="cannot be reached"):
+        sent(golden, gone)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("http://h:4318", "http://h:4318/v1/traces"),
+        ("http://h:4318/", "http://h:4318/v1/traces"),
+        ("https://h/otlp?tenant=a", "https://h/otlp/v1/traces?tenant=a"),
+        ("https://h/v1/traces", "https://h/v1/traces"),
+    ],
+)
+def test_the_path_is_added_where_it_is_missing(endpoint: str, url: str) -> None:
+    assert traces_url(endpoint) == url
+
+
+@pytest.mark.parametrize("endpoint", ["h:4318", "grpc://h:4317", "http://", "http://[", ""])
+def test_what_is_no_address(endpoint: str) -> None:
+    with pytest.raises(UsageError, match="is no address"):
+        traces_url(endpoint)
+
+
+def test_a_password_is_no_part_of_an_address() -> None:
+    """It would be told in messages, and stand in the shell's history."""
+    with pytest.raises(UsageError, match="holds a name or a password") as refused:
+        traces_url("https://me:hunter22@host/v1/traces")
+    assert "hunter22" not in refused.value.message + refused.value.hint
+
+
+def test_headers_as_opentelemetry_spells_them() -> None:
+    assert headers_from("a=b, key=Bearer%20x=y,nothing") == {"a": "b", "key": "Bearer x=y"}
+    assert headers_from("") == {}
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"\xff" * 20, b"\x0a\x80"])
+def test_an_answer_that_is_none_says_nothing(answer: bytes) -> None:
+    with pytest.raises(ValueError, match="no answer"):
+        rejected_spans(answer)
+
+
+@pytest.fixture
+def phoenix(tmp_path: Path) -> Iterator[str]:
+    """Arize Phoenix, which `make test-all` installs beside this project."""
+    if not PHOENIX.exists():
+        pytest.skip("`make test-all` installs Arize Phoenix")
+    port, grpc = "16016", "16017"
+    environ = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PHOENIX_WORKING_DIR": str(tmp_path),
+        "PHOENIX_HOST": "127.0.0.1", "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": grpc,
+        "PHOENIX_TELEMETRY_ENABLED": "false",
+    }  # fmt: skip
+    server = subprocess.Popen(
+        [PHOENIX, "serve"], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _wait_for(url: str, server: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        assert server.poll() is None, "Phoenix ended"
+        try:
+            if httpx.get(f"{url}/healthz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.5)
+    raise TimeoutError("Phoenix does not answer")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_a_receiver_of_others_understands_them(golden: TraceFolder, phoenix: str) -> None:
+    """Phoenix tells agents, models and tools apart by the conventions alone; twice is once."""
+    for _ in range(2):
+        assert sent(golden, phoenix).records == 29
+    found: list[dict[str, Any]] = []
+    until = time.monotonic() + 30
+    while len(found) < 29 and time.monotonic() < until:
+        time.sleep(0.5)
+        answer = httpx.get(f"{phoenix}/v1/projects/default/spans", params={"limit": "100"})
+        found = answer.json()["data"] if answer.status_code == 200 else []
+    kinds: dict[str, set[str]] = {}
+    for span in found:
+        kinds.setdefault(span["name"].partition(" ")[0], set()).add(span["span_kind"])
+    assert len(found) == 29
+    assert kinds == {
+        "chat": {"LLM"}, "text_completion": {"LLM"}, "execute_tool": {"TOOL"},
+        "invoke_agent": {"AGENT"}, "invoke_workflow": {"UNKNOWN"},
+    }  # fmt: skip

@@ -1,0 +1,93 @@
+"""Files of exports: whole or not there, for their owner alone."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError, UsageError
+from remora.exports.output_file import place_for, replaced
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out" / "rows.jsonl"
+
+
+@pytest.mark.parametrize("mask", [0, 0o777])
+def test_only_its_owner_reads_it(place: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with replaced(place) as file:
+            file.write(b"row\n")
+    finally:
+        os.umask(before)
+    assert place.read_bytes() == b"row\n"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+
+
+def test_what_was_there_stays_until_all_is_written(place: Path) -> None:
+    place.write_bytes(b"before")
+
+    def interrupted() -> None:
+        with replaced(place) as file:
+            file.write(b"half")
+            file.flush()
+            assert place.read_bytes() == b"before"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert place.read_bytes() == b"before"
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_a_link_is_followed(place: Path, tmp_path: Path) -> None:
+    """As every tool does with the file that its user names."""
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(place)
+    for content in (b"first", b"second"):
+        with replaced(link) as file:
+            file.write(content)
+        assert place.read_bytes() == content
+        assert link.is_symlink()
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    with replaced(pipe) as file:
+        file.write(b"row\n")
+    reader.join()
+    assert got == [b"row\n"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_folder_and_a_place_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder"), replaced(tmp_path):
+        pass
+    with pytest.raises(UsageError, match="is a folder"), place_for(tmp_path):
+        pass
+    with pytest.raises(DiskError, match="nowhere"), replaced(tmp_path / "nowhere" / "file"):
+        pass
+
+
+def test_a_full_disk_is_told() -> None:
+    with pytest.raises(DiskError, match="/dev/full"), replaced(Path("/dev/full")) as file:
+        file.writelines([b"row\n"] * 10_000)
+
+
+def test_a_library_writes_to_a_name_of_the_same_ending(place: Path) -> None:
+    log = place.with_name("run.eval")
+    with place_for(log) as temporary:
+        assert temporary.suffix == ".eval"
+        temporary.write_bytes(b"log")
+        assert not log.exists()
+    assert (log.read_bytes(), stat.S_IMODE(log.stat().st_mode)) == (b"log", 0o600)
+    assert list(place.parent.iterdir()) == [log]

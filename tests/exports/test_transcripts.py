@@ -1,0 +1,146 @@
+"""Transcripts: what is quoted stays a quotation, for terminals and for readers of Markdown."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from remora.exports.counts import Tally
+from remora.exports.formats import Wish, pieces
+from remora.exports.markdown_transcript import escaped, markdown
+from remora.exports.run_bundles import group_of_agent
+from remora.memory.events import AgentEnd, Event, ModelResponse, Payload
+from remora.trace.read.reader import read_events
+from remora.trace.read.transcript import transcript
+from remora.trace.trace_folder import TraceFolder
+from tests.exports.conftest import Attempt, Run, everything, flip, only
+
+NASTY = st.text(
+    st.sampled_from("ab \t#*_`~<>&[]()!|\\\n\r-+1.=:/@$^\x1b\x9b\u202e\u200f\u2028\ufeff{}\"'")
+)
+READER = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
+PLAIN = frozenset(
+    {"heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "fence"}
+)
+OBEYED = frozenset(map(chr, (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x200F, 0x2028)))
+
+
+def event(payload: Payload, turn: int = 1) -> Event:
+    return Event(
+        v=1, seq=0, timestamp="", run_id="r", agent_id="a", operation="lint", node_id="n",
+        turn=turn, type=payload.type, data=msgspec.Raw(msgspec.json.encode(payload)),
+        packet_delta=None,
+    )  # fmt: skip
+
+
+def read(text: str) -> list[Token]:
+    return READER.parse(text)
+
+
+def told(folder: TraceFolder, groups: Any = None, *, markdown: bool = False) -> str:
+    wish = Wish(format="transcript", version="1", markdown=markdown)
+    return b"".join(pieces(folder, groups or everything(folder), wish, Tally())).decode()
+
+
+@pytest.fixture
+def played(folder: TraceFolder) -> TraceFolder:
+    run = Run(folder)
+    run.began("lint-a")
+    attempt = Attempt(folder, "lint-a")
+    attempt.choose("B")
+    attempt.fail("```\n# no heading\n<script>alert(1)</script>\x1b[2J")
+    run.ended("lint-a", attempt.end())
+    run.said("lint-a", "rejected", "too *bold*")
+    run.close()
+    return folder
+
+
+@given(NASTY)
+def test_a_line_is_the_text_and_nothing_else(text: str) -> None:
+    """Read by a Markdown reader: one paragraph, whose text is what was written."""
+    line = escaped(text.strip())
+    tokens = read(line)
+    assert {token.type for token in tokens} <= PLAIN - {"fence", "heading_open"}
+    children = [child for token in tokens for child in token.children or []]
+    assert {child.type for child in children} <= {"text", "text_special"}
+    assert not OBEYED & set(line)
+
+
+@given(NASTY, NASTY)
+def test_a_quotation_cannot_leave_its_fence(answer: str, error: str) -> None:
+    """Whatever a model said and whatever went wrong, there are headings only of ours."""
+    events = [
+        event(ModelResponse(text=answer)),
+        event(AgentEnd(status="failed", stop_reason=error, error=error), 2),
+    ]
+    lines = list(markdown(events))
+    text = "\n".join(lines) + "\n"
+    tokens = read(text)
+    assert {token.type for token in tokens} <= PLAIN
+    assert next(t.content for t in tokens if t.type == "inline" and t.level == 1) == "Turn 1"
+    assert sum(token.type == "heading_open" for token in tokens) == 2
+    (fence,) = [token for token in tokens if token.type == "fence"]
+    assert fence.content.count("\n") == answer.count("\n") + 1
+    assert not OBEYED & set(text)
+
+
+@given(NASTY)
+def test_a_terminal_obeys_nothing(text: str) -> None:
+    lines = list(transcript([event(ModelResponse(text=text))]))
+    assert not OBEYED & set("".join(lines))
+    assert lines[:3] == ["", "== turn 1 ==", "<- model:"]
+    assert len(lines[3:]) == 1 + text.count("\n"), "its own line ends, and no others"
+
+
+def test_one_agent_is_told_as_the_transcript_command_tells_it(played: TraceFolder) -> None:
+    group = group_of_agent(played, "lint-a")
+    expected = list(transcript(read_events(played.agent_stream("lint-a"))))
+    assert told(played, only(group)).splitlines() == expected
+
+
+def test_a_run_tells_its_own_story_first(played: TraceFolder) -> None:
+    text = told(played)
+    assert text.startswith("==== run run-1 ====\n\nrun of 1 jobs on c0ffee")
+    assert "rejected: lint-a (by cli)\nfeedback:\n    too *bold*\n" in text
+    assert text.index("==== agent lint-a ====") > text.index("rejected")
+
+
+def test_markdown_of_a_run(played: TraceFolder) -> None:
+    text = told(played, markdown=True)
+    tokens = read(text)
+    headings = [
+        tokens[place + 1].content
+        for place, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    assert headings == [r"run run\-1", r"agent lint\-a", "Turn 1", "Turn 2"]
+    fences = [token.content for token in tokens if token.type == "fence"]
+    assert "```\n# no heading\n<script>alert(1)</script>\\x1b[2J\n" in fences
+    assert any("Goal: no findings" in content for content in fences), "requests stand whole"
+    assert not any(token.type.startswith("html") for token in tokens)
+
+
+def test_a_long_answer_is_whole_and_a_long_output_is_not(folder: TraceFolder) -> None:
+    attempt = Attempt(folder, "lint-a")
+    attempt.ask()
+    attempt.answer("word " * 20_000)
+    attempt.act({"line": 1}, choice=0, raw_output="x" * 100_000)
+    attempt.end()
+    text = told(folder)
+    assert "word " * 20_000 in text
+    assert "xxx" * 300 not in text
+
+
+def test_of_several_a_damaged_one_is_passed_over(played: TraceFolder) -> None:
+    attempt = Attempt(played, "lint-z")
+    attempt.choose("A")
+    attempt.end()
+    flip(played.agent_stream("lint-a"), b"success")
+    wish = Wish(format="transcript", version="1")
+    tally = Tally()
+    list(pieces(played, everything(played), wish, tally))
+    assert (tally.streams, len(tally.damaged)) == (1, 1)

@@ -1,0 +1,134 @@
+"""Large files are read in a process of their own, with the same result."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from remora.hub.daemon import analysis_pool
+from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.process.spawn import environment
+
+ENVIRONMENT = environment(os.environ)
+PARENT = """
+import asyncio, os, sys
+from remora.hub.daemon.analysis_pool import Laboratory
+async def main():
+    child = Laboratory({})
+    work = asyncio.create_task(child.analyse("a.py", b"x = [" + b"[1, 2], " * 3_000_000 + b"]"))
+    while child.pid is None:
+        await asyncio.sleep(0.01)
+    print(child.pid, flush=True)
+    await work
+asyncio.run(main())
+"""
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < until, "waited for 20 s"
+        time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def same(one: FileFacts, other: FileFacts) -> bool:
+    """As they are stored."""
+    return msgspec.msgpack.encode(one) == msgspec.msgpack.encode(other)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("a.py", b"def f(x: int) -> str:\n    return g(x)\n" * 50),
+        ("b\udcff%.py", b"class A:\n    def m(self): pass\n"),
+        ("c.py", b"def broken(:\n"),
+        ("d.py", b"\xff\x00"),
+        ("e.py", b""),
+    ],
+)
+def test_the_facts_are_those_that_would_be_found_here(path: str, source: bytes) -> None:
+    async def asked() -> None:
+        child = Laboratory(ENVIRONMENT)
+        try:
+            assert same(await child.analyse(path, source), read_facts(path, source))
+        finally:
+            await child.close()
+
+    asyncio.run(asked())
+
+
+def test_a_child_that_dies_costs_its_file_only() -> None:
+    async def asked() -> None:
+        child = Laboratory(ENVIRONMENT)
+        try:
+            await child.analyse("a.py", b"x = 1\n")
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+            lost = await child.analyse("b.py", b"y = 1\n")
+            assert lost.partial or same(lost, read_facts("b.py", b"y = 1\n"))
+            assert same(await child.analyse("c.py", b"z = 1\n"), read_facts("c.py", b"z = 1\n"))
+        finally:
+            await child.close()
+
+    asyncio.run(asked())
+
+
+def test_a_file_that_takes_too_long_is_partial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis_pool, "LIMIT_S", 0.01)
+
+    async def asked() -> None:
+        child = Laboratory(ENVIRONMENT)
+        try:
+            facts = await child.analyse("a.py", b"x = 1\n" * 100_000)
+            assert (facts.partial, facts.nodes, bool(facts.detail)) == (True, (), True)
+            assert child.pid is None
+        finally:
+            await child.close()
+
+    asyncio.run(asked())
+
+
+def test_it_ends_with_its_parent_even_in_the_middle_of_a_file() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
+    try:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+    finally:
+        parent.kill()
+        parent.communicate()
+    wait_until(lambda: is_gone(child))
+
+
+def test_nothing_of_the_folder_or_the_environment_is_imported(tmp_path: Path) -> None:
+    for name in ("remora.py", "json.py", "sitecustomize.py", "usercustomize.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    hostile = environment({**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": "json.py"})
+    assert not [name for name in hostile if name.startswith("PYTHON")]
+    code = f"""
+import asyncio, os
+from remora.hub.daemon.analysis_pool import Laboratory
+os.chdir({str(tmp_path)!r})
+async def main():
+    child = Laboratory({hostile!r})
+    await child.analyse("a.py", b"x = 1")
+    await child.close()
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=50)
+    assert not (tmp_path / "run").exists()

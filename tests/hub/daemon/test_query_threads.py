@@ -1,0 +1,227 @@
+"""Answers are made side by side; one that takes long keeps nobody waiting for ever."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError
+from remora.hub.daemon import query_threads
+from remora.hub.daemon.query_threads import Lanes, NewestAnswers, Read
+from remora.hub.protocol import Refused
+from remora.hub.query.queries import Answers
+from remora.hub.store.hub_store import HubStore
+from tests.hub.store.conftest import put
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[HubStore]:
+    with HubStore.open(
+        tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
+    ) as store:
+        yield store
+
+
+def generation(answers: Answers) -> int:
+    return answers.view.generation
+
+
+def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+MOVING = {"a.py": "def f(): ...\n", "b.py": "", "c.py": "from a import f\nf()\n"}
+
+
+def callers(answers: Answers) -> list[str]:
+    return [edge["key"] for edge in answers.callers("node:a.py:f")["callers"]]
+
+
+def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
+    store: HubStore, tmp_path: Path
+) -> None:
+    put(store, MOVING)
+    moves = iter([{"b.py": MOVING["c.py"], "c.py": ""}])
+    told = []
+
+    def overtaken(answers: Answers) -> list[str]:
+        put(store, next(moves, {}))
+        told.append((answers.generation, callers(answers)))
+        return told[-1][1]
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        began = store.generation
+        assert await asking.ask(overtaken) == ["node:b.py:__module__"]
+        assert [generation for generation, _ in told] == [began, store.generation]
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_what_fails_since_it_saw_two_states_is_asked_again(store: HubStore, tmp_path: Path) -> None:
+    put(store, MOVING)
+    moves = iter([{"c.py": ""}])
+
+    def torn(answers: Answers) -> list[str]:
+        for files in moves:
+            put(store, files)
+            raise IndexError("a call of the file as it was")
+        return callers(answers)
+
+    def faulty(answers: Answers) -> str:
+        return callers(answers)[0]
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        assert await asking.ask(torn) == []
+        with pytest.raises(IndexError):  # of one state it is a bug
+            await asking.ask(faulty)
+        assert await asking.ask(callers) == []
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
+    store: HubStore, tmp_path: Path
+) -> None:
+    put(store, MOVING)
+    asked_of: list[int] = []
+
+    def overtaken(answers: Answers) -> list[str]:
+        asked_of.append(answers.generation)
+        before = callers(answers)
+        put(store, {"d.py": f"from a import f\nf({len(asked_of)})\n"})
+        assert callers(answers) == before
+        return before
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        await asking.ask(overtaken)
+        assert len(set(asked_of)) == 3
+        assert asked_of[-1] < store.generation  # and told so: it is not kept
+        assert await asking.ask(callers) == ["node:c.py:__module__", "node:d.py:__module__"]
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_threads, "_PATIENCE_S", 0.05)
+    go_on = threading.Event()
+
+    def slow(answers: Answers) -> int:
+        assert go_on.wait(20)
+        return answers.view.generation
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        waiting = [asyncio.create_task(asking.ask(slow)) for _ in range(query_threads.MOST - 1)]
+        await asyncio.sleep(0)
+        assert await asking.ask(generation) == store.generation
+        waiting.append(asyncio.create_task(asking.ask(slow)))
+        await asyncio.sleep(0)
+        with pytest.raises(Refused, match="very long"):
+            await asking.ask(generation)
+        go_on.set()
+        assert await asyncio.gather(*waiting) == [store.generation] * query_threads.MOST
+        assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_threads, "LIMIT_S", 0.05)
+    go_on = threading.Event()
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        with pytest.raises(Refused, match="takes more than"):
+            await asking.ask(lambda _: go_on.wait(20))
+        go_on.set()
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_threads, "GIVEN_UP_S", 0.05)
+
+    def for_ever(answers: Answers) -> int:
+        while True:
+            answers.view.mentioning("shop")
+
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        with pytest.raises(Refused, match="takes more than"):
+            await asking.ask(for_ever)
+        monkeypatch.setattr(query_threads, "GIVEN_UP_S", 20)
+        assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())
+
+
+def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    near = NewestAnswers(tmp_path / "hub.db", Read.nothing())
+    assert near.read(generation) == store.generation
+    now[0] += 24 * 3600
+    assert near.read(generation) == store.generation
+    near.close()
+
+
+def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: Path) -> None:
+    until: list[float] = []
+
+    def opened(folder: str) -> HubStore:
+        db = tmp_path / folder / "hub.db"
+        return HubStore.open(db, root=tmp_path, clock=lambda: datetime.now(UTC))
+
+    def replaced(answers: Answers) -> None:
+        until.append(answers.view.deadline)
+        if len(until) == 1:
+            put(written, MOVING)
+            (tmp_path / "cache").rename(tmp_path / "away")
+            (tmp_path / "new").rename(tmp_path / "cache")
+
+    with opened("cache") as written:
+        opened("new").close()
+        near = NewestAnswers(tmp_path / "cache" / "hub.db", Read.nothing())
+        near.ask(replaced)
+        near.close()
+    assert until == [until[0]] * 2
+
+
+def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:
+    async def asked() -> None:
+        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        with pytest.raises(DiskError):
+            await asking.ask(generation)
+        with HubStore.open(
+            tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
+        ) as store:
+            assert await asking.ask(generation) == store.generation
+        asking.close()
+
+    asyncio.run(asked())

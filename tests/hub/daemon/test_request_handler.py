@@ -1,0 +1,194 @@
+"""The same question asked by several at once is answered once, and never by what is older than it."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.config.user_folders import UserFolders
+from remora.hub.daemon import request_handler
+from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.daemon.request_handler import Answering
+from remora.hub.daemon.status import Knowledge
+from remora.hub.daemon.updater import Upkeep
+from remora.hub.index.indexer import Indexer
+from remora.hub.members.members import Members
+from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.protocol import GetContext, Request
+from remora.hub.query.queries import Answers
+from remora.hub.store.hub_store import HubStore
+from remora.hub.watch.factory import open_watcher
+
+F = "node:a.py:f"
+
+
+class House:
+    """A desk over the files of a folder; answers are made when `go_on` is set, and counted."""
+
+    def __init__(self, desk: Answering, root: Path) -> None:
+        self.desk = desk
+        self.root = root
+        self.go_on = threading.Event()
+        self.begun: list[Request] = []
+
+    def ask(self, *nodes: str, **more: Any) -> "asyncio.Task[Any]":
+        async def told() -> Any:
+            said = self.desk.answer(GetContext(nodes=nodes or (F,), **more))
+            line = await said if isinstance(said, Awaitable) else said
+            return msgspec.json.decode(line)
+
+        return asyncio.create_task(told())
+
+    async def has_begun(self, count: int) -> None:
+        async with asyncio.timeout(20):
+            while len(self.begun) < count:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def kept_up(places: HubPlaces, store: HubStore) -> AsyncIterator[tuple[Knowledge, Upkeep]]:
+    """The store of a folder, as its files are."""
+    members = Members(places.root)
+    known = Knowledge(store, places)
+
+    def tell(generation: int, _: tuple[str, ...]) -> None:
+        known.generation = generation
+
+    indexer = Indexer(places.root, store, members, clock=clock)
+    watcher = open_watcher(places.root, members, marker=places.marker)
+    upkeep = Upkeep(places.root, indexer, watcher, Laboratory({}), tell=tell)
+    working = asyncio.create_task(upkeep.work())
+    try:
+        async with asyncio.timeout(20):
+            while not upkeep.ready:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        yield known, upkeep
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
+        await upkeep.close()
+
+
+def clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+    root = folder / "root"
+    root.mkdir()
+    (root / "a.py").write_text("def f(): ...\n")
+    folders = UserFolders(folder, folder, folder, folder)
+    places = hub_places(folders, root, db=folder / "db" / "hub.db")
+    made = request_handler._result
+
+    def counted(request: Request, answers: Answers) -> Any:
+        house.begun.append(request)
+        assert house.go_on.wait(20)
+        return made(request, answers)
+
+    with HubStore.open(places.db, root=root, clock=clock) as store:
+        async with kept_up(places, store) as (known, upkeep):
+            house = House(Answering(places, known, upkeep, damaged=lambda: None), root)
+            monkeypatch.setattr(request_handler, "_result", counted)
+            try:
+                yield house
+            finally:
+                house.go_on.set()
+                house.desk.close()
+
+
+def test_the_same_question_of_several_is_answered_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            askers = [house.ask(id=number) for number in range(5)]
+            await house.has_begun(1)
+            await asyncio.sleep(0.05)  # those that would begin it again have had the time
+            house.go_on.set()
+            said = await asyncio.gather(*askers)
+            assert [one["id"] for one in said] == [0, 1, 2, 3, 4]
+            assert all(one["result"][F]["fresh"] for one in said)
+            assert len(house.begun) == 1
+
+    asyncio.run(asked())
+
+
+def test_who_asks_after_an_edit_is_not_told_what_was_begun_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            before = house.ask()
+            await house.has_begun(1)
+            (house.root / "a.py").write_text("def f(x): ...\n")
+            after = house.ask()
+            await house.has_begun(2)
+            house.go_on.set()
+            said = (await after)["result"][F]
+            assert (said["signature"], said["fresh"]) == ("def f(x)", True)
+            assert (await before)["ok"]
+
+    asyncio.run(asked())
+
+
+def test_an_asker_who_goes_takes_nobodys_answer_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            first, second = house.ask(), house.ask()
+            await house.has_begun(1)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            third = house.ask()
+            house.go_on.set()
+            for one in (second, third):
+                assert (await one)["result"][F]["fresh"]
+            assert len(house.begun) == 1
+
+    asyncio.run(asked())
+
+
+def test_an_answer_without_its_tests_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            house.go_on.set()
+            monkeypatch.setattr("remora.hub.query.queries.TESTS_S", -1)
+            first = await house.ask()
+            monkeypatch.setattr("remora.hub.query.queries.TESTS_S", 20)
+            second, third = await house.ask(), await house.ask()
+            told = [said["result"][F]["related_tests"] for said in (first, second, third)]
+            assert told == [None, [], []]
+            assert len(house.begun) == 2
+
+    asyncio.run(asked())
+
+
+def test_what_questions_take_counts_among_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_handler, "_MOST_KEPT", 10_000)
+
+    async def asked() -> None:
+        async with open_house(tmp_path, monkeypatch) as house:
+            house.go_on.set()
+            for key in ("node:a.py:" + letter * 6_000 for letter in "xyx"):
+                assert (await house.ask(key))["result"] == {}
+            assert len(house.begun) == 3  # the first one had to make room
+
+            for _ in range(2):
+                await house.ask()
+            assert len(house.begun) == 4
+
+    asyncio.run(asked())

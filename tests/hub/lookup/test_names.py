@@ -1,0 +1,80 @@
+"""What people mean by a name."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.hub.lookup.names import called_so, queries, whole_keys
+from remora.ids import MODULE, node_key
+
+ROOT = Path("/home/ann/shop")
+KEYS = [
+    node_key("src/shop/cart.py"),
+    node_key("src/shop/cart.py", "Cart"),
+    node_key("src/shop/cart.py", "Cart.total"),
+    node_key("src/shop/cart.py", "total"),
+    node_key("src/shop/order.py", "Order.total"),
+    node_key("src/shop/order.py", "Order.ship"),
+    node_key("src/shop/__init__.py"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("total", [3]),  # a whole qualname comes before the end of one
+        ("ship", [5]),
+        ("Cart", [1]),
+        ("shop.cart.total", [3]),
+        ("src.shop.cart.Cart.total", [2]),
+        ("cart.py:total", [3]),
+        ("order.py:total", [4]),
+        ("shop/cart.py:total", [3]),
+        ("shop", [6]),
+        ("shop.cart", [0]),
+        ("node:Cart.total", [2]),
+        ("hop.cart", []),
+        ("art.py:total", []),
+        ("otal", []),
+        ("", []),
+    ],
+)
+def test_a_name_means_what_it_fits_best(name: str, meant: list[int]) -> None:
+    assert called_so(name, KEYS) == [KEYS[at] for at in meant]
+
+
+def test_a_name_that_fits_several_equally_means_them_all() -> None:
+    keys = [node_key("a.py", "A.run"), node_key("b.py", "B.run"), node_key("c.py", "run2")]
+    assert called_so("run", keys) == keys[:2]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("src/a.py:f", "node:src/a.py:f"),
+        ("./a.py:f", "node:src/a.py:f"),
+        ("../a.py:f", "node:a.py:f"),
+        ("/home/ann/shop/a%.py", "node:a%25.py:__module__"),
+    ],
+)
+def test_a_path_is_read_as_the_shell_in_a_folder_reads_it(name: str, first: str) -> None:
+    assert first in whole_keys(name, ROOT, ROOT / "src")
+    if name.startswith("."):
+        assert whole_keys(name, ROOT, ROOT / "src")[0] == first
+
+
+@given(st.text(), st.sampled_from(["", "src", "src/shop"]))
+def test_any_text_may_be_a_name(name: str, folder: str) -> None:
+    keys = whole_keys(name, ROOT, ROOT / folder)
+    assert all(key.startswith("node:") for key in keys)
+    assert all(query == query.strip() for query in queries(name, keys))
+    assert set(called_so(name, KEYS)) <= set(KEYS)
+
+
+@given(st.sampled_from(KEYS))
+def test_every_key_is_found_by_its_own_spelling(key: str) -> None:
+    assert whole_keys(key, ROOT, ROOT)[0] == key
+    plain = key.removeprefix("node:").removesuffix(f":{MODULE}")
+    assert whole_keys(plain, ROOT, ROOT)[0] == key

@@ -1,0 +1,54 @@
+"""A path that leads to no node is answered as a path."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError
+from remora.hub.lookup.not_found import no_node
+
+PATHS = {"shop/cart.py", "shop/old/price.py"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path in (*PATHS, "shop/ignored.py", "README.md"):
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text("")
+    (tmp_path / "out.py").write_text("")
+    return (tmp_path / "root").resolve()
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("../out.py:f", "lies outside the root", "--root"),
+        ("../gone.py:f", "lies outside the root", "--root"),
+        ("/etc/passwd", "lies outside the root", "--root"),
+        ("shop", "is a folder", "`remora hub search shop`"),
+        ("README.md", "is no Python file", ".py"),
+        ("shop/price.py:total", "there is no file shop/price.py", "shop/old/price.py"),
+        ("nope.py", "there is no file nope.py", ""),
+        ("shop/ignored.py:f", "does not belong to the project", "ignored"),
+    ],
+)
+def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: str) -> None:
+    error = no_node(name, root, root, PATHS)
+    assert error is not None
+    assert message in error.message
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize("name", ["shop/cart.py:f", "cart.py:f", "Cart.totl", "a:b", "::", "\0"])
+def test_another_name_is_none_of_its_business(root: Path, name: str) -> None:
+    assert no_node(name, root, root, PATHS) is None
+
+
+def test_a_file_that_may_not_be_read_is_told_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    error = no_node("shop/cart.py:f", root, root, PATHS)
+    assert isinstance(error, DiskError)
+    assert "cannot be read" in error.message

@@ -1,0 +1,283 @@
+"""What is answered about a view, in the words of the protocol."""
+
+import math
+import time
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import NodeFacts
+from remora.code.links import Edge
+from remora.errors import NotFound
+from remora.hub.lookup.suggestions import near_pool
+from remora.hub.node import AnsweredNode, NodeState
+from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
+from remora.hub.query import queries as module
+from remora.hub.query.queries import Answers
+from remora.hub.query.responses import is_whole
+from remora.hub.query.snapshots import MemoryView, OutOfTimeError
+
+FILES = {
+    "shop/price.py": """
+import math
+
+def rounded(value):
+    return math.floor(value)
+""",
+    "shop/cart.py": """
+from shop.price import rounded
+
+class Cart:
+    '''What will be bought.'''
+
+    def total(self, items: list[int]) -> int:
+        return rounded(sum(items))
+
+    def again(self, left):
+        return self.again(left - 1) if left else self.total([])
+""",
+    "shop/order.py": """
+from shop.cart import Cart
+
+def checkout():
+    cart = Cart()
+    cart.again(3)
+    return cart.total([1])
+""",
+    "tests/test_cart.py": """
+from shop.cart import Cart
+
+def test_total():
+    assert Cart().total([1]) == 1
+""",
+}
+TOTAL = "node:shop/cart.py:Cart.total"
+AGAIN = "node:shop/cart.py:Cart.again"
+CHECKOUT = "node:shop/order.py:checkout"
+ROUNDED = "node:shop/price.py:rounded"
+TEST = "node:tests/test_cart.py:test_total"
+
+
+def view_of(files: dict[str, str]) -> MemoryView:
+    return MemoryView({path: read_facts(path, text.encode()) for path, text in files.items()})
+
+
+class Watched(MemoryView):
+    """A project whose tests were observed."""
+
+    generation = 7
+
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
+        if key != TOTAL:
+            return ()
+        gone = ObservedCall(caller="node:shop/gone.py:f", callee=key, anchor="", above_end=(0,))
+        return gone, self._call(CHECKOUT, key, 99), self._call(ROUNDED, key, 3)
+
+    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
+        ids = ["tests/test_cart.py::test_total", "tests/test_x.py::test_y"] if key == TOTAL else []
+        anchor = anchor_of(self._facts_of(TEST))
+        return tuple(ObservedTest(node=key, id=each, test=TEST, anchor=anchor) for each in ids)
+
+    def _call(self, caller: str, callee: str, line: int) -> ObservedCall:
+        facts = self._facts_of(caller)
+        above_end = facts.line_start + facts.line_count - 1 - line
+        return ObservedCall(
+            caller=caller, callee=callee, anchor=anchor_of(facts), above_end=(above_end,)
+        )
+
+    def _facts_of(self, key: str) -> NodeFacts:
+        node = self.node(key)
+        assert node is not None
+        return node.facts
+
+
+class Distant(MemoryView):
+    """Has far to go for what it tells."""
+
+    def mentioning(self, name: str) -> Collection[str]:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        return super().mentioning(name)
+
+
+@pytest.fixture(scope="module")
+def answers() -> Answers:
+    return Answers(view_of(FILES))
+
+
+def keys_of(links: Iterable[dict[str, Any]]) -> list[str]:
+    return [link["key"] for link in links]
+
+
+def test_a_node_is_its_own_facts_with_its_links(answers: Answers) -> None:
+    node = answers.node(TOTAL)
+    assert isinstance(node, NodeState)
+    assert (node.key, node.file_path, node.node_name) == (TOTAL, "shop/cart.py", "total")
+    assert node.signature == "def total(self, items: list[int]) -> int"
+    assert {edge.key for edge in node.callers or ()} == {AGAIN, CHECKOUT, TEST}
+    assert Edge(key=ROUNDED, tier="exact", lines=(8,)) in (node.callees or ())
+    assert [test.id for test in node.related_tests or ()] == ["tests/test_cart.py::test_total"]
+    assert node.file_hash == read_facts("shop/cart.py", FILES["shop/cart.py"].encode()).file_hash
+
+
+def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: Answers) -> None:
+    found = answers.context([ROUNDED, "node:shop/cart.py:nobody", "", TOTAL])
+    assert list(found) == [ROUNDED, TOTAL]
+    assert all(type(node) is AnsweredNode and node.fresh for node in found.values())
+    assert found[TOTAL].callers == answers.node(TOTAL).callers
+
+
+def test_the_same_facts_can_be_told_as_not_fresh(answers: Answers) -> None:
+    stale = answers.told(fresh=False)
+    assert stale.context([TOTAL])[TOTAL].fresh is False
+    assert stale.callers(TOTAL)["fresh"] is False
+    assert answers.context([TOTAL])[TOTAL].fresh is True
+    assert answers.told(fresh=True) is answers
+
+
+def test_links_are_answered_as_the_protocol_says(answers: Answers) -> None:
+    told = answers.callees(ROUNDED)
+    assert told == {
+        "node": ROUNDED,
+        "callees": [{"key": "ext:math.floor", "tier": "exact", "lines": [5]}],
+        "fresh": True,
+        "generation": 0,
+    }
+    assert set(answers.callers(ROUNDED)) == {"node", "callers", "fresh", "generation"}
+    assert set(answers.tests(ROUNDED)) == {"node", "tests", "fresh", "generation"}
+
+
+def test_depth_follows_links_of_links_the_nearest_first(answers: Answers) -> None:
+    assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
+    two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])
+    assert two[0] == TOTAL
+    assert sorted(two[1:]) == sorted([AGAIN, CHECKOUT, TEST])
+    assert keys_of(answers.callers(ROUNDED, depth=50)["callers"]) == two
+
+
+def test_a_transitive_link_is_the_one_that_reached_the_node(answers: Answers) -> None:
+    links = {link["key"]: link for link in answers.callees(CHECKOUT, depth=3)["callees"]}
+    assert links[ROUNDED]["lines"] == [8]
+    assert links["ext:math.floor"]["lines"] == [5]
+
+
+def test_a_node_that_calls_itself_is_among_its_callers(answers: Answers) -> None:
+    assert AGAIN in keys_of(answers.callers(AGAIN)["callers"])
+    assert keys_of(answers.callers(AGAIN, depth=3)["callers"]).count(AGAIN) == 1
+
+
+def test_the_tests_of_callers_come_with_depth(answers: Answers) -> None:
+    direct = [test["id"] for test in answers.tests(ROUNDED)["tests"]]
+    deeper = [test["id"] for test in answers.tests(ROUNDED, depth=3)["tests"]]
+    assert set(direct) <= set(deeper)
+    assert "tests/test_cart.py::test_total" in deeper
+
+
+def test_what_was_observed_is_added_where_the_source_shows_no_link() -> None:
+    view = Watched(
+        {path: read_facts(path, text.encode()) for path, text in FILES.items()},
+    )
+    answers = Answers(view)
+    callers = {link["key"]: link for link in answers.callers(TOTAL)["callers"]}
+    assert callers[CHECKOUT]["tier"] != "observed"
+    assert 99 not in callers[CHECKOUT]["lines"]
+    assert callers[ROUNDED] == {"key": ROUNDED, "tier": "observed", "lines": [3]}
+    assert "node:shop/gone.py:f" not in callers
+    assert list(callers)[-1] == ROUNDED
+    tests = {test["id"]: test["tier"] for test in answers.tests(TOTAL)["tests"]}
+    assert tests["tests/test_x.py::test_y"] == "observed"
+    assert tests["tests/test_cart.py::test_total"] != "observed"
+    assert answers.callers(TOTAL)["generation"] == 7
+
+
+def test_of_a_view_of_single_files_links_are_not_known() -> None:
+    answers = Answers(view_of(FILES), partial_links=True)
+    node = answers.node(TOTAL)
+    assert (node.callers, node.callees, node.related_tests) == (None, None, None)
+    assert answers.callers(TOTAL)["callers"] is None
+    assert node.signature is not None
+
+
+@pytest.mark.parametrize("ask", ["node", "callers", "callees", "tests"])
+def test_an_unknown_node_is_not_found_and_the_nearest_are_named(answers: Answers, ask: str) -> None:
+    with pytest.raises(NotFound) as caught:
+        getattr(answers, ask)("node:shop/cart.py:Cart.totel")
+    assert caught.value.message == "there is no node shop/cart.py:Cart.totel"
+    assert "shop/cart.py:Cart.total" in caught.value.hint
+
+
+def test_where_nothing_is_near_the_hint_says_how_to_look() -> None:
+    with pytest.raises(NotFound) as caught:
+        Answers(view_of({})).node("node:a.py:f")
+    assert "remora hub search" in caught.value.hint
+
+
+def test_a_search_gives_key_type_and_signature(answers: Answers) -> None:
+    assert answers.search("cart total", 1) == {
+        "query": "cart total",
+        "nodes": [
+            {
+                "key": TOTAL,
+                "node_type": "function",
+                "signature": "def total(self, items: list[int]) -> int",
+            }
+        ],
+    }
+
+
+def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
+    many = [f"node:a.py:zz{number}" for number in range(5000)]
+    pool = near_pool("node:b.py:Cart.totel", [*many, TOTAL])
+    assert len(pool) < 5000
+    assert TOTAL in pool
+    assert near_pool("x", many[:10]) == many[:10]
+
+
+def test_callers_are_told_where_tests_cannot_be_found_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = Distant({path: read_facts(path, text.encode()) for path, text in FILES.items()})
+    asked = Answers(view)
+    monkeypatch.setattr(module, "TESTS_S", -1)
+    (node,) = asked.context([ROUNDED]).values()
+    assert node.related_tests is None
+    assert [edge.key for edge in node.callers or ()] == [TOTAL]
+    assert not is_whole({ROUNDED: node})
+    monkeypatch.undo()
+    (node,) = asked.context([ROUNDED]).values()
+    assert [test.id for test in node.related_tests or ()] == ["tests/test_cart.py::test_total"]
+    assert is_whole({ROUNDED: node})
+
+
+def test_what_is_not_known_is_not_told_as_fresh() -> None:
+    told = Answers(view_of(FILES), partial_links=True).tests(TOTAL)
+    assert (told["tests"], told["fresh"]) == (None, False)
+
+
+class Hurried(MemoryView):
+    """Tells nothing to whoever is in a hurry, and counts them."""
+
+    turned_away = 0
+
+    def mentioning(self, name: str) -> Collection[str]:
+        if self.deadline < math.inf:
+            self.turned_away += 1
+            raise OutOfTimeError
+        return super().mentioning(name)
+
+
+def test_once_there_is_no_time_for_tests_no_further_ones_are_looked_for() -> None:
+    view = Hurried({path: read_facts(path, text.encode()) for path, text in FILES.items()})
+    asked = Answers(view)
+    told = asked.context([ROUNDED, TOTAL, CHECKOUT])
+    assert {node.related_tests for node in told.values()} == {None}
+    assert [edge.key for edge in told[TOTAL].callers or ()] == [
+        AGAIN,
+        TEST,
+        CHECKOUT,
+    ]
+    assert view.turned_away == 1  # each time all that is known of links so far is lost
+    asked.context([ROUNDED])
+    assert view.turned_away == 2

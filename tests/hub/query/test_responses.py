@@ -1,0 +1,56 @@
+"""Every question about nodes has one result, whoever is asked."""
+
+from typing import Any
+
+import pytest
+
+from remora.code.file_analysis import read_facts
+from remora.errors import NotFound
+from remora.hub import protocol
+from remora.hub.protocol import Callees, Callers, GetContext, GetNode, Health, Request, Search
+from remora.hub.query import responses
+from remora.hub.query.queries import Answers
+from remora.hub.query.responses import nodes_of, result_of
+from remora.hub.query.snapshots import MemoryView
+
+KEY = "node:a.py:f"
+SOURCE = b"def f():\n    return 1\n\n\ndef g():\n    return f()\n"
+
+
+@pytest.fixture
+def answers() -> Answers:
+    facts = read_facts("a.py", SOURCE)
+    return Answers(MemoryView({facts.path: facts}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (GetContext(nodes=(KEY, "node:a.py:gone")), lambda a: a.context([KEY])),
+        (GetNode(node=KEY), lambda a: a.node(KEY)),
+        (Callers(node=KEY, depth=2), lambda a: a.callers(KEY, 2)),
+        (Callees(node=KEY), lambda a: a.callees(KEY)),
+        (protocol.Tests(node=KEY, depth=3), lambda a: a.tests(KEY, 3)),
+        (Search(query="f", limit=1), lambda a: a.search("f", 1)),
+    ],
+)
+def test_a_askedgets_what_the_answers_say(asked: Request, expected: Any, answers: Answers) -> None:
+    assert result_of(answers, asked) == expected(answers)
+
+
+def test_an_unknown_node(answers: Answers) -> None:
+    with pytest.raises(NotFound):
+        result_of(answers, GetNode(node="node:a.py:gone"))
+
+
+def test_no_limit_is_larger_than_the_protocols(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(responses, "MOST_FOUND", 1)
+    assert len(result_of(answers, Search(query="a.py", limit=50))["nodes"]) == 1
+
+
+def test_which_nodes_a_askednames() -> None:
+    assert nodes_of(GetContext(nodes=(KEY, KEY))) == (KEY, KEY)
+    assert nodes_of(Callers(node=KEY)) == nodes_of(GetNode(node=KEY)) == (KEY,)
+    assert nodes_of(Search(query="f")) == nodes_of(Health()) == ()

@@ -1,0 +1,234 @@
+"""Loopback HTTP: the same questions and answers, for who has the token."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+
+from remora.hub.protocol import MAX_BYTES
+from remora.hub.server.http_server import HttpConnections
+from tests.hub.conftest import ADesk
+
+TOKEN = "t" * 43
+
+
+class Served:
+    """A server in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.desk = ADesk()
+        self.loop = asyncio.new_event_loop()
+        self.connections: HttpConnections
+        self.port = 0
+        self._ready, self._done = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._ready.wait(20)
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_until_complete(self._serve())
+        finally:
+            self.loop.close()
+
+    async def _serve(self) -> None:
+        self.connections = HttpConnections(self.desk, TOKEN)
+        server = await self.loop.create_server(self.connections.made, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._done.wait()
+        server.close()
+        self.connections.close()
+        await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self._done.set)
+        self._thread.join(20)
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    served = Served()
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def http(served: Served) -> Iterator[httpx.Client]:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{served.port}",
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        timeout=20,
+        trust_env=False,
+    ) as client:
+        yield client
+
+
+def test_the_same_question_gets_the_same_answer(http: httpx.Client) -> None:
+    done = http.post("/v1/health", json={"id": 5})
+    assert done.status_code == 200
+    assert done.json() == {
+        "id": 5,
+        "ok": True,
+        "generation": 1,
+        "result": {"status": "ok", "protocol": 1},
+    }
+
+
+def test_a_question_without_a_body_is_one_without_keys(http: httpx.Client) -> None:
+    assert http.post("/v1/health").json()["ok"] is True
+
+
+def test_the_path_says_the_type_whatever_the_body_says(http: httpx.Client) -> None:
+    assert http.post("/v1/health", json={"type": "status"}).json()["result"]["protocol"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "code"),
+    [
+        ("nothing", b"{}", "unknown_type"),
+        ("health", b"[]", "bad_request"),
+        ("health", b"{", "bad_json"),
+        ("get_node", b"{}", "bad_request"),
+        ("get_node", b'{"node": "x"}', "unknown_node"),
+        ("get_node", b'{"node": "bug"}', "internal"),
+    ],
+)
+def test_what_is_wrong_stands_in_the_answer(
+    http: httpx.Client, kind: str, body: bytes, code: str
+) -> None:
+    done = http.post(f"/v1/{kind}", content=body)
+    assert (done.status_code, done.json()["error"]["code"]) == (200, code)
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x"]
+)
+def test_without_the_token_it_is_401(served: Served, header: str) -> None:
+    headers = {"Authorization": header} if header else {}
+    address = f"http://127.0.0.1:{served.port}/v1/health"
+    done = httpx.post(address, headers=headers, trust_env=False)
+    assert done.status_code == 401
+    assert done.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "[", ""]
+)
+def test_a_foreign_host_is_403_though_the_token_is_right(http: httpx.Client, host: str) -> None:
+    assert http.post("/v1/health", headers={"Host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:7"])
+def test_this_machines_own_names_are_taken(http: httpx.Client, host: str) -> None:
+    assert http.post("/v1/health", headers={"Host": host}).status_code == 200
+
+
+def test_a_page_of_another_origin_may_not_ask(http: httpx.Client) -> None:
+    done = http.post("/v1/health", headers={"Origin": "https://evil.example"})
+    assert done.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/health", 405),
+        ("PUT", "/v1/health", 405),
+        ("POST", "/", 404),
+        ("POST", "/v2/health", 404),
+    ],
+)
+def test_other_paths_and_methods_are_told_so(
+    http: httpx.Client, method: str, path: str, status: int
+) -> None:
+    assert http.request(method, path).status_code == status
+
+
+def test_a_megabyte_is_taken_and_more_is_413(http: httpx.Client) -> None:
+    rest = MAX_BYTES - len('{"x":""}')
+    assert http.post("/v1/health", content=b'{"x":"' + b"a" * rest + b'"}').status_code == 200
+    assert http.post("/v1/health", content=b"a" * (MAX_BYTES + 1)).status_code == 413
+
+
+def test_a_body_that_does_not_say_its_length_is_stopped_too(http: httpx.Client) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(24):
+            yield b"a" * (MAX_BYTES // 8)
+
+    assert http.post("/v1/health", content=endless()).status_code == 413
+
+
+def test_a_connection_can_be_used_again(http: httpx.Client) -> None:
+    for number in range(50):
+        kind = "search" if number % 2 else "health"
+        body = {"id": number, "query": "", "limit": 1}
+        assert http.post(f"/v1/{kind}", json=body).json()["id"] == number
+
+
+def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
+    def request(kind: str, body: dict[str, Any]) -> bytes:
+        said = json.dumps(body).encode()
+        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        return head.encode() + b"Content-Length: %d\r\n\r\n" % len(said) + said
+
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(request("search", {"id": 1, "query": "", "limit": 50}))
+        raw.sendall(request("health", {"id": 2}))
+        raw.shutdown(socket.SHUT_WR)
+        said = b""
+        while part := raw.recv(65536):
+            said += part
+    lines = [line for line in said.split(b"\n") if line.startswith(b"{")]
+    assert [json.loads(line)["id"] for line in lines] == [1, 2]
+
+
+def test_what_is_no_http_is_400_and_hurts_nobody(served: Served, http: httpx.Client) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(b"\x16\x03\x01\x00nonsense\r\n\r\n")
+        assert raw.recv(65536).startswith(b"HTTP/1.1 400 ")
+    assert http.post("/v1/health").status_code == 200
+
+
+def test_a_silent_client_is_closed(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(b"POST /v1/hea")
+        while not served.connections:
+            threading.Event().wait(0.01)
+        later = served.loop.time() + 3600
+        served.loop.call_soon_threadsafe(served.connections.reap, later)
+        with suppress(ConnectionResetError):
+            assert raw.recv(1) == b""
+
+
+def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx.Client) -> None:
+    served.connections.most = 8
+    idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
+    try:
+        for half in idle[::2]:
+            with suppress(OSError):  # it may be closed already
+                half.sendall(b"POST /v1/health HT")
+        assert http.post("/v1/health").json()["ok"] is True
+        assert len(served.connections) <= 8
+    finally:
+        for one in idle:
+            one.close()
+
+
+def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: httpx.Client) -> None:
+    with http.stream("POST", "/v1/subscribe", json={"id": 3}) as stream:
+        lines = stream.iter_lines()
+        assert json.loads(next(lines))["id"] == 3
+        event = b'{"event":"changed","generation":2,"changed":[]}\n'
+        served.loop.call_soon_threadsafe(served.desk.told[0], event)
+        assert json.loads(next(lines))["generation"] == 2
+    for _ in range(400):
+        if not served.desk.told:
+            return
+        threading.Event().wait(0.05)
+    pytest.fail("the subscriber is still remembered")

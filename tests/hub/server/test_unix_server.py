@@ -1,0 +1,279 @@
+"""The socket: order, limits, and nobody hurt by a client that is slow or broken."""
+
+import asyncio
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from remora.errors import OutsideError
+from remora.hub.protocol import MAX_BYTES
+from remora.hub.server.socket_listener import Listener
+from remora.hub.server.unix_server import Connections
+from tests.hub.conftest import ADesk, Client
+
+
+class Served:
+    """A server in a thread of its own."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        self.path = path
+        self.desk = ADesk()
+        self.loop = asyncio.new_event_loop()
+        self.connections: Connections
+        self._ready, self._done = threading.Event(), asyncio.Event()
+        self._most = most
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._ready.wait(20)
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_until_complete(self._serve())
+        finally:
+            self.loop.close()
+
+    async def _serve(self) -> None:
+        listener = Listener(self.path)
+        self.connections = Connections(self.desk, most=self._most)
+        server = await self.connections.listen(listener)
+        self._ready.set()
+        await self._done.wait()
+        server.close()
+        self.connections.close()
+        await asyncio.sleep(0)
+        listener.close()
+
+    def call(self, function: object, *args: object) -> None:
+        self.loop.call_soon_threadsafe(function, *args)  # type: ignore[arg-type]
+
+    def reap_until_closed(self, client: Client) -> None:
+        """Reap as after an hour, again and again as the daemon does: what the client sent may not
+        have arrived when it is done once."""
+        until = time.monotonic() + 20
+        while not select.select([client.socket], [], [], 0.01)[0] and time.monotonic() < until:
+            self.call(self.connections.reap, self.loop.time() + 3600)
+
+    def close(self) -> None:
+        self.call(self._done.set)
+        self._thread.join(20)
+
+
+@pytest.fixture(params=[64])
+def served(request: pytest.FixtureRequest, short: Path) -> Iterator[Served]:
+    served = Served(short / "run" / "hub.sock", request.param)
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[Client]:
+    with Client(served.path) as client:
+        yield client
+
+
+def test_the_folder_and_the_socket_are_for_one_user(served: Served) -> None:
+    assert served.path.parent.stat().st_mode & 0o777 == 0o700
+    assert served.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_answers_come_in_the_order_of_requests_though_one_takes_longer(client: Client) -> None:
+    client.send(
+        {"id": 1, "type": "search", "query": "a", "limit": 80},
+        {"id": 2, "type": "health"},
+        {"id": 3, "type": "search", "query": "a", "limit": 1},
+        {"id": 4, "type": "get_node", "node": "x"},
+    )
+    assert [client.read()["id"] for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_many_lines_at_once_are_all_answered_in_order(client: Client) -> None:
+    client.send(b"".join(b'{"id":%d,"type":"health"}\n' % n for n in range(5000)))
+    assert [client.read()["id"] for _ in range(5000)] == list(range(5000))
+
+
+def test_blank_lines_are_ignored(client: Client) -> None:
+    client.send(b"\n  \n\r\n", {"id": 1, "type": "health"})
+    assert client.read()["id"] == 1
+
+
+def test_garbage_is_answered_and_the_connection_goes_on(client: Client) -> None:
+    client.send(b"\xff\x00garbage\n", b"[]\n")
+    assert client.read()["error"]["code"] == "bad_json"
+    assert client.read()["error"]["code"] == "bad_request"
+    assert client.ask("health")["ok"] is True
+
+
+def test_a_question_that_fails_is_told_and_ends_nothing(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = client.ask("get_node", id=9, node="bug")
+    assert (said["id"], said["error"]["code"]) == (9, "internal")
+    assert client.ask("get_node", id=9, node="x")["error"]["code"] == "unknown_node"
+    assert "a question failed" in caplog.text
+
+
+def test_a_line_that_comes_in_pieces_is_one_line(client: Client) -> None:
+    for piece in (b'{"id": 1, "ty', b'pe": "hea', b'lth"}\n{"id": 2', b', "type": "health"}\n'):
+        client.send(piece)
+    assert [client.read()["id"], client.read()["id"]] == [1, 2]
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_more_than_a_megabyte_is_too_large_then_closed(client: Client, end: bytes) -> None:
+    client.send({"id": 1, "type": "health"}, b'{"id":2,"x":"' + b"a" * 3 * MAX_BYTES + end)
+    assert client.read()["id"] == 1
+    said = client.read()
+    assert (said["id"], said["error"]["code"]) == (None, "too_large")
+    assert client.read() is None
+
+
+def test_a_megabyte_is_not_too_large(client: Client) -> None:
+    line = b'{"id":1,"type":"health","x":"'
+    client.send(line + b"a" * (MAX_BYTES - len(line) - 2) + b'"}\n')
+    assert client.read()["ok"] is True
+
+
+def test_who_says_that_no_more_will_come_is_still_answered(client: Client) -> None:
+    client.send({"id": 1, "type": "search", "query": "a", "limit": 50}, b'{"id":2,"type":"health"}')
+    client.socket.shutdown(socket.SHUT_WR)
+    assert [client.read()["id"], client.read()["id"], client.read()] == [1, 2, None]
+
+
+def test_a_client_that_does_not_read_delays_nobody_and_is_asked_nothing_more(
+    served: Served, client: Client
+) -> None:
+    with Client(served.path) as deaf:
+        deaf.socket.setblocking(False)
+        question = b'{"type":"search","limit":0,"query":"' + b"a" * 200 + b'"}\n'
+        sent = 0
+        # not that it is full for a moment: that nobody makes room in it any more
+        while sent < 40_000_000 and select.select([], [deaf.socket], [], 3.0)[1]:
+            with suppress(BlockingIOError):
+                sent += deaf.socket.send(question)
+        assert client.ask("health")["ok"] is True
+        assert sent < 40_000_000
+
+
+def test_a_client_that_sends_half_a_line_delays_nobody(served: Served, client: Client) -> None:
+    with Client(served.path) as half:
+        half.send(b'{"type": "hea')
+        assert client.ask("health")["ok"] is True
+        served.reap_until_closed(half)
+        assert half.read() is None
+        assert client.ask("health")["ok"] is True
+
+
+def test_a_subscriber_gets_the_answer_then_the_events(served: Served, client: Client) -> None:
+    said = client.ask("subscribe", id=4)
+    assert said == {"id": 4, "ok": True, "generation": 1, "result": None}
+    served.call(served.desk.told[0], b'{"event":"changed","generation":2,"changed":[]}\n')
+    assert client.read() == {"event": "changed", "generation": 2, "changed": []}
+    assert client.ask("health")["ok"] is True
+
+
+def test_a_subscriber_that_does_not_read_is_dropped(served: Served, client: Client) -> None:
+    with Client(served.path) as slow:
+        slow.ask("subscribe")
+        line = b'{"event":"' + b"x" * 100_000 + b'"}\n'
+        dropped = threading.Event()
+
+        def tell() -> None:
+            for _ in range(40):
+                if served.desk.told:
+                    served.desk.told[0](line)
+            served.loop.call_soon(lambda: dropped.set() if not served.desk.told else None)
+
+        served.call(tell)
+        assert dropped.wait(20)
+        assert client.ask("health")["ok"] is True
+
+
+def test_a_subscriber_that_is_gone_is_forgotten(served: Served, client: Client) -> None:
+    with Client(served.path) as gone:
+        gone.ask("subscribe")
+    deadline = threading.Event()
+    for _ in range(400):
+        served.call(served.connections.reap, 0.0)
+        assert client.ask("health")["ok"] is True
+        if not served.desk.told:
+            return
+        deadline.wait(0.05)
+    pytest.fail("the subscriber is still remembered")
+
+
+@pytest.mark.parametrize("served", [8], indirect=True)
+def test_where_all_places_are_taken_the_idlest_goes(served: Served) -> None:
+    clients = [Client(served.path) for _ in range(30)]
+    try:
+        assert clients[-1].ask("health")["ok"] is True
+        assert len(served.connections) <= 8
+        assert clients[0].read() is None
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_a_thousand_connections_that_come_and_go_leave_nothing(served: Served) -> None:
+    for number in range(1000):
+        with Client(served.path) as client:
+            if number % 3:
+                client.send(b'{"type":"health"}\n' if number % 3 == 1 else b"{{{")
+    with Client(served.path) as client:
+        for _ in range(400):
+            if client.ask("health")["ok"] and len(served.connections) == 1:
+                return
+            threading.Event().wait(0.05)
+    pytest.fail(f"{len(served.connections)} are still open")
+
+
+def test_a_path_that_another_serves_is_not_taken(served: Served) -> None:
+    with pytest.raises(OutsideError, match="serves"):
+        Listener(served.path)
+    with Client(served.path) as client:
+        assert client.ask("health")["ok"] is True
+
+
+def test_a_dead_daemons_socket_is_taken_over(short: Path) -> None:
+    path = short / "hub.sock"
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(path))
+    dead.close()
+    listener = Listener(path)
+    assert not listener.lost()
+    path.unlink()
+    assert listener.lost()
+    listener.close()
+    assert list(short.iterdir()) == []
+
+
+def test_another_programs_socket_is_left_alone(short: Path) -> None:
+    path = short / "other.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        with pytest.raises(OutsideError, match="serves"):
+            Listener(path)
+        assert path.exists()
+
+
+def test_what_is_no_socket_is_left_alone(short: Path) -> None:
+    path = short / "notes.txt"
+    path.write_text("mine")
+    with pytest.raises(OutsideError, match="no socket"):
+        Listener(path)
+    assert path.read_text() == "mine"
+
+
+def test_a_file_where_its_lock_would_be_is_left_alone(short: Path) -> None:
+    lock = short / "hub.sock.lock"
+    lock.write_text("mine")
+    with pytest.raises(OutsideError, match="no lock of the Hub"):
+        Listener(short / "hub.sock")
+    assert lock.read_text() == "mine"
+    assert [path.name for path in short.iterdir()] == ["hub.sock.lock"]

@@ -1,0 +1,287 @@
+"""What was stored step by step is what one cold look at the files gives."""
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remora.hub.index.indexer import Indexer
+from remora.hub.index_check import verify
+from remora.hub.members.members import Members
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.reader import open_view
+from tests.hub.linked import link
+
+NAMES = ["alpha", "beta", "gamma", "delta"]
+FOLDERS = ["", "pkg/", "pkg/inner/", "tests/", "odd %é/"]
+LINES = (
+    "import {m}\n",
+    "from {m} import {f}\n",
+    "from {m} import *\n",
+    "from . import {m} as other\n",
+    "def {f}(x):\n    return {g}(x) + {m}.{f}(x)\n",
+    "def test_{f}():\n    assert {g}(1) == {n}\n",
+    "async def {g}(x: int) -> int:\n    '''Say {n}.'''\n    return await {f}({m})\n",
+    "class {c}({d}):\n    def {f}(self):\n        return self.{g}()\n\n    def {g}(self):\n        pass\n",
+    "if {f}:\n    def {g}(): ...\nelse:\n    def {g}(): return {n}\n",
+    "{f} = {g}\n",
+    "@{f}\ndef {g}(): return [{f}(x) for x in {m}.{c}()]\n",
+    "def {f}(:\n",
+    "\n",
+)
+
+
+class Editor:
+    """Edits a tree by chance, as people and their tools do."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self._root = root
+        self._chance = random.Random(seed)
+
+    def edit(self) -> None:
+        """One step."""
+        steps = [self._write] * 4 + [
+            self._append,
+            self._rename,
+            self._rename_folder,
+            self._remove,
+            self._same_size_and_mtime,
+            self._ignore,
+            self._touch,
+        ]
+        self._chance.choice(steps)()
+
+    def _path(self) -> Path:
+        chance = self._chance
+        name = "__init__" if chance.random() < 0.15 else chance.choice(NAMES)
+        return self._root / f"{chance.choice(FOLDERS)}{name}.py"
+
+    def _some(self) -> Path | None:
+        found = sorted(self._root.rglob("*.py"))
+        return self._chance.choice(found) if found else None
+
+    def _text(self) -> str:
+        pick = self._chance.choice
+        return "".join(
+            pick(LINES).format(
+                m=pick(NAMES),
+                f=pick(["run", "load", "save"]),
+                g=pick(["run", "load", "make"]),
+                c=pick(["Shop", "Cart"]),
+                d=pick(["object", "Shop", "Cart"]),
+                n=self._chance.randrange(3),
+            )
+            for _ in range(self._chance.randrange(6))
+        )
+
+    def _write(self) -> None:
+        path = self._path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._text())
+
+    def _append(self) -> None:
+        if path := self._some():
+            with path.open("a") as file:
+                file.write(self._text())
+
+    def _rename(self) -> None:
+        if path := self._some():
+            new = self._path()
+            new.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(new)
+
+    def _rename_folder(self) -> None:
+        old, new = self._root / "pkg", self._root / "tests" / "moved"
+        if old.is_dir() and not new.exists():
+            new.parent.mkdir(exist_ok=True)
+            old.rename(new)
+
+    def _remove(self) -> None:
+        if path := self._some():
+            if path.parent != self._root and self._chance.random() < 0.3:
+                shutil.rmtree(path.parent)
+            else:
+                path.unlink()
+
+    def _same_size_and_mtime(self) -> None:
+        if path := self._some():
+            about, data = path.stat(), path.read_bytes()
+            path.write_bytes(data.replace(b"run", b"xyz") if b"run" in data else data[::-1])
+            os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+    def _ignore(self) -> None:
+        (self._root / ".gitignore").write_text(self._chance.choice(["", "beta.py\n", "tests/\n"]))
+
+    def _touch(self) -> None:
+        if path := self._some():
+            os.utime(path)
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "root").mkdir()
+        yield Path(place)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def script(seed: int) -> None:
+    """Some edits, with the index brought up to date after each few, and compared."""
+    chance = random.Random(-seed)
+    with folder() as place:
+        root, db = place / "root", place / "cache" / "hub.db"
+        editor = Editor(root, seed)
+        store = HubStore.open(db, root=root, clock=now)
+        members = Members(root)
+        try:
+            for _ in range(chance.randrange(3, 9)):
+                for _ in range(chance.randrange(1, 4)):
+                    editor.edit()
+                if chance.random() < 0.1:  # the daemon ends, and another begins
+                    store.close()
+                    store = HubStore.open(db, root=root, clock=now)
+                    members = Members(root)
+                indexer = Indexer(root, store, members, clock=now)
+                look = indexer.look()
+                indexer.refresh((*look.changed, *look.gone), source="file_change")
+                if chance.random() < 0.4:
+                    link(store)
+            link(store)
+            assert_same(root, db, store, seed)
+        finally:
+            store.close()
+
+
+def assert_same(root: Path, db: Path, store: HubStore, seed: int) -> None:
+    view = open_view(db)
+    assert view is not None
+    for each in (store.view(), view):
+        verified = verify(root, Members(root), each)
+        assert verified.differences == (), f"script {seed}"
+        assert verified.ok
+    uids = [node.uid for path in view.paths() for node in view.nodes(path)]
+    assert len(set(uids)) == len(uids), f"script {seed}"
+    view.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_after_a_random_edit_script_the_stored_state_is_the_cold_one(seed: int) -> None:
+    script(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", range(1000, 2000, 100))
+def test_after_a_thousand_random_edit_scripts_the_stored_state_is_the_cold_one(first: int) -> None:
+    for seed in range(first, first + 100):
+        script(seed)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[tuple[Path, HubStore]]:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.py").write_text("def f():\n    return 1\n")
+    (root / "b.py").write_text("import a\n\ndef g():\n    return a.f()\n")
+    with HubStore.open(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
+        Indexer(root, store, Members(root), clock=now).refresh(
+            ["a.py", "b.py"], source="cold_start"
+        )
+        yield root, store
+
+
+def test_what_is_stored_as_it_is_differs_in_nothing(small: tuple[Path, HubStore]) -> None:
+    root, store = small
+
+    assert verify(root, Members(root), store.view()) == (True, 4, ())
+
+
+@pytest.mark.parametrize(
+    ("sql", "key", "field"),
+    [
+        ("UPDATE node_state SET complexity = 9 WHERE node_name = 'f'", "a.py:f", "complexity"),
+        ("UPDATE node_state SET line_start = 9 WHERE node_name = 'g'", "b.py:g", "line_start"),
+        ("UPDATE node_state SET partial = 1 WHERE node_name = 'g'", "b.py:g", "partial"),
+        ("DELETE FROM node_state WHERE node_name = 'f'", "a.py:f", "key"),
+        ("DELETE FROM mentions WHERE name = 'f'", "b.py:__module__", "mentions"),
+        ("INSERT INTO mentions VALUES ('g', 1)", "a.py:__module__", "mentions"),
+        ("DELETE FROM file_facts WHERE file = 2", "b.py:__module__", "lowered"),
+    ],
+)
+def test_each_fact_that_is_stored_wrong_is_told(
+    small: tuple[Path, HubStore], sql: str, key: str, field: str
+) -> None:
+    root, store = small
+    store._connection.execute(sql)
+
+    verified = verify(root, Members(root), store.view())
+
+    assert not verified.ok
+    assert (f"node:{key}", field) in {(each.key, each.field) for each in verified.differences}
+
+
+@pytest.mark.parametrize(
+    ("sql", "key", "field"),
+    [
+        ("UPDATE dependencies SET tier = 'unique'", "a.py:f", "callers"),
+        ("UPDATE dependencies SET lines = '[1]'", "b.py:g", "callees"),
+        ("DELETE FROM dependencies WHERE dependency_type = 'call'", "a.py:f", "callers"),
+        (
+            "DELETE FROM dependencies WHERE dependency_type = 'import'",
+            "a.py:__module__",
+            "importers",
+        ),
+    ],
+)
+def test_a_link_that_was_found_ahead_and_is_wrong_is_told(
+    small: tuple[Path, HubStore], sql: str, key: str, field: str
+) -> None:
+    root, store = small
+    link(store)
+    assert verify(root, Members(root), store.view()) == (True, 4, ())
+    store._connection.execute(sql)
+
+    verified = verify(root, Members(root), store.view())
+
+    assert (f"node:{key}", field) in {(each.key, each.field) for each in verified.differences}
+
+
+def test_links_of_another_state_are_not_looked_at(small: tuple[Path, HubStore]) -> None:
+    root, store = small
+    link(store)
+    store._connection.execute("DELETE FROM dependencies")
+    (root / "a.py").write_text("def f():\n    return 2 + g(1)\n")
+    Indexer(root, store, Members(root), clock=now).refresh(["a.py"], source="file_change")
+
+    assert verify(root, Members(root), store.view()).ok
+
+
+def test_a_file_that_changed_since_is_told(small: tuple[Path, HubStore]) -> None:
+    root, store = small
+    (root / "a.py").write_text("def f():\n    return 2\n")
+
+    told = {(each.key, each.field) for each in verify(root, Members(root), store.view())[2]}
+
+    assert ("node:a.py:f", "body_hash") in told
+    assert ("node:a.py:f", "signature") not in told
+
+
+def test_identity_time_source_extras_and_observation_are_not_compared(
+    small: tuple[Path, HubStore],
+) -> None:
+    root, store = small
+    run = store._connection.execute
+    run("UPDATE node_state SET uid = key, last_updated = '', update_source = 'manual'")
+    run("""UPDATE node_state SET extra = '{"a": 1}'""")
+    run("INSERT INTO observed_calls VALUES ('node:a.py:f', 'node:b.py:g', 'x', '[1]')")
+
+    assert verify(root, Members(root), store.view()).ok

@@ -1,0 +1,139 @@
+"""open_watcher: the best that can be had, and a sentence where that is less than hoped for."""
+
+import os
+import select
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from remora.hub.members.members import Members
+from remora.hub.watch.factory import open_watcher
+from remora.hub.watch.mount_types import Mounts
+
+
+def put(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("x = 1\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    put(folder, "a.py", "src/b.py")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["sweep", "off"])
+def test_nothing_watches(kind: str, root: Path, tmp_path: Path) -> None:
+    watcher = open_watcher(root, Members(root), marker=tmp_path / "m", kind=kind)
+    assert (watcher.kind, watcher.healthy, watcher.note) == (kind, False, "")
+    assert not watcher.drain().complete
+    assert not watcher.settled(20)
+    assert watcher.fileno() is None
+    watcher.close()
+
+
+def test_a_root_that_is_not_there(tmp_path: Path) -> None:
+    root = tmp_path / "absent"
+    watcher = open_watcher(root, Members(root), marker=tmp_path / "m")
+    assert (watcher.kind, watcher.healthy) == ("sweep", False)
+    assert "No such file" in watcher.note
+
+
+class TestWatchfiles:
+    def test_wakes_and_is_not_believed(self, root: Path, tmp_path: Path) -> None:
+        watcher = open_watcher(root, Members(root), marker=tmp_path / "m", kind="watchfiles")
+        try:
+            readable = watcher.fileno()
+            assert readable is not None
+            told: set[str] = set()
+            until = time.monotonic() + 20
+            while "src/b.py" not in told and time.monotonic() < until:
+                put(root, "src/b.py")  # it listens only when its thread has begun
+                select.select([readable], [], [], 0.2)
+                seen = watcher.drain()
+                assert not seen.complete
+                told |= seen.paths
+            assert "src/b.py" in told
+            assert (watcher.kind, watcher.healthy) == ("watchfiles", False)
+            assert "sweeps first" in watcher.note
+            assert not watcher.settled(20)
+        finally:
+            watcher.close()
+        watcher.close()
+        assert not watcher.drain().complete
+
+    def test_a_name_that_it_cannot_spell_ends_it_and_sweeping_goes_on(
+        self, root: Path, tmp_path: Path
+    ) -> None:
+        members = Members(root)
+        watcher = open_watcher(root, members, marker=tmp_path / "m", kind="watchfiles")
+        odd = os.fsdecode(b"caf\xe9.py")
+        try:
+            until = time.monotonic() + 20
+            while watcher.kind == "watchfiles" and time.monotonic() < until:
+                put(root, odd)
+                time.sleep(0.05)
+            assert watcher.kind == "sweep"
+            assert watcher.note.startswith("watchfiles ended: ")
+            assert not watcher.drain().complete
+            assert odd in members.sweep()
+        finally:
+            watcher.close()
+
+
+EXHAUSTED = """
+    import ctypes, sys
+    from pathlib import Path
+    if ctypes.CDLL(None).unshare(0x10000000):  # a user namespace with limits of its own
+        sys.exit(77)
+    Path("/proc/sys/user/max_inotify_watches").write_text(sys.argv[2])
+
+    from remora.hub.members.members import Members
+    from remora.hub.watch.factory import open_watcher
+
+    root = Path(sys.argv[1])
+    watcher = open_watcher(root, Members(root), marker=root.parent / "m")
+    print(watcher.kind, watcher.healthy, watcher.note)
+    for number in range(20):
+        (root / f"more{number}").mkdir()
+        (root / f"more{number}/a.py").write_text("")
+    print(watcher.drain(), watcher.settled(20))
+    print(watcher.kind, watcher.healthy, watcher.note)
+"""
+
+
+@pytest.mark.parametrize(("most", "first"), [(2, "sweep"), (10, "inotify")])
+def test_exhausted_watches(most: int, first: str, root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(EXHAUSTED), str(root), str(most)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77 or "max_inotify_watches" in done.stderr:
+        pytest.skip("no user namespace to be had")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"{first} {first == 'inotify'}"), done.stderr
+    assert lines[1] == "Seen(paths=frozenset(), complete=False) False"
+    assert lines[2].startswith("sweep False no more inotify watches")
+    assert "fs.inotify.max_user_watches" in lines[2]
+
+
+class TestMounts:
+    def test_a_local_file_system_is_believed(self, root: Path) -> None:
+        mounts = Mounts()
+        assert mounts.objection(str(root), ["", "src"]) == ""
+        assert not mounts.changed()
+        mounts.close()
+
+    def test_what_others_may_write_or_what_is_mounted_within_is_not(self, tmp_path: Path) -> None:
+        mounts = Mounts()
+        assert mounts.objection("/proc/self", [""]).startswith("/proc/self is on proc")
+        assert mounts.objection("", ["", "proc"]) == "something else is mounted at /proc"
+        mounts.close()

@@ -1,0 +1,184 @@
+"""The client against a server that misbehaves; `test_embedded` and `test_provider` use real ones."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from remora.chat import Message
+from remora.errors import ContextTooLarge, ModelError
+from remora.models.client.openai_client import OpenAIClient, ServerFacts
+from remora.models.client.retry_policy import Limits
+from remora.models.client.server_address import parse_address
+from remora.models.protocol import Answer, Capabilities, Decoding, Request
+from remora.models.token_counters import UpperBound
+
+CHAT = "/v1/chat/completions"
+KEY = "sk-very-secret"
+REQUEST = Request(
+    messages=(Message(role="user", content="go"),),
+    decoding=Decoding(strategy="grammar", grammar='root ::= "x"', max_tokens=10),
+)
+QUICK = Limits(timeout_s=5, retries=4, backoff_s=0.001)
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+
+
+def ask(
+    address: str,
+    *,
+    request: Request = REQUEST,
+    limits: Limits = QUICK,
+    context: int | None = None,
+) -> Answer:
+    async def once() -> Answer:
+        facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
+        client = OpenAIClient(parse_address(address), facts, UpperBound(), key=KEY, limits=limits)
+        try:
+            return await client.ask(request)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(once())
+
+
+def failure(address: str, **options: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(address, **options)
+    assert KEY not in f"{caught.value.message} {caught.value.hint} {caught.value!r}"
+    return caught.value
+
+
+def test_the_key_is_sent_and_the_answer_read(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("hello"))
+    assert ask(misbehaving.address).text == "hello"
+    assert misbehaving.seen[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 0])
+def test_what_may_pass_is_tried_again(misbehaving: Any, canned: Any, status: int) -> None:
+    misbehaving.routes[CHAT] = [
+        canned(status=status),
+        canned(status=status),
+        canned(body=says("x")),
+    ]
+    assert ask(misbehaving.address).text == "x"
+    assert len(misbehaving.seen) == 3
+
+
+@pytest.mark.parametrize("status", [503, 0])
+def test_tries_are_counted(misbehaving: Any, canned: Any, status: int) -> None:
+    misbehaving.routes[CHAT] = canned(status=status, body={"error": "busy"})
+    failure(misbehaving.address, limits=Limits(retries=2, backoff_s=0.001))
+    assert len(misbehaving.seen) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_what_will_not_pass_is_not_tried_again(misbehaving: Any, canned: Any, status: int) -> None:
+    body = {"error": {"message": f"no: {KEY} is wrong"}}
+    misbehaving.routes[CHAT] = canned(status=status, body=body)
+    error = failure(misbehaving.address)
+    assert f"answered {status}: no: … is wrong" in error.message
+    assert len(misbehaving.seen) == 1
+
+
+def test_a_refused_key_says_where_keys_come_from(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(status=401)
+    assert "REMORA_API_KEY" in failure(misbehaving.address).hint
+
+
+def test_retry_after_is_waited_for(misbehaving: Any, canned: Any) -> None:
+    busy = canned(status=429, headers={"Retry-After": "1"})
+    misbehaving.routes[CHAT] = [busy, canned(body=says("x"))]
+    start = time.monotonic()
+    assert ask(misbehaving.address).text == "x"
+    assert time.monotonic() - start >= 1.0
+
+
+def test_a_server_that_does_not_answer_in_time_is_not_asked_again(
+    misbehaving: Any, canned: Any
+) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=1.0)
+    error = failure(misbehaving.address, limits=Limits(timeout_s=0.2, backoff_s=0.001))
+    assert "did not answer within 0.2 s" in error.message
+    assert "model.timeout_s" in error.hint
+    assert len(misbehaving.seen) == 1
+
+
+def test_nobody_there() -> None:
+    error = failure("http://127.0.0.1:1/v1")
+    assert error.message.startswith("cannot reach the model server at http://127.0.0.1:1/v1: ")
+    assert "model.base_url" in error.hint
+    assert error.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>", b"[]", b"\xff\xfe", {"choices": []}, b"[" * 100_000],
+    ids=["html", "list", "bytes", "no choice", "deep"],
+)
+def test_an_answer_that_is_none_is_a_model_error(misbehaving: Any, canned: Any, body: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=body)
+    assert "answered what no client can use" in failure(misbehaving.address).message
+
+
+def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=b" " * (17 * 1024 * 1024))
+    assert "more than" in failure(misbehaving.address).message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"type": "exceed_context_size_error", "message": "request (9 tokens) exceeds"},
+        {"code": "context_length_exceeded", "message": "too long"},
+        {"message": "This model's maximum context length is 9 tokens"},
+    ],
+)
+def test_a_server_that_finds_the_request_too_large(
+    misbehaving: Any, canned: Any, error: dict[str, str]
+) -> None:
+    misbehaving.routes[CHAT] = canned(status=400, body={"error": error})
+    assert isinstance(failure(misbehaving.address), ContextTooLarge)
+
+
+def test_a_request_that_cannot_fit_is_not_sent(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("x"))
+    counted = UpperBound().count_messages(REQUEST.messages or ())
+    assert ask(misbehaving.address, context=counted + 10).text == "x"
+    error = failure(misbehaving.address, context=counted + 9)
+    assert isinstance(error, ContextTooLarge)
+    assert f"{counted} tokens" in error.message
+    assert len(misbehaving.seen) == 1
+
+
+def test_a_lone_surrogate_reaches_the_server_and_no_encoder(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("x"))
+    odd = Request(messages=(Message(role="user", content="\ud800"),), decoding=REQUEST.decoding)
+    assert ask(misbehaving.address, request=odd).text == "x"
+
+
+def test_ranking_needs_a_server_that_can(misbehaving: Any) -> None:
+    rank = Request(prompt="p", decoding=Decoding(strategy="rank", labels=("A", "B")))
+    error = failure(misbehaving.address, request=rank)
+    assert "cannot rank" in error.message
+    assert not misbehaving.seen
+
+
+def test_no_more_requests_at_a_time_than_allowed(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("x"), delay_s=0.15)
+
+    async def four() -> float:
+        facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
+        limits = Limits(max_concurrency=2)
+        address = parse_address(misbehaving.address)
+        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=limits)
+        start = time.monotonic()
+        await asyncio.gather(*(client.ask(REQUEST) for _ in range(4)))
+        await client.aclose()
+        return time.monotonic() - start
+
+    assert asyncio.run(four()) >= 0.3

@@ -1,0 +1,62 @@
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.models.client.retry_policy import LONGEST_PAUSE_S, Failure, Limits, Reply, next_pause
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LIMITS = Limits(retries=4, backoff_s=0.5)
+
+
+def busy(retry_after: str | None = None, status: int = 503) -> Reply:
+    return Reply(status, retry_after, b"")
+
+
+def test_the_pause_doubles_with_each_attempt_until_they_are_spent() -> None:
+    pauses = [next_pause(busy(), n, LIMITS, NOW) for n in range(6)]
+    assert pauses == [0.5, 1.0, 2.0, 4.0, None, None]
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("7", 7.0),
+        (" 0 ", 0.0),
+        ("3600", LONGEST_PAUSE_S),
+        (format_datetime(NOW + timedelta(seconds=9), usegmt=True), 9.0),
+        (format_datetime(NOW - timedelta(days=1), usegmt=True), 0.0),
+        ("soon", 0.5),
+        ("-3", 0.5),
+        ("²", 0.5),
+    ],
+)
+def test_retry_after_is_honoured_up_to_thirty_seconds(header: str, expected: float) -> None:
+    assert next_pause(busy(header), 0, LIMITS, NOW) == expected
+
+
+@given(st.integers(0, 50), st.none() | st.text(max_size=40))
+def test_no_header_makes_a_turn_wait_longer(attempt: int, header: str | None) -> None:
+    pause = next_pause(busy(header), attempt, Limits(retries=100), NOW)
+    assert pause is not None
+    assert 0 <= pause <= LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize(
+    ("failure", "again"),
+    [
+        *((busy(status=status), True) for status in (429, 500, 502, 503, 504)),
+        *((busy(status=status), False) for status in (301, 400, 401, 403, 404, 422, 501)),
+        (httpx.ConnectError("refused"), True),
+        (httpx.ReadError("reset"), True),
+        (httpx.RemoteProtocolError("closed"), True),
+        (httpx.ConnectTimeout("no answer"), True),
+        (httpx.ReadTimeout("slow"), False),
+        (httpx.UnsupportedProtocol("gopher"), False),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(failure: Failure, again: bool) -> None:
+    assert (next_pause(failure, 0, LIMITS, NOW) is not None) is again

@@ -1,0 +1,162 @@
+import math
+from typing import Any
+
+import pytest
+
+from remora.chat import Message, ToolCall, ToolSchema, Usage
+from remora.models.client.wire_format import (
+    Unusable,
+    chat_body,
+    completion_body,
+    rank_body,
+    read_choice,
+    read_rank,
+    read_usage,
+)
+from remora.models.protocol import Decoding, Request, truncated
+
+LABELS = ("A", "B", "C")
+
+
+def ranked(**probabilities: float) -> dict[str, Any]:
+    top = [{"token": token, "prob": prob} for token, prob in probabilities.items()]
+    return {"completion_probabilities": [{"top_probs": top}]}
+
+
+def test_a_ranking_is_renormalised_among_its_labels() -> None:
+    answer = read_rank(ranked(B=0.6, A=0.2), LABELS)
+    assert answer.text == "B"
+    assert list(answer.scores) == list(LABELS)
+    assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1.0)
+    assert answer.scores["B"] - answer.scores["A"] == pytest.approx(math.log(3))
+
+
+def test_a_label_without_probability_still_has_a_finite_score() -> None:
+    assert math.isfinite(read_rank(ranked(A=1.0), LABELS).scores["C"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"completion_probabilities": []}, {"completion_probabilities": [{}]}, ranked(X=1.0)],
+)
+def test_probabilities_of_something_else_are_unusable(body: dict[str, Any]) -> None:
+    with pytest.raises(Unusable):
+        read_rank(body, LABELS)
+
+
+@pytest.mark.parametrize("labels", [(), ("AB",), ("a",), ("1",)])
+def test_only_single_capital_letters_can_be_labels(labels: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="capital letters"):
+        rank_body("p", Decoding(strategy="rank", labels=labels))
+
+
+def test_each_strategy_asks_in_its_own_way() -> None:
+    messages = (Message(role="user", content="go"),)
+    tool = ToolSchema(name="run", description="d", parameters={"type": "object"})
+    grammar = Request(messages=messages, decoding=Decoding(strategy="grammar", grammar="root"))
+    native = Request(messages=messages, decoding=Decoding(strategy="tool_call", tools=(tool,)))
+    plain = Request(prompt="p", decoding=Decoding(strategy="completion", stop=("x",), seed=3))
+    assert chat_body(grammar, model="m", llama=True) == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "go"}],
+        "max_tokens": 256,
+        "temperature": 0.0,
+        "cache_prompt": True,
+        "grammar": "root",
+    }
+    assert chat_body(native, model="m", llama=False) == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "go"}],
+        "max_tokens": 256,
+        "temperature": 0.0,
+        "tool_choice": "required",
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "run",
+                    "description": "d",
+                    "parameters": {"type": "object"},
+                },
+            }
+        ],
+    }
+    assert completion_body(plain, model="m", llama=False) == {
+        "model": "m",
+        "prompt": "p",
+        "max_tokens": 256,
+        "temperature": 0.0,
+        "seed": 3,
+        "stop": ["x"],
+        "skip_special_tokens": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "usage"),
+    [
+        ({}, Usage()),
+        (
+            {"usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+            Usage(prompt_tokens=9, completion_tokens=2),
+        ),
+        (
+            {"usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}},
+            Usage(prompt_tokens=9, evaluated=5),
+        ),
+        (
+            {"tokens_evaluated": 9, "tokens_predicted": 1, "timings": {"prompt_n": 3}},
+            Usage(prompt_tokens=9, completion_tokens=1, evaluated=3),
+        ),
+        ({"usage": "many", "timings": []}, Usage()),
+        ({"usage": {"prompt_tokens": True}}, Usage()),
+        ({"usage": {"prompt_tokens": 10**30, "completion_tokens": -1}}, Usage()),
+    ],
+)
+def test_usage_is_what_the_server_says_and_null_where_it_does_not(
+    body: dict[str, Any], usage: Usage
+) -> None:
+    assert read_usage(body) == usage
+
+
+def native(arguments: Any) -> dict[str, Any]:
+    call = {"function": {"name": "run", "arguments": arguments}}
+    second = {"function": {"name": "stop", "arguments": "{}"}}
+    return {"choices": [{"message": {"content": None, "tool_calls": [call, second]}}]}
+
+
+@pytest.mark.parametrize("arguments", ['{"line": 3}', {"line": 3}])
+def test_the_first_native_call_counts(arguments: Any) -> None:
+    answer = read_choice(native(arguments))
+    assert answer.call == ToolCall(tool="run", args={"line": 3})
+    assert "stop" in str(answer.raw)  # recorded, not obeyed
+
+
+@pytest.mark.parametrize("arguments", ['{"line":', "[]", None, 4])
+def test_a_native_call_without_an_object_of_arguments_stays_text(arguments: Any) -> None:
+    answer = read_choice(native(arguments))
+    assert answer.call is None
+    assert answer.text == f"run({arguments})"
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"choices": ["x"]}, {"choices": {}}])
+def test_an_answer_without_a_choice_is_unusable(body: dict[str, Any]) -> None:
+    with pytest.raises(Unusable):
+        read_choice(body)
+
+
+@pytest.mark.parametrize(
+    ("counted", "exact", "prompt_tokens", "expected"),
+    [
+        (100, True, 100, False),
+        (100, True, 130, False),
+        (100, True, 99, True),
+        (100, False, 20, False),
+        (100, False, 19, True),
+        (100, True, None, False),
+    ],
+)
+def test_fewer_tokens_than_sent_mean_a_cut_request(
+    counted: int, exact: bool, prompt_tokens: int | None, expected: bool
+) -> None:
+    assert truncated(counted, exact=exact, usage=Usage(prompt_tokens=prompt_tokens)) is expected

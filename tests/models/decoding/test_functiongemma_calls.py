@@ -1,0 +1,163 @@
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.json_calls import BadCall, parse_functiongemma
+
+LIGHTS = ToolSchema(
+    name="set_lights",
+    parameters={
+        "type": "object",
+        "properties": {
+            "room": {"type": "string"},
+            "level": {"type": "integer"},
+            "warmth": {"type": "number"},
+            "on": {"type": "boolean"},
+            "colors": {"type": "array", "items": {"type": "string"}},
+            "timer": {
+                "type": "object",
+                "properties": {"at": {"type": "string"}, "days": {"type": "array"}},
+            },
+            "until": {"type": ["string", "null"]},
+        },
+    },
+)
+STOP = ToolSchema(name="stop")
+TOOLS = (LIGHTS, STOP)
+
+
+@pytest.mark.parametrize(
+    ("inner", "args"),
+    [
+        ("", {}),
+        ("room:<escape>hall<escape>", {"room": "hall"}),
+        ("room:<escape><escape>", {"room": ""}),
+        ("room:<escape>a,b}:{[] \n\"'<escape>", {"room": "a,b}:{[] \n\"'"}),
+        ("level:42", {"level": 42}),
+        ("level:-7,warmth:0.5", {"level": -7, "warmth": 0.5}),
+        ("on:true", {"on": True}),
+        ("colors:[<escape>red<escape>,<escape>blue<escape>]", {"colors": ["red", "blue"]}),
+        ("colors:[]", {"colors": []}),
+        (
+            "timer:{at:<escape>7:00<escape>,days:[1,2]}",
+            {"timer": {"at": "7:00", "days": [1, 2]}},
+        ),
+        ("until:null", {"until": None}),
+        # declared types decide what an escaped text or a bare word means
+        ("level:<escape>42<escape>", {"level": 42}),
+        ("on:<escape>false<escape>", {"on": False}),
+        ('colors:<escape>["red"]<escape>', {"colors": ["red"]}),
+        ("room:1.50", {"room": "1.50"}),
+        ("room:true", {"room": "true"}),
+        ("until:<escape>null<escape>", {"until": "null"}),
+    ],
+)
+def test_calls_byte_for_byte(inner: str, args: dict[str, Any]) -> None:
+    text = f"<start_function_call>call:set_lights{{{inner}}}<end_function_call>"
+    assert parse_functiongemma(text, TOOLS) == ToolCall(tool="set_lights", args=args)
+
+
+def test_further_calls_and_the_servers_stop_tokens_are_ignored() -> None:
+    stop = "<start_function_call>call:stop{}<end_function_call>"
+    lights = "<start_function_call>call:set_lights{level:1}<end_function_call>"
+    text = f"\n{stop}{lights}<start_function_response><end_of_turn>\n"
+    assert parse_functiongemma(text, TOOLS) == ToolCall(tool="stop")
+
+
+STRICT = [
+    ("", "the answer holds no function call"),
+    ("I cannot do that.", "expected <start_function_call>call: at 'I cannot do that.'"),
+    ("<start_function_call>call:stop{}", "<end_function_call> is missing"),
+    ("<start_function_call>call:stop{}<end_function_call> so", "expected <start_function_call>"),
+    ("<start_function_call>stop{}<end_function_call>", "expected <start_function_call>call:"),
+    ("<start_function_call>call:go{}<end_function_call>", "unknown tool 'go'"),
+    ("<start_function_call>call:{}<end_function_call>", "expected a tool's name"),
+]
+INNER = [
+    ("room:hall", "expected a value at 'hall"),
+    ("room:<escape>hall", "a string does not end"),
+    ("level:042", "expected }"),
+    ("level:4.", "expected }"),
+    ("level:1 ", "expected }"),
+    ("level:1,", "expected an argument's name"),
+    ("level:1,level:2", "level stands twice"),
+    ("level:<escape>many<escape>", "set_lights: level must be of type integer, not 'many'"),
+    ("level:1.5", "set_lights: level must be of type integer"),
+    ("level:NaN", "expected a value"),
+    ("warmth:<escape>NaN<escape>", "set_lights: warmth must be of type number"),
+    ("on:True", "expected a value"),
+    ("colors:[<escape>red<escape>", "expected ,"),
+    ("dim:1", "set_lights: no argument 'dim'"),
+    ('"level":1', "expected an argument's name"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *STRICT,
+        *(
+            (f"<start_function_call>call:set_lights{{{inner}}}<end_function_call>", expected)
+            for inner, expected in INNER
+        ),
+    ],
+)
+def test_what_is_not_exactly_a_call_is_a_bad_call(text: str, expected: str) -> None:
+    with pytest.raises(BadCall) as caught:
+        parse_functiongemma(text, TOOLS)
+    assert caught.value.message.startswith(expected.replace("expected }", "expected ,"))
+
+
+def test_nesting_has_an_end() -> None:
+    text = f"<start_function_call>call:stop{{a:{'[' * 100_000}"
+    with pytest.raises(BadCall, match="nested"):
+        parse_functiongemma(text, TOOLS)
+
+
+def written(value: Any) -> str:
+    """A value as FunctionGemma's own chat template writes it."""
+    match value:
+        case str():
+            return f"<escape>{value}<escape>"
+        case dict():
+            return "{" + ",".join(f"{k}:{written(v)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ",".join(map(written, value)) + "]"
+    return json.dumps(value)
+
+
+names = st.from_regex(r"[a-z][a-z_0-9]{0,8}", fullmatch=True)
+texts = st.text().filter(lambda t: "<escape>" not in f"{t}<escape>"[:-1])
+finite = st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    texts | st.integers() | finite | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(names, st.dictionaries(names, values, max_size=4))
+def test_what_the_template_writes_is_read_back(name: str, args: dict[str, Any]) -> None:
+    tool = ToolSchema(name=name, parameters={"properties": {key: {} for key in args}})
+    inner = written(args)
+    text = f"<start_function_call>call:{name}{inner}<end_function_call>"
+    assert parse_functiongemma(text, [tool]) == ToolCall(tool=name, args=args)
+
+
+def outcome(text: str) -> str:
+    """The tool that was called, or why none was; any other exception is a fault."""
+    try:
+        return parse_functiongemma(text, TOOLS).tool
+    except BadCall as bad:
+        return bad.message
+
+
+@given(st.text())
+def test_no_text_does_worse_than_a_bad_call(text: str) -> None:
+    for candidate in (text, f"<start_function_call>call:set_lights{{{text}}}<end_function_call>"):
+        assert not re.search(r"[\n\r]", outcome(candidate))

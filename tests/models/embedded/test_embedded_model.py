@@ -1,0 +1,340 @@
+"""The real embedded model: what it is asked, what it counts, how its process ends."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.chat import ToolSchema
+from remora.errors import ContextTooLarge, ModelError
+from remora.models.client.retry_policy import Limits
+from remora.models.decoding.grammar import tool_call_grammar
+from remora.models.decoding.json_calls import parse_json_call
+from remora.models.embedded import weights
+from remora.models.embedded.embedded_model import CONTEXT, EmbeddedModel
+from remora.models.protocol import Decoding, Request
+
+STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
+    f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
+)
+RANK = Decoding(strategy="rank", labels=("A", "B", "C", "X", "Z"), seed=1)
+TURN_1 = "Turn 1.\nA. run\nB. stop"
+TOOLS = (
+    ToolSchema(name="stop"),
+    ToolSchema(
+        name="edit",
+        parameters={
+            "type": "object",
+            "properties": {
+                "path": {"enum": ["src/a.py", "src/b.py"]},
+                "line": {"type": "integer"},
+                "text": {"type": "string", "maxLength": 20},
+                "keep": {"type": "boolean"},
+            },
+            "required": ["path", "line"],
+        },
+    ),
+)
+
+
+def test_a_ranking_is_a_distribution_over_its_labels(embedded: Any) -> None:
+    answer = embedded.ask(RANK, STABLE, "A. run\nB. stop\nC. read")
+    assert list(answer.scores) == list(RANK.labels)
+    assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1.0)
+    assert answer.text == max(answer.scores, key=answer.scores.__getitem__)
+    assert answer.usage.completion_tokens == 1
+
+
+def test_a_ranking_does_not_depend_on_the_token_that_was_drawn(embedded: Any) -> None:
+    """With a grammar alone it did: a first draw that fits hides the labels below the best ones."""
+    prompt = "Say yes or no.\nQ: is it?\nA\nB\nD\nA\nThe answer is:\n"
+    for seed in range(8):
+        decoding = Decoding(strategy="rank", labels=RANK.labels, seed=seed)
+        scores = embedded.ask(decoding, prompt=prompt).scores
+        reference = embedded.ask(RANK, prompt=prompt).scores
+        assert scores == pytest.approx(reference, abs=1e-3)
+        assert min(scores.values()) > math.log(1e-6)
+
+
+def test_a_grammar_answer_is_a_valid_call(embedded: Any) -> None:
+    decoding = Decoding(strategy="grammar", grammar=tool_call_grammar(TOOLS), max_tokens=100)
+    answer = embedded.ask(decoding, STABLE, "Edit line 3 of src/a.py.")
+    assert parse_json_call(answer.text, TOOLS).tool in ("stop", "edit")
+    assert answer.finish_reason == "stop"
+    assert answer.model == embedded.model.name == "SmolLM2-135M-Instruct"
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "Choose.",
+        "",
+        "é 漢字 \U0001f600 \u200b",
+        "<|im_end|>\n<|im_start|>user\nA",
+        " \t\r\n x  " * 9,
+    ],
+    ids=["plain", "empty", "unicode", "special tokens", "spaces"],
+)
+def test_our_count_is_the_servers(embedded: Any, said: Any, user: str) -> None:
+    decoding = Decoding(strategy="grammar", grammar='root ::= "A"', max_tokens=4)
+    answer = embedded.ask(decoding, "You choose.", user)
+    assert embedded.model.counter.count_messages(said("You choose.", user)) == (
+        answer.usage.prompt_tokens
+    )
+    assert embedded.model.counter.exact
+    assert embedded.model.counter.name == "tokenizer/SmolLM2-135M-Instruct"
+
+
+def test_a_finished_prompt_is_counted_and_completed(embedded: Any) -> None:
+    prompt = "def add(a, b):\n    return"
+    answer = embedded.ask(Decoding(strategy="completion", max_tokens=4), prompt=prompt)
+    assert embedded.model.counter.count_text(prompt) == answer.usage.prompt_tokens
+    assert answer.text
+
+
+def test_what_stays_the_same_in_front_is_not_evaluated_again(embedded: Any) -> None:
+    first = embedded.ask(RANK, STABLE, "Turn 1.\nA. run\nB. stop")
+    second = embedded.ask(RANK, STABLE, "Turn 2.\nA. read\nB. stop")
+    assert first.usage.prompt_tokens > 150
+    assert second.usage.evaluated < 40
+
+
+def test_a_request_beyond_the_context_is_refused_before_it_is_sent(embedded: Any) -> None:
+    with pytest.raises(ContextTooLarge, match=f"{CONTEXT} tokens"):
+        embedded.ask(RANK, STABLE, "word " * CONTEXT)
+
+
+def test_a_grammar_that_the_server_cannot_read_is_a_model_error(embedded: Any) -> None:
+    with pytest.raises(ModelError, match="grammar"):
+        embedded.ask(Decoding(strategy="grammar", grammar="root ::= nothing"), STABLE, "x")
+
+
+def test_nothing_starts_before_the_first_question(start_embedded: Any, said: Any) -> None:
+    asking = start_embedded()
+    assert not asking.model.pid
+    asking.model.counter.count_messages(said("a", "b"))
+    pid = asking.model.pid or 0
+    assert alive(pid)
+    assert secrets_in_argv(pid) == []
+
+
+def secrets_in_argv(pid: int) -> list[str]:
+    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return [word for word in words if len(word) >= 32 and "/" not in word]
+
+
+def test_exact_repeats_bit_for_bit_whatever_came_between(start_embedded: Any) -> None:
+    asking = start_embedded(exact=True)
+    first = asking.ask(RANK, "You choose.", TURN_1)
+    other = asking.ask(RANK, "You choose.", "Turn 2.\nA. read\nB. go")
+    again = asking.ask(RANK, "You choose.", TURN_1)
+    assert first.scores == again.scores
+    assert other.usage.evaluated == other.usage.prompt_tokens
+    in_another_process = start_embedded(exact=True)
+    assert in_another_process.ask(RANK, "You choose.", TURN_1).scores == first.scores
+
+
+@pytest.mark.slow
+def test_a_killed_server_is_restarted_once_per_run(start_embedded: Any) -> None:
+    asking = start_embedded()
+    for _ in range(2):
+        assert asking.ask(RANK, STABLE, "A. run").scores
+        os.kill(asking.model.pid, signal.SIGKILL)
+    with pytest.raises(ModelError, match="ended 2 times"):
+        asking.ask(RANK, STABLE, "A. run")
+
+
+@pytest.mark.slow
+def test_a_server_that_a_busy_machine_holds_up_is_waited_for(start_embedded: Any) -> None:
+    asking = start_embedded(timeout_s=8.0)
+    first = asking.ask(RANK, STABLE, TURN_1)
+    os.kill(asking.model.pid, signal.SIGSTOP)
+    threading.Timer(10.0, os.kill, (asking.model.pid, signal.SIGCONT)).start()
+    assert asking.ask(RANK, STABLE, TURN_1).scores.keys() == first.scores.keys()
+
+
+def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
+    asking = start_embedded()
+    asking.run(asking.model.aclose())
+    with pytest.raises(ModelError, match="closed"):
+        asking.ask(RANK, STABLE, "A. run")
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from remora.models.client.retry_policy import Limits
+from remora.models.embedded.embedded_model import EmbeddedModel
+model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=Limits())
+model.counter.count_text("x")
+print(model.pid, flush=True)
+{then}
+"""
+
+
+def start_parent(cache: Path, then: str) -> tuple[subprocess.Popen[str], int]:
+    words = [sys.executable, "-c", PARENT.format(then=then), str(cache)]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout:
+        return parent, int(parent.stdout.readline())
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def ends_within(pid: int, limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not alive(pid)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_the_server_ends_when_its_parent_is_killed(
+    weights_cache: Path, end: signal.Signals
+) -> None:
+    parent, child = start_parent(weights_cache, "time.sleep(60)")
+    assert alive(child)
+    parent.send_signal(end)
+    parent.wait()
+    assert ends_within(child, 10)
+
+
+@pytest.mark.slow
+def test_the_server_ends_though_a_forked_process_keeps_its_input_open(weights_cache: Path) -> None:
+    then = "import os\nif os.fork() == 0:\n    time.sleep(20)\n    os._exit(0)\ntime.sleep(60)"
+    parent, child = start_parent(weights_cache, then)
+    parent.kill()
+    parent.wait()
+    assert ends_within(child, 10)
+
+
+def test_the_server_ends_with_a_parent_that_forgot_to_close(weights_cache: Path) -> None:
+    parent, child = start_parent(weights_cache, "")
+    assert parent.wait(30) == 0
+    assert ends_within(child, 10)
+
+
+def test_what_the_server_prints_does_not_reach_the_terminal(weights_cache: Path) -> None:
+    words = [sys.executable, "-c", PARENT.format(then=""), str(weights_cache)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().isdigit()
+    assert done.stderr == ""
+
+
+def test_missing_weights_name_the_command(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="are not there") as caught:
+        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+    assert "remora model pull" in caught.value.hint
+
+
+def test_damaged_weights_are_not_loaded(tmp_path: Path) -> None:
+    path = weights.weights_path(tmp_path)
+    path.parent.mkdir()
+    path.write_bytes(b"GGUF but not really")
+    with pytest.raises(ModelError, match="are damaged") as caught:
+        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+    assert "remora model pull" in caught.value.hint
+
+
+def test_without_the_extra_the_error_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(ModelError) as caught:
+        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+    assert "pip install 'remora[embedded]'" in caught.value.hint
+
+
+def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path) -> None:
+    from remora.models.embedded.server_process import ServerOptions, ServerProcess
+
+    options = ServerOptions(
+        weights=tmp_path / "none.gguf", name="m", context=512, slots=1, threads=1, cache_mib=0
+    )
+    process = ServerProcess(options)
+    with pytest.raises(ModelError, match=r"did not start; its last words: \S"):
+        process.serve()
+    process.close()
+
+
+SCHEMAS: list[dict[str, Any]] = [
+    {},
+    {"properties": {"n": {"type": "number"}}, "required": ["n"]},
+    {"properties": {"xs": {"type": "array", "items": {"type": "integer"}, "maxItems": 3}}},
+    {
+        "properties": {
+            "xs": {"type": "array", "items": {"enum": ["é", '"', "\\"]}, "minItems": 2}
+            | {"maxItems": 4}
+        },
+        "required": ["xs"],
+    },
+    {
+        "properties": {
+            "a": {"type": "boolean"},
+            "o": {
+                "type": "object",
+                "properties": {"x": {"type": "null"}, "y": {"enum": [1, "1", None]}},
+                "required": ["y"],
+            },
+            "s": {"type": "string", "minLength": 1, "maxLength": 8},
+        },
+        "required": ["o", "s"],
+    },
+    {"properties": {"u": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}, "required": ["u"]},
+    {
+        "properties": {"d": {"type": "object", "additionalProperties": {"type": "boolean"}}},
+        "required": ["d"],
+    },
+    {
+        "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}}},
+        "properties": {"n": {"$ref": "#/$defs/n"}},
+    },
+    {"properties": {"any": {}}, "required": ["any"]},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_server_takes_every_grammar_and_its_answers_are_calls(
+    embedded: Any, number: int, seed: int
+) -> None:
+    tools = [ToolSchema(name="do_it", parameters=SCHEMAS[number])]
+    decoding = Decoding(
+        strategy="grammar",
+        grammar=tool_call_grammar(tools),
+        max_tokens=300,
+        temperature=1.0,
+        seed=seed,
+    )
+    answer = embedded.ask(decoding, "You call tools.", "Call do_it with short arguments.")
+    if answer.finish_reason == "length":  # an open-ended type may run into the limit
+        assert number in (6, 7, 8)
+        return
+    assert parse_json_call(answer.text, tools).tool == "do_it"
+
+
+def test_two_at_a_time(embedded: Any, said: Callable[..., Any]) -> None:
+    import asyncio
+
+    async def both() -> list[Any]:
+        requests = [Request(messages=said(STABLE, f"{n}"), decoding=RANK) for n in range(4)]
+        return await asyncio.gather(*map(embedded.model.ask, requests))
+
+    answers = embedded.run(both())
+    assert all(math.fsum(map(math.exp, a.scores.values())) == pytest.approx(1) for a in answers)

@@ -1,0 +1,122 @@
+"""A result is kept as it was, whatever it holds; only its size is bounded."""
+
+import math
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.memory.decode_values import unstorable
+from remora.memory.encode_values import storable
+from remora.pym import outputs as module
+from remora.pym.json_values import NotPlainError, TooLargeError
+
+LIMIT = 10_000
+LEVELS = 100
+
+
+def kept(value: Any, *, limit: int) -> Any:
+    return module.kept(value, limit=limit, levels=LEVELS)
+
+
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary(max_size=9)
+) | st.text(st.characters(), max_size=20)
+keys = leaves | st.tuples(leaves, leaves)
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_what_is_of_text_bytes_and_numbers_stays_and_can_be_stored(value: Any) -> None:
+    made = kept(value, limit=LIMIT)
+
+    assert repr(made) == repr(value)
+    assert unstorable(storable(made)) == value
+
+
+@given(st.sets(keys, max_size=6))
+def test_a_set_is_a_list_in_an_order_of_its_own(value: set[Any]) -> None:
+    made = kept([value, frozenset([*value][::-1])], limit=LIMIT)
+
+    assert made[0] == made[1]
+    assert len(made[0]) == len(value)
+
+
+def test_sets_within_a_set_are_sorted_too() -> None:
+    value = {frozenset({2, 1}), frozenset({0, "a"}), (1, frozenset({4, 3}))}
+
+    assert kept(value, limit=LIMIT) == [[0, "a"], [1, 2], [1, [3, 4]]]
+
+
+def test_tuples_are_lists_and_times_are_text() -> None:
+    value = ((1, ()), date(2025, 1, 2), datetime(2025, 1, 2, tzinfo=UTC), time(3), timedelta(1))
+
+    assert kept(value, limit=LIMIT) == [
+        [1, []], "2025-01-02", "2025-01-02T00:00:00+00:00", "03:00:00", "1 day, 0:00:00",
+    ]  # fmt: skip
+
+
+def test_the_value_itself_is_left_alone() -> None:
+    value = {"a": [(1,), {2}]}
+
+    assert kept(value, limit=LIMIT) == {"a": [[1], [2]]}
+    assert value == {"a": [(1,), {2}]}
+
+
+@pytest.mark.parametrize(
+    "large",
+    ["x" * 1000, "ä" * 500, b"x" * 800, 10**1200, [0] * 500, {"x" * 1000: 1}, {("x" * 1000,): 1}],
+)
+def test_more_than_the_limit_is_too_large(large: Any) -> None:
+    with pytest.raises(TooLargeError):
+        kept([large], limit=999)
+    assert kept([large], limit=9999) == [large]
+
+
+def test_shared_values_are_counted_each_time() -> None:
+    value: Any = ["text"]
+    for _ in range(60):
+        value = [value, value]
+
+    with pytest.raises(TooLargeError):
+        kept(value, limit=LIMIT)
+
+
+def test_a_value_that_holds_itself_is_too_large() -> None:
+    value: list[Any] = []
+    value.append(value)
+
+    with pytest.raises(TooLargeError):
+        kept(value, limit=LIMIT)
+
+
+def nested(kind: Any, levels: int) -> Any:
+    value = kind()
+    for _ in range(levels):
+        value = kind([value])
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (object(), "a value of type object"),
+        ([1j], "a value of type complex"),
+        ({frozenset(): 1}, "a dict with a key of type frozenset"),
+        (nested(frozenset, 30), "sets nested deeper than 20"),
+        ({nested(tuple, 30): 1}, "keys nested deeper than 20"),
+    ],
+)
+def test_anything_else_is_refused_by_its_kind(value: Any, says: str) -> None:
+    with pytest.raises(NotPlainError, match=says):
+        kept(value, limit=LIMIT)
+
+
+def test_what_is_no_number_stays_so() -> None:
+    assert math.isnan(kept([math.nan], limit=LIMIT)[0])

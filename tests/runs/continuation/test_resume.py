@@ -1,0 +1,454 @@
+"""A run that was stopped anywhere is brought to the end that it would have had."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.agents.job import AgentResult, Job
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.resume_run import resumable
+from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
+from remora.memory.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    Head,
+    JobEnd,
+    JobStart,
+    RunEnd,
+    ToolCalled,
+    payload,
+)
+from remora.models.protocol import Request
+from remora.models.scripted import ScriptedModel
+from remora.runs.continuation.resume import check_definition
+from remora.runs.execution.base_files import Grounds
+from remora.runs.records.attempts import read_attempts
+from remora.runs.records.run_stream import opened_run
+from remora.runs.review.review import accept
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import files_at
+from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
+
+CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
+MANY = "def guarded(x):\n" + "".join(
+    f"    try:\n        x({n})\n    except KeyError:\n        raise ValueError({n})\n"
+    for n in range(4)
+)
+FILES = {"a.py": MANY, "b.py": UNUSED, "ruff.toml": RULES}
+RUN = "run-1"
+
+
+class Stopped(BaseException):
+    """What ends a run as a kill does: nothing of it comes to its end."""
+
+
+class Fuse(Watching):
+    """Stops the run when `burns` says so of an event, or of a job that ended."""
+
+    def __init__(self, burns: Callable[[Event | AgentResult], bool]) -> None:
+        super().__init__()
+        self._burns = burns
+
+    def event(self, job: Job, event: Event) -> None:
+        super().event(job, event)
+        if self._burns(event):
+            raise Stopped
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        super().ended(job, result)
+        if self._burns(result):
+            raise Stopped
+
+
+def after(count: int) -> Callable[[Event | AgentResult], bool]:
+    """Burns down with so many events."""
+    left = [count]
+
+    def burns(what: Event | AgentResult) -> bool:
+        left[0] -= isinstance(what, Event)
+        return left[0] == 0
+
+    return burns
+
+
+def at(kind: str, number: int = 1) -> Callable[[Event | AgentResult], bool]:
+    """Burns at the n-th event of a kind."""
+    left = [number]
+
+    def burns(what: Event | AgentResult) -> bool:
+        left[0] -= isinstance(what, Event) and what.type == kind
+        return left[0] == 0
+
+    return burns
+
+
+def choosing(request: Request) -> Mapping[str, float]:
+    """Follows from what is shown: an edit, a look, or the end."""
+    shown = "\n".join(message.content for message in request.messages or ())
+    labels = request.decoding.labels
+    best = Random(shown).choice(labels)
+    return {label: 0.0 if label == best else -9.0 for label in labels}
+
+
+def stopped(
+    desk: Desk, burns: Callable[[Event | AgentResult], bool], wish: Wish = ONE_BY_ONE
+) -> Desk:
+    """A run that was stopped; or that came to its end before."""
+    desk.watching = Fuse(burns)
+    try:
+        desk.analyze(choosing, run_id=RUN, wish=wish)
+    except BaseExceptionGroup as group:
+        if group.split(Stopped)[1] is not None:
+            raise
+    desk.watching, desk.newest = Watching(), RUN
+    return desk
+
+
+def came_to(desk: Desk) -> list[Any]:
+    """All that a run is about: what each job came to, at what price; by node, since jobs that
+    work side by side begin in any order."""
+    view = desk.view(RUN)
+    assert (view.status, desk.problems()) == ("ended", [])
+    jobs = sorted(view.jobs, key=lambda job: job.node_id)
+    return [msgspec.structs.replace(job, head=Head()) for job in jobs]
+
+
+def agent_events(desk: Desk, agent_id: str) -> list[Event]:
+    return list(read_events(desk.project.trace.agent_stream(agent_id)))
+
+
+def start_of(desk: Desk, agent_id: str) -> AgentStart:
+    found = payload(agent_events(desk, agent_id)[0])
+    assert isinstance(found, AgentStart)
+    return found
+
+
+def shop(folder: Path) -> Desk:
+    desk = Desk(folder)
+    desk.write(FILES)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What the run comes to that nobody stops."""
+    desk = shop(tmp_path_factory.mktemp("whole"))
+    desk.analyze(choosing, run_id=RUN, wish=ONE_BY_ONE)
+    return came_to(desk)
+
+
+@pytest.fixture(scope="module")
+def kept_half(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(stopped(shop(tmp_path_factory.mktemp("half")), at("tool_result", 3)))
+
+
+@pytest.fixture
+def half(kept_half: Kept) -> Desk:
+    """The first job was stopped as its third call had come to a result."""
+    return kept_half.again()
+
+
+class TestItComesToTheSame:
+    @pytest.mark.parametrize("events", [1, 4, 9, 16, 17, 19, 31])
+    def test_after_some_events(self, tmp_path: Path, whole: list[Any], events: int) -> None:
+        desk = stopped(shop(tmp_path), after(events))
+        desk.resume(choosing)
+        assert came_to(desk) == whole
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(600)
+    def test_after_any_event(self, tmp_path: Path, whole: list[Any]) -> None:
+        for events in range(1, 60):
+            desk = stopped(shop(tmp_path / str(events)), after(events))
+            desk.resume(choosing)
+            assert came_to(desk) == whole, events
+
+    def test_stopped_again_and_again(self, half: Desk, whole: list[Any]) -> None:
+        for _ in range(3):
+            half.watching = Fuse(at("tool_call"))
+            with pytest.raises(BaseExceptionGroup):
+                half.resume(choosing)
+            half.watching = Watching()
+        half.resume(choosing)
+        assert came_to(half) == whole
+
+    def test_when_two_jobs_were_under_way(self, tmp_path: Path, whole: list[Any]) -> None:
+        desk = stopped(shop(tmp_path), after(12), Wish(concurrency=2))
+        desk.resume(choosing)
+        assert came_to(desk) == whole
+
+    def test_with_the_working_tree_gone_but_for_the_jobs_files(
+        self, tmp_path: Path, whole: list[Any]
+    ) -> None:
+        """Rules and all come from the record: the base is not taken again."""
+        desk = shop(tmp_path)
+        desk.commit()
+        stopped(desk, after(12))
+        desk.write({"ruff.toml": None, "new.py": "import os\n"})
+        desk.resume(choosing)
+        assert came_to(desk) == whole
+
+
+class TestNothingIsDoneTwice:
+    def test_no_finished_turn_and_no_finished_job(self, tmp_path: Path, whole: list[Any]) -> None:
+        done = sum(job.asked for job in whole)
+        desk = stopped(shop(tmp_path), at("tool_result", 8))
+        before = list(desk.project.trace.agent_streams())
+        asked = sum(event.type == "model_request" for path in before for event in read_events(path))
+        model = ScriptedModel(choosing)
+        desk.resume(model=model)
+        assert asked > 0
+        assert len(model.requests) + asked == done
+
+    def test_a_call_without_a_result_is_made_again_and_not_decided_again(
+        self, tmp_path: Path, whole: list[Any]
+    ) -> None:
+        desk = stopped(shop(tmp_path), at("tool_call", 3))
+        desk.resume(choosing)
+        assert came_to(desk) == whole
+        (job, *_) = whole
+        calls = [e for e in agent_events(desk, job.agent_id) if e.type == ToolCalled.type]
+        assert [call.turn for call in calls] == list(range(1, job.turns + 1))
+
+    def test_an_answer_that_had_come_is_not_asked_for_again(
+        self, tmp_path: Path, whole: list[Any]
+    ) -> None:
+        desk = stopped(shop(tmp_path), at("model_response"))
+        model = ScriptedModel(choosing)
+        desk.resume(model=model)
+        assert came_to(desk) == whole
+        assert len(model.requests) == sum(job.asked for job in whole) - 1
+
+    def test_a_second_job_start_says_that_it_goes_on(self, half: Desk) -> None:
+        half.resume(choosing)
+        starts = [start.agent_id for start in half.payloads(RUN, JobStart)]
+        assert Counter(starts) == {**dict.fromkeys(starts, 1), starts[0]: 2}
+
+    def test_a_run_that_ended_is_left_alone(self, half: Desk) -> None:
+        half.resume(choosing)
+        lines = len(half.run_events(RUN))
+        project = open_project(half.caller())
+        assert resumable(half.caller(), project, RUN).nothing_to_do
+        assert len(half.run_events(RUN)) == lines
+
+
+class TestWhatWasNotToldIsTold:
+    def test_an_agents_end(self, tmp_path: Path, whole: list[Any]) -> None:
+        desk = stopped(shop(tmp_path), at("agent_end"))
+        assert desk.payloads(RUN, JobEnd) == []
+        model = ScriptedModel(choosing)
+        desk.resume(model=model)
+        assert came_to(desk) == whole
+        first_end = desk.payloads(RUN, JobEnd)[0]
+        assert first_end.head.count == len(agent_events(desk, first_end.agent_id))
+
+    def test_the_runs_end_needs_no_model(self, tmp_path: Path, whole: list[Any]) -> None:
+        ends = [0]
+
+        def burns(what: Event | AgentResult) -> bool:
+            ends[0] += isinstance(what, AgentResult)
+            return ends[0] == 3
+
+        desk = stopped(shop(tmp_path), burns)
+        assert desk.payloads(RUN, RunEnd) == []
+        wanted = desk.resume([])
+        assert wanted.models == ()
+        assert came_to(desk) == whole
+        (end,) = desk.payloads(RUN, RunEnd)
+        assert end.totals == {"jobs": 3, **Counter(job.status for job in whole)}
+
+
+class TestAgentsThatHardlyBegan:
+    @pytest.mark.parametrize("left", [b"", b'{"v":1,"seq":0', b"\0" * 40, b"{}\n"[:2]])
+    def test_the_stream_is_empty_or_torn(self, half: Desk, whole: list[Any], left: bytes) -> None:
+        (path,) = half.project.trace.agent_streams()
+        path.write_bytes(left)
+        half.resume(choosing)
+        assert came_to(half) == whole
+
+    def test_the_stream_is_not_there(self, half: Desk, whole: list[Any]) -> None:
+        (path,) = half.project.trace.agent_streams()
+        path.unlink()
+        half.resume(choosing)
+        assert came_to(half) == whole
+
+    def test_the_last_line_is_torn(self, half: Desk, whole: list[Any]) -> None:
+        (path,) = half.project.trace.agent_streams()
+        path.write_bytes(path.read_bytes()[:-10])
+        half.resume(choosing)
+        assert came_to(half) == whole
+        types = [event.type for event in read_events(path)]
+        assert types.count("recovered") == 1
+
+    @pytest.mark.parametrize("number", [0, 1, 4, -1])
+    def test_a_damaged_stream_holds_up_no_other_job(self, half: Desk, number: int) -> None:
+        (path,) = half.project.trace.agent_streams()
+        lines = path.read_bytes().splitlines(keepends=True)
+        lines[number] = b"{" + lines[number]
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(StreamDamaged):
+            half.resume(choosing)
+        assert len(half.payloads(RUN, JobEnd)) == 2
+        assert half.payloads(RUN, RunEnd) == []
+        assert path.read_bytes() == b"".join(lines)
+        assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
+
+    def test_so_does_one_that_only_its_hashes_give_away(self, half: Desk) -> None:
+        (path,) = half.project.trace.agent_streams()
+        lines = path.read_bytes().splitlines(keepends=True)
+        lines[1] = lines[1].replace(b"turn", b"tern")
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(StreamDamaged):
+            half.resume(choosing)
+        assert len(half.payloads(RUN, JobEnd)) == 2
+        assert path.read_bytes() == b"".join(lines)
+
+
+class TestAFileThatMovedOn:
+    EDITED = "# mine\n" + MANY
+
+    def test_a_new_agent_begins_on_what_it_is_now(self, half: Desk) -> None:
+        half.write({"a.py": self.EDITED})
+        old = half.job(RUN, "guarded")
+        half.resume(choosing)
+        new = half.job(RUN, "guarded")
+        assert new.attempt == old.attempt + 1
+        assert came_to(half)
+        start = start_of(half, new.agent_id)
+        assert start.parent is not None
+        (begun, *_) = agent_events(half, old.agent_id)
+        assert (start.parent["agent_id"], start.parent["hash"]) == (old.agent_id, begun.hash)
+        assert (list(start.rebased), start.packet.turn, start.first_turn) == (["a.py"], 0, 0)
+        events = half.run_events(RUN), agent_events(half, new.agent_id)
+        base = files_at(*events, 0)["a.py"]
+        assert half.project.trace.objects.get(base.sha256 or "") == self.EDITED.encode()
+
+    def test_the_old_one_stays_interrupted_and_is_anchored(self, half: Desk) -> None:
+        half.write({"a.py": self.EDITED})
+        old = half.job(RUN, "guarded").agent_id
+        (path,) = half.project.trace.agent_streams()
+        lines = path.read_bytes()
+        half.resume(choosing)
+        assert path.read_bytes() == lines
+        (end,) = [end for end in half.payloads(RUN, JobEnd) if end.agent_id == old]
+        assert end.status == "interrupted"
+        assert end.head.count == lines.count(b"\n")
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", CHECK, half.root], capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+
+    def test_its_change_set_fits_the_users_file_as_it_is(self, half: Desk) -> None:
+        half.write({"a.py": self.EDITED})
+        half.resume(first)
+        assert half.job(RUN, "guarded").status == "submitted"
+        done = accept(half.project, RUN, [], every=True)
+        assert done.conflicts == []
+        assert half.tree()["a.py"].startswith(b"# mine\n")
+        assert b"from" in half.tree()["a.py"]
+
+    def test_a_job_that_never_began_begins_on_what_it_is_now(self, half: Desk) -> None:
+        half.write({"b.py": "# mine\n" + UNUSED})
+        half.resume(first)
+        job = half.job(RUN, "load")
+        start = start_of(half, job.agent_id)
+        assert (job.attempt, start.parent, list(start.rebased)) == (1, None, ["b.py"])
+        assert came_to(half)
+
+    def test_stopped_again_it_goes_on_on_that(self, half: Desk) -> None:
+        half.write({"a.py": self.EDITED})
+        half.watching = Fuse(at("tool_result", 2))
+        with pytest.raises(BaseExceptionGroup):
+            half.resume(choosing)
+        half.watching = Watching()
+        half.resume(choosing)
+        assert half.job(RUN, "guarded").attempt == 2
+        assert came_to(half)
+
+    @pytest.mark.parametrize("now", [None, "def other():\n    return 1\n", "def broken(:\n"])
+    def test_a_node_that_is_gone_is_told(self, half: Desk, now: str | None) -> None:
+        half.write({"a.py": now})
+        half.resume(choosing)
+        job = half.job(RUN, "guarded")
+        assert (job.status, job.stop_reason) == ("error", "tool_error")
+        assert "is gone since the run began" in (job.error or "")
+        assert came_to(half)
+
+    def test_so_is_one_that_never_began(self, half: Desk) -> None:
+        half.write({"b.py": None})
+        half.resume(choosing)
+        assert half.job(RUN, "load").status == "error"
+        assert came_to(half)
+
+
+class TestItIsRefused:
+    def test_while_it_goes_on(self, half: Desk) -> None:
+        with opened_run(half.project, RUN), pytest.raises(StreamLocked, match="process"):
+            half.resume(choosing)
+
+    def test_where_the_run_is_not_ours(self, half: Desk) -> None:
+        (half.project.state / "heads" / f"{RUN}.json").unlink()
+        with pytest.raises(UsageError, match="not this installation's"):
+            half.resume(choosing)
+        project = open_project(half.caller())
+        assert resumable(half.caller(), project, RUN, trusted=True).models == ("scripted",)
+
+    @pytest.mark.parametrize("commit", ["--output=/tmp/x", "HEAD", 7, ""])
+    def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:
+        start = read_attempts(half.run_events(RUN)).start
+        other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
+        with pytest.raises(StreamDamaged, match="names no commit"):
+            Grounds(half.project, RUN, other).of({})
+
+    def test_where_a_strangers_stream_names_a_folder(self, half: Desk) -> None:
+        start = read_attempts(half.run_events(RUN)).start
+        for name in ("..", "../..", "a/b", ""):
+            with pytest.raises(NotFound):
+                Grounds(half.project, name, start)
+
+    @pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out"])
+    def test_where_a_strangers_base_lies_elsewhere(self, half: Desk, path: str) -> None:
+        digest = half.project.trace.objects.put(b"x")
+        start = read_attempts(half.run_events(RUN)).start
+        with pytest.raises(RemoraError):
+            Grounds(half.project, RUN, start).of({path: {"sha256": digest, "mode": 0o644}})
+
+    def test_where_the_agent_is_another_one_now(self, half: Desk) -> None:
+        (path,) = half.project.trace.agent_streams()
+        found = payload(next(read_events(path)))
+        assert isinstance(found, AgentStart)
+        lint = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+        check_definition(found, lint, half.project.redact)
+        other = {**found.definition, "goal": "another", "scripts": {"other.pym": "0"}}
+        start = msgspec.structs.replace(found, definition=other)
+        with pytest.raises(UsageError, match=r"changed since .* began: goal, scripts"):
+            check_definition(start, lint, half.project.redact)
+
+
+class TestTheRunsOwnSettings:
+    def test_hold_whatever_the_configuration_says_today(self, tmp_path: Path) -> None:
+        desk = stopped(shop(tmp_path), at("tool_result", 2), Wish(concurrency=1, max_turns=4))
+        desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {margin: 3.0}\n"})
+        wanted = desk.resume(choosing)
+        assert wanted.wish.max_turns == 4
+        assert wanted.project.config.model.margin == 1.0
+        assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
+        (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
+        assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4
+
+    def test_the_end_is_the_last_event_of_each(self, half: Desk) -> None:
+        half.resume(choosing)
+        for job in half.view(RUN).jobs:
+            types = [event.type for event in agent_events(half, job.agent_id)]
+            assert types.count(AgentEnd.type) == 1
+            assert types[-1] == AgentEnd.type

@@ -1,0 +1,414 @@
+"""A run: its base and plan are kept before anything happens, its jobs are streams, its end is told."""
+
+import asyncio
+import errno
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from remora.agents.job import Job
+from remora.agents.loop.agent_start import first_context
+from remora.agents.loop.dependencies import Stage
+from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.run_factory import carry_out
+from remora.config.schema import ModelConfig
+from remora.config.user_folders import UserFolders
+from remora.errors import DiskError, ModelError, StreamError
+from remora.memory.context import ContextManager
+from remora.memory.events import (
+    AgentError,
+    AgentStart,
+    JobEnd,
+    JobStart,
+    RunEnd,
+    RunStart,
+    ToolCalled,
+    payload,
+)
+from remora.models.protocol import Answer, Request
+from remora.models.provider import open_model
+from remora.models.scripted import ScriptedModel
+from remora.runs.review.review import accept
+from remora.trace.read.reader import last_event, read_events
+from remora.trace.stream.line_builder import utc_now
+from tests.runs.conftest import (
+    CHOICE,
+    ONE_BY_ONE,
+    RULES,
+    SHOP,
+    TEN_TURNS,
+    UNUSED,
+    Desk,
+    Kept,
+    analyzed,
+    first,
+    last,
+)
+
+CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
+
+
+WISH = Wish(unsafe_fixes=True, seed=7, max_turns=9, concurrency=1)
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    desk.write(SHOP)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def kept_with_wishes(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("wished"), SHOP, wish=WISH)
+
+
+@pytest.fixture
+def wished(kept_with_wishes: Kept) -> Desk:
+    """After the run that `WISH` asked for."""
+    return kept_with_wishes.again()
+
+
+def checked_independently(desk: Desk) -> str:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", CHECK, desk.root], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+class TestStreams:
+    def test_every_job_is_a_stream_anchored_in_the_runs(self, ran: Desk) -> None:
+        run_id = ran.newest
+        ends = ran.payloads(run_id, JobEnd)
+        assert len(ends) == 3
+        for end in ends:
+            path = ran.project.trace.agent_stream(end.agent_id)
+            newest = last_event(path)
+            assert newest is not None
+            assert end.head.hash == newest.hash
+            assert end.head.count == newest.seq + 1
+        assert ran.problems() == []
+        assert " 0 differences" in checked_independently(ran)
+
+    def test_the_runs_stream_tells_its_beginning_and_end(self, ran: Desk) -> None:
+        run_id = ran.newest
+        types = [event.type for event in ran.run_events(run_id)]
+        assert types == ["run_start", *["job_start", "job_end"] * 3, "run_end"]
+        (end,) = ran.payloads(run_id, RunEnd)
+        assert end.totals == {"jobs": 3, "submitted": 3}
+        assert all(
+            (e.agent_id, e.operation, e.node_id, e.turn) == ("", "", "", 0)
+            for e in ran.run_events(run_id)
+        )
+
+    def test_whoever_watches_is_told(self, shop: Desk) -> None:
+        run_id = shop.analyze(wish=Wish(concurrency=1))
+        told = shop.watching.told
+        assert told[0] == ("planned", run_id)
+        assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
+        assert sum(event.type == "agent_end" for event in shop.watching.events) == 3
+
+    def test_the_plan_and_the_settings_are_on_record(self, wished: Desk) -> None:
+        run_id = wished.newest
+        (start,) = wished.payloads(run_id, RunStart)
+        assert [job["node_id"] for job in start.plan["jobs"]] == [
+            "node:a.py:__module__", "node:a.py:load", "node:b.py:guarded",
+        ]  # fmt: skip
+        assert start.plan["operations"] == ["lint"]
+        assert start.config["unsafe_fixes"] is True
+        assert (start.config["seed"], start.config["max_turns"]) == (7, 9)
+        assert start.config["model_name"] == "scripted"
+        assert len(start.install) == 64
+
+    def test_agents_know_their_limits(self, wished: Desk) -> None:
+        run_id = wished.newest
+        for job in wished.view(run_id).jobs:
+            event = next(iter(read_events(wished.project.trace.agent_stream(job.agent_id))))
+            start = payload(event)
+            assert isinstance(start, AgentStart)
+            assert start.packet.constraints.max_turns == 9
+
+    def test_a_projects_own_limits_hold(self, shop: Desk) -> None:
+        shop.write({"remora.yaml": "operations: {lint: {max_turns: 2}}\n"})
+        run_id = shop.analyze()
+        assert {job.stop_reason for job in shop.view(run_id).jobs} == {"max_turns"}
+
+
+class TestTheLastTurn:
+    """What was mended is not lost because there is more than the turns suffice for."""
+
+    def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        run_id = desk.analyze(first, wish=Wish(concurrency=1, max_turns=6))
+        (job,) = desk.view(run_id).jobs
+        assert (job.status, job.turns) == ("submitted", 6)
+        assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
+        stream = read_events(desk.project.trace.agent_stream(job.agent_id))
+        calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
+        assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
+            ("edit_line", "model"), ("submit_result", "rule"),
+        ]  # fmt: skip
+        accept(desk.project, run_id, [], every=True)
+        assert desk.tree()["a.py"].count(b" from ") == 4
+
+    def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
+        desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
+        (job,) = desk.view(desk.analyze(first, wish=Wish(max_turns=1))).jobs
+        assert (job.status, job.stop_reason) == ("failed", "max_turns")
+
+
+def test_findings_alike_in_one_line_are_told_apart_by_column(desk: Desk) -> None:
+    """Else the third would be the same call for the third time, which ends a job."""
+    source = "def first(x):\n    one, two, three = x\n    return 1\n"
+    desk.write({"a.py": source, "ruff.toml": 'lint.select = ["RUF059"]\n'})
+    run_id = desk.analyze(first, wish=WISH)
+    (job,) = desk.view(run_id).jobs
+    assert (job.status, job.before, job.after) == ("submitted", {"RUF059": 3}, {})
+    accept(desk.project, run_id, [], every=True)
+    assert b"_one, _two, _three = x" in desk.tree()["a.py"]
+
+
+class TestConcurrency:
+    @pytest.mark.parametrize("wanted", [1, 2, 3])
+    def test_no_more_at_a_time_than_wished(self, desk: Desk, wanted: int) -> None:
+        desk.write({f"m{n}.py": CHOICE for n in range(5)} | {"ruff.toml": RULES})
+        running = most = 0
+        met = asyncio.Event()
+
+        class Slow(ScriptedModel):
+            async def ask(self, request: Request) -> Answer:
+                nonlocal running, most
+                running += 1
+                most = max(most, running)
+                if running == wanted:
+                    met.set()
+                await asyncio.wait_for(met.wait(), 20)  # a loaded machine is in no hurry
+                await asyncio.sleep(0.01)
+                running -= 1
+                return await super().ask(request)
+
+        desk.analyze(model=Slow(last), wish=Wish(concurrency=wanted))
+        assert most == wanted
+
+    def test_jobs_that_ran_together_are_as_sound(self, desk: Desk) -> None:
+        desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(2)} | {"ruff.toml": RULES})
+        run_id = desk.analyze(wish=Wish(concurrency=4))
+        assert {job.status for job in desk.view(run_id).jobs} == {"submitted"}
+        assert desk.problems() == []
+
+
+class TestBase:
+    def test_without_git_every_file_is_kept(self, ran: Desk) -> None:
+        run_id = ran.newest
+        (start,) = ran.payloads(run_id, RunStart)
+        assert start.base["commit"] is None
+        assert set(start.base["files"]) == {"a.py", "b.py", "ruff.toml"}
+        for path, told in start.base["files"].items():
+            content = ran.project.trace.objects.get(told["sha256"])
+            assert content == (ran.root / path).read_bytes()
+            assert told["mode"] == (ran.root / path).stat().st_mode & 0o777
+
+    def test_with_git_only_what_differs_is(self, shop: Desk) -> None:
+        shop.commit()
+        shop.write({"a.py": UNUSED + "\n", "new.py": UNUSED, "ruff.toml": RULES, "b.py": None})
+        run_id = shop.analyze()
+        (start,) = shop.payloads(run_id, RunStart)
+        assert start.base["commit"] == shop.git("rev-parse", "HEAD")
+        files = start.base["files"]
+        assert files["b.py"] is None, "deleted"
+        assert set(files) == {"a.py", "b.py", "new.py"}
+        assert files["new.py"]["sha256"] == hashlib.sha256(UNUSED.encode()).hexdigest()
+
+    def test_the_commit_is_kept_alive(self, shop: Desk) -> None:
+        shop.commit()
+        commit = shop.git("rev-parse", "HEAD")
+        run_id = shop.analyze()
+        assert shop.git("rev-parse", f"refs/remora/{run_id}") == commit
+        assert shop.git("status", "--porcelain") == "", "recordings are no business of git's"
+
+    def test_contents_lie_there_before_the_stream_names_them(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The stream cannot be opened: what it would have named is there already."""
+        prepared = shop.prepare()
+        shop.project.trace.create()
+        (shop.project.trace.run_stream(prepared.run_id)).mkdir()
+        with pytest.raises((DiskError, StreamError)):
+            asyncio.run(carry_out(prepared, ScriptedModel(first), Wish(), shop.watching, utc_now))
+        prepared.close()
+        kept = hashlib.sha256(UNUSED.encode()).hexdigest()
+        assert shop.project.trace.objects.get(kept) == UNUSED.encode()
+
+
+class TestFaults:
+    def test_a_model_that_breaks_breaks_its_jobs(self, shop: Desk) -> None:
+        run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))
+        by_node = {job.node_id: job for job in shop.view(run_id).jobs}
+        broken = by_node["node:b.py:guarded"]
+        assert (broken.status, broken.stop_reason) == ("error", "model_error")
+        assert broken.error == "gone; start it"
+        assert by_node["node:a.py:load"].status == "submitted", "no model was needed there"
+        assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize(
+        "fault", [RecursionError("too deep\nfor us"), MemoryError(), ValueError("odd")]
+    )
+    def test_a_fault_of_ours_costs_its_job_alone(
+        self, shop: Desk, caplog: pytest.LogCaptureFixture, fault: Exception
+    ) -> None:
+        def breaks(_: Request) -> str:
+            raise fault
+
+        run_id = shop.analyze(breaks, wish=ONE_BY_ONE)
+        by_node = {job.node_id: job for job in shop.view(run_id).jobs}
+        broken = by_node.pop("node:b.py:guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        told = " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
+        assert (broken.error or "").startswith(f"a fault in Remora: {told} (test_execute.py:")
+        assert (broken.error or "").endswith("; please report it; -v shows the traceback")
+        stream = list(read_events(shop.project.trace.agent_stream(broken.agent_id)))
+        (told_of,) = [p for e in stream if isinstance(p := payload(e), AgentError)]
+        assert broken.error == f"{told_of.message}; {told_of.hint}"
+        assert {job.status for job in by_node.values()} == {"submitted"}
+        assert shop.view(run_id).status == "ended"
+        assert shop.problems() == []
+        (record,) = caplog.records
+        assert record.exc_info is not None
+        assert record.exc_info[1] is fault
+
+    def test_a_file_that_the_machine_refuses_costs_its_job_alone(self, shop: Desk) -> None:
+        def breaks(_: Request) -> str:
+            raise OSError(errno.ELOOP, "Too many links", "b.py")
+
+        run_id = shop.analyze(breaks)
+        broken = shop.job(run_id, "guarded")
+        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        assert "Too many links: 'b.py'; check that there is space" in (broken.error or "")
+        assert shop.view(run_id).status == "ended"
+
+    @pytest.mark.parametrize("concurrency", [1, 2])
+    def test_what_no_stream_can_tell_is_raised_when_the_other_jobs_are_done(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, concurrency: int
+    ) -> None:
+        def breaks(job: Job, stage: Stage) -> ContextManager:
+            if job.node_id.endswith("__module__"):
+                raise RecursionError("too deep")
+            return first_context(job, stage)
+
+        monkeypatch.setattr("remora.agents.loop.runner.first_context", breaks)
+        with pytest.raises(RecursionError):
+            shop.analyze(wish=Wish(concurrency=concurrency), run_id="broken-1")
+        statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
+        assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
+        assert set(statuses.values()) == {"submitted"}
+        monkeypatch.undo()
+        shop.resume(run_id="broken-1")
+        assert {job.status for job in shop.view("broken-1").jobs} == {"submitted"}
+
+    def test_a_model_that_cannot_answer_as_configured_starts_nothing(self, shop: Desk) -> None:
+        shop.write({"remora.yaml": "model: {decoding: grammar}\n"})
+        from remora.models.protocol import Capabilities
+
+        model = ScriptedModel([], capabilities=Capabilities())
+        with pytest.raises(ModelError, match="takes no grammar"):
+            shop.analyze(model=model)
+        assert not (shop.root / ".agentfs").exists()
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_root_that_nobody_may_write(self, shop: Desk) -> None:
+        shop.root.chmod(0o500)
+        try:
+            with pytest.raises(DiskError):
+                shop.analyze()
+        finally:
+            shop.root.chmod(0o700)
+
+    def test_recordings_through_a_link_are_refused(self, shop: Desk) -> None:
+        (shop.folder / "elsewhere").mkdir()
+        (shop.root / ".agentfs").symlink_to(shop.folder / "elsewhere")
+        with pytest.raises(DiskError):
+            shop.analyze()
+        assert list((shop.folder / "elsewhere").iterdir()) == []
+
+
+class TestCancelled:
+    def test_a_run_that_is_stopped_is_interrupted_and_sound(self, desk: Desk) -> None:
+        desk.write({f"m{n}.py": CHOICE for n in range(4)} | {"ruff.toml": RULES})
+        before = desk.tree()
+        prepared = desk.prepare()
+
+        async def stopped() -> None:
+            asked = asyncio.Event()
+
+            class Waiting(ScriptedModel):
+                async def ask(self, request: Request) -> Answer:
+                    if len(self.requests) == 1:
+                        asked.set()
+                        await asyncio.sleep(60)
+                    return await super().ask(request)
+
+            run = asyncio.create_task(
+                carry_out(prepared, Waiting(last), Wish(concurrency=1), desk.watching, utc_now)
+            )
+            await asked.wait()
+            run.cancel()
+            await run
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(stopped())
+        prepared.close()
+        view = desk.view(prepared.run_id)
+        assert view.status == "interrupted"
+        assert [job.status for job in view.jobs] == ["no_change", "interrupted"]
+        assert desk.payloads(prepared.run_id, RunEnd) == []
+        assert len(desk.payloads(prepared.run_id, JobStart)) == 2
+        assert desk.problems() == []
+        assert desk.tree() == before
+
+
+def told(desk: Desk, run_id: str) -> dict[str, list[tuple[str, object]]]:
+    """Every agent's decisions and what they came to, without times and ids."""
+    found: dict[str, list[tuple[str, object]]] = {}
+    for job in desk.view(run_id).jobs:
+        events = read_events(desk.project.trace.agent_stream(job.agent_id))
+        found[job.node_id] = [(event.type, event.packet_delta) for event in events]
+    return found
+
+
+def test_the_same_answers_make_the_same_run(ran: Desk) -> None:
+    one, other = ran.newest, ran.analyze(wish=ONE_BY_ONE)
+    assert told(ran, one) == told(ran, other)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_run_with_the_real_model(shop: Desk) -> None:
+    """The counterpart of every run above: nobody knows what it chooses, but all of it holds."""
+    config = ModelConfig()
+    model = open_model(config, cache=UserFolders.from_environ(os.environ).cache, api_key=None)
+    before = shop.tree()
+    prepared = shop.prepare()
+
+    async def carried_out() -> None:
+        try:
+            await carry_out(prepared, model, Wish(concurrency=2), shop.watching, utc_now)
+        finally:
+            await model.aclose()
+
+    asyncio.run(carried_out())
+    prepared.close()
+    assert shop.tree() == before
+    jobs = {job.node_id: job for job in shop.view(prepared.run_id).jobs}
+    assert {job.status for job in jobs.values()} <= {"submitted", "no_change", "failed"}
+    assert jobs["node:a.py:load"].status == "submitted"
+    assert jobs["node:b.py:guarded"].asked > 0
+    assert 0 < jobs["node:b.py:guarded"].max_packet_tokens <= 600
+    assert shop.problems() == []
+    assert " 0 differences" in checked_independently(shop)
+    said = accept(shop.project, prepared.run_id, [], every=True)
+    assert said.conflicts == []
+    assert all(job.status == "submitted" for job in jobs.values() if job.node_id in said.accepted)

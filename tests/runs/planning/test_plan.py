@@ -1,0 +1,367 @@
+"""Planning: cheap, deterministic, and it touches nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap.prepare_run import Wish, prepare, too_many
+from remora.code.docstrings.need import needs_docstring
+from remora.code.syntax.nodes import Module, Node
+from remora.errors import ConfigError, NotFound, UsageError
+from remora.ids import spell_path
+from remora.runs.planning import has_tests
+from remora.runs.planning.plan import MAX_JOBS, Plan
+from remora.runs.review.review import accept
+from remora.sandbox.rmtree import remove_tree
+from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
+
+OWN = """
+name: own
+operation: own
+goal: Look at {node_name}
+needs: NEEDS
+tools: [{name: act, script: act.pym}]
+"""
+
+
+NEEDS_NONE = (
+    "def _private():\n    return 1\n",
+    "class _A:\n    def f(self): return 1\n",
+    'class A:\n    """A."""\n\n    def __init__(self, a): self.a = a\n',
+    'def f():\n    """Do."""\n    def inner(): return 1\n    return inner\n',
+    'class A:\n    """A."""\n    @property\n    def x(self):\n        """X."""\n'
+    "    @x.setter\n    def x(self, to): self.y = to\n",
+    'class B:\n    """B."""\n    def f(self):\n        """Do."""\n\n\n'
+    'class A(B):\n    """A."""\n    def f(self): return 1\n',
+)
+
+
+def nodes(plan: Plan) -> list[str]:
+    return [job.node_id.removeprefix("node:") for job in plan.jobs]
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    desk.write({"a.py": UNUSED, "pkg/b.py": UNUSED, "pkg/c.py": CLEAN, "ruff.toml": RULES})
+    return desk
+
+
+def own_agent(desk: Desk, needs: str, **scripts: str) -> None:
+    desk.write({".remora/agents/own/agent.yaml": OWN.replace("NEEDS", needs)})
+    for name, text in {"act": "1", **scripts}.items():
+        desk.write({f".remora/agents/own/{name}.pym": text})
+
+
+class TestNeeds:
+    def test_only_nodes_with_findings_become_lint_jobs(self, shop: Desk) -> None:
+        plan = shop.plan()
+        assert nodes(plan) == [
+            "a.py:__module__", "a.py:load", "pkg/b.py:__module__", "pkg/b.py:load",
+        ]  # fmt: skip
+        assert (plan.nodes, plan.skipped, plan.findings) == (6, 2, 4)
+        assert plan.operations == ("lint",)
+
+    def test_it_is_the_same_each_time_but_for_the_runs_id(self, shop: Desk) -> None:
+        one, other = shop.plan(), shop.plan()
+        assert nodes(one) == nodes(other)
+        assert {job.agent_id for job in one.jobs}.isdisjoint(job.agent_id for job in other.jobs)
+
+    def test_a_docstring_that_is_missing(self, shop: Desk) -> None:
+        own_agent(shop, "docstring")
+        plan = shop.plan(Wish(operations=("own",)))
+        assert "a.py:load" not in nodes(plan)
+        assert "pkg/c.py:fine" in nodes(plan)
+
+    def test_a_docstring_that_is_outdated(self, shop: Desk) -> None:
+        own_agent(shop, "docstring")
+        shop.write({"a.py": 'def _f(a):\n    """Do.\n\n    :param b: Gone.\n    """\n'})
+        assert "a.py:_f" in nodes(shop.plan(Wish(operations=("own",))))
+
+    @pytest.mark.parametrize("source", NEEDS_NONE)
+    def test_what_needs_no_docstring(self, desk: Desk, source: str) -> None:
+        own_agent(desk, "docstring")
+        desk.write({"a.py": f'"""A."""\n{source}'})
+        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+
+    def test_tests_need_none(self, desk: Desk) -> None:
+        own_agent(desk, "docstring")
+        desk.write({"tests/helpers.py": CLEAN, "test_a.py": CLEAN, "conftest.py": CLEAN})
+        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+
+    def test_without_an_operation_they_are_lint_and_docstring(self, shop: Desk) -> None:
+        prepared = prepare(shop.caller(), Wish())
+        prepared.close()
+        assert prepared.plan.operations == ("lint", "docstring")
+
+    def test_always(self, shop: Desk) -> None:
+        own_agent(shop, "always")
+        assert len(shop.plan(Wish(operations=("own",))).jobs) == 6
+
+    def test_a_users_own_rule(self, shop: Desk) -> None:
+        rule = 'from remora.pym import Input\nnode: dict = Input("node")\n'
+        own_agent(shop, "rule.pym", rule=rule + 'node["qualname"] == "load" and not node["skip"]')
+        assert nodes(shop.plan(Wish(operations=("own",)))) == ["a.py:load", "pkg/b.py:load"]
+
+    def test_a_rule_that_fails_says_so(self, shop: Desk) -> None:
+        own_agent(shop, "rule.pym", rule="1 / 0")
+        with pytest.raises(Exception, match=r"rule\.pym.*ZeroDivisionError") as caught:
+            shop.plan(Wish(operations=("own",)))
+        assert caught.value.__class__.__module__ == "remora.errors"
+
+    def test_two_operations_on_one_node(self, shop: Desk) -> None:
+        own_agent(shop, "always")
+        plan = shop.plan(Wish(operations=("own", "lint"), node="a.py:load"))
+        assert [job.operation for job in plan.jobs] == ["own", "lint"]
+
+    def test_the_same_operation_twice_is_one(self, shop: Desk) -> None:
+        assert len(shop.plan(Wish(operations=("lint", "lint"))).jobs) == 4
+
+    def test_an_unknown_operation(self, shop: Desk) -> None:
+        with pytest.raises((UsageError, NotFound), match="no agent 'lin'") as caught:
+            shop.plan(Wish(operations=("lin",)))
+        assert "lint" in caught.value.hint
+
+
+class TestSelection:
+    def test_a_folder_or_a_file(self, shop: Desk) -> None:
+        assert nodes(shop.plan(Wish(paths=(Path("pkg"),)))) == [
+            "pkg/b.py:__module__", "pkg/b.py:load",
+        ]  # fmt: skip
+        assert nodes(shop.plan(Wish(paths=(Path("a.py"), Path("pkg/c.py"))))) == [
+            "a.py:__module__", "a.py:load",
+        ]  # fmt: skip
+
+    def test_a_name_that_only_begins_alike_is_another(self, shop: Desk) -> None:
+        shop.write({"pkg2/d.py": UNUSED})
+        assert all("pkg2" not in node for node in nodes(shop.plan(Wish(paths=(Path("pkg"),)))))
+
+    def test_a_path_that_is_not_there(self, shop: Desk) -> None:
+        with pytest.raises(UsageError, match=r"nope\.py does not exist"):
+            shop.plan(Wish(paths=(Path("nope.py"),)))
+
+    def test_a_path_outside_the_root(self, shop: Desk) -> None:
+        with pytest.raises(UsageError, match="lies outside the project"):
+            shop.plan(Wish(paths=(shop.folder,)))
+
+    def test_a_link_that_leads_outside(self, shop: Desk) -> None:
+        (shop.folder / "else.py").write_text(UNUSED)
+        (shop.root / "link.py").symlink_to(shop.folder / "else.py")
+        with pytest.raises(UsageError, match="lies outside the project"):
+            shop.plan(Wish(paths=(Path("link.py"),)))
+        assert all("link" not in node for node in nodes(shop.plan()))
+
+    @pytest.mark.parametrize(
+        ("glob", "found"),
+        [
+            ("load", ["a.py:load", "pkg/b.py:load"]),
+            ("pkg/*", ["pkg/b.py:__module__", "pkg/b.py:load"]),
+            ("a.py:*", ["a.py:__module__", "a.py:load"]),
+            ("node:a.py:load", ["a.py:load"]),
+            ("fine", []),
+        ],
+    )
+    def test_a_glob(self, shop: Desk, glob: str, found: list[str]) -> None:
+        assert nodes(shop.plan(Wish(node=glob))) == found
+
+    def test_a_glob_without_a_match_is_wrong_usage(self, shop: Desk) -> None:
+        with pytest.raises(UsageError, match="no node matches 'nope'") as caught:
+            shop.plan(Wish(node="nope"))
+        assert caught.value.exit_code == 2
+
+    @pytest.mark.parametrize(("count", "jobs"), [(1, 1), (3, 3), (99, 4)])
+    def test_a_bound_on_nodes(self, shop: Desk, count: int, jobs: int) -> None:
+        plan = shop.plan(Wish(max_nodes=count))
+        assert (len(plan.jobs), plan.skipped) == (jobs, 6 - jobs)
+
+    def test_a_comment_keeps_a_node_alone(self, shop: Desk) -> None:
+        shop.write({"a.py": UNUSED.replace("def load():", "def load():  # remora: skip")})
+        assert "a.py:load" not in nodes(shop.plan())
+
+    def test_exclude(self, shop: Desk) -> None:
+        shop.write({"remora.yaml": "exclude: [pkg/]\n"})
+        assert nodes(shop.plan()) == ["a.py:__module__", "a.py:load"]
+        prepared = shop.prepare()
+        assert "pkg/b.py" in prepared.base.files, "tools may read what agents leave alone"
+        prepared.close()
+
+
+class TestChanged:
+    def test_nodes_that_differ_from_the_commit(self, shop: Desk) -> None:
+        shop.commit()
+        assert nodes(shop.plan(Wish(changed=""))) == []
+        shop.write({"a.py": UNUSED.replace("return 1", "return 2"), "new.py": UNUSED})
+        assert nodes(shop.plan(Wish(changed=""))) == [
+            "a.py:load",  # a change within a function is not the module's
+            "new.py:__module__",
+            "new.py:load",
+        ]
+
+    def test_against_a_branch(self, shop: Desk) -> None:
+        shop.commit()
+        shop.write({"pkg/b.py": UNUSED.replace("return 1", "return 3")})
+        shop.commit()
+        assert nodes(shop.plan(Wish(changed="HEAD"))) == []
+        assert nodes(shop.plan(Wish(changed="HEAD~1"))) == ["pkg/b.py:load"]
+
+    def test_a_project_below_the_repositorys_root(self, shop: Desk) -> None:
+        shop.commit()
+        shop.write({"pkg/remora.yaml": "", "pkg/b.py": UNUSED.replace("return 1", "return 2")})
+        shop.root = shop.root / "pkg"
+        assert nodes(shop.plan(Wish(changed=""))) == ["b.py:load"]
+
+    @pytest.mark.parametrize("revision", ["nope", "--help", "HEAD~99", "\udcff"])
+    def test_a_revision_that_is_none(self, shop: Desk, revision: str) -> None:
+        shop.commit()
+        with pytest.raises(UsageError, match="git knows no revision"):
+            shop.plan(Wish(changed=revision))
+
+    def test_without_git(self, shop: Desk) -> None:
+        with pytest.raises(UsageError, match="git knows no revision"):
+            shop.plan(Wish(changed=""))
+
+
+class TestGuard:
+    def test_many_jobs_want_a_word(self, desk: Desk) -> None:
+        body = "\n\n".join(f"def f{n}():\n    import os" for n in range(MAX_JOBS + 1))
+        desk.write({"many.py": body + "\n", "ruff.toml": RULES})
+        plan = desk.plan()
+        assert len(plan.jobs) == MAX_JOBS + 1
+        assert too_many(plan, Wish())
+        assert not too_many(plan, Wish(yes=True))
+        assert not too_many(plan, Wish(max_nodes=500))
+
+    def test_few_do_not(self, shop: Desk) -> None:
+        assert not too_many(shop.plan(), Wish())
+
+
+class TestUnreadable:
+    def test_what_does_not_parse_is_told_and_left_out(self, shop: Desk) -> None:
+        shop.write({"bad.py": "def f(:\n", "bytes.py": b"x = '\xff'\n", "nul.py": b"\0"})
+        plan = shop.plan()
+        assert len(plan.jobs) == 4
+        told = {one["path"]: one["detail"] for one in plan.unreadable}
+        assert set(told) == {"bad.py", "bytes.py", "nul.py"}
+        assert told["bad.py"].startswith("line 1: ")
+
+    def test_what_no_tool_could_work_on_is_told_and_left_out(self, shop: Desk) -> None:
+        latin = b"# coding: latin-1\nimport os\nx = '\xe9'\n"
+        ascii_too = b"# coding: ascii\nimport os\n"
+        shop.write({"big.py": "x = 1\n" * 200_000, "latin.py": latin, "ascii.py": ascii_too})
+        plan = shop.plan()
+        told = {one["path"]: one["detail"] for one in plan.unreadable}
+        assert told == {
+            "big.py": "larger than 1 MiB",
+            "latin.py": "its encoding is iso-8859-1, not UTF-8",
+        }
+        assert "ascii.py:__module__" in nodes(plan)
+
+    def test_a_name_that_is_not_utf_8(self, shop: Desk) -> None:
+        try:
+            (shop.root / "odd\udcff.py").write_text(UNUSED)
+        except OSError:
+            pytest.skip("the file system takes no such name")
+        (one,) = shop.plan().unreadable
+        assert one == {"path": "odd\\udcff.py", "detail": "its name is not UTF-8"}
+
+    @pytest.mark.parametrize("name", ["with space.py", "ünïcode.py", "a%b.py", "[x].py"])
+    def test_odd_names_are_fine(self, desk: Desk, name: str) -> None:
+        desk.write({name: UNUSED, "ruff.toml": RULES})
+        run_id = desk.analyze()
+        jobs = desk.view(run_id).jobs
+        assert [job.status for job in jobs] == ["submitted", "submitted"]
+        assert [change.path for change in jobs[0].change_set] == [spell_path(name)]
+        assert accept(desk.project, run_id, [], every=True).conflicts == []
+        assert b"import" not in desk.tree()[name]
+        assert desk.problems() == []
+
+    def test_an_odd_file_that_makes_us_fail_is_told_and_left_out(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(module: Module, node: Node) -> bool:
+            if module.path == "a.py":
+                raise RecursionError("too deep")
+            return needs_docstring(module, node)
+
+        monkeypatch.setattr("remora.runs.planning.plan.needs_docstring", fails)
+        plan = shop.plan(Wish(operations=("docstring",)))
+        assert nodes(plan) == ["pkg/c.py:fine"]
+        (told,) = plan.unreadable
+        assert told["path"] == "a.py"
+        assert "a fault in Remora: RecursionError: too deep (test_plan.py:" in told["detail"]
+
+    def test_folders_may_lie_in_folders_however_deep(self, tmp_path: Path) -> None:
+        """Whoever plans tests looks at every file of the project."""
+        (tmp_path / "a.py").write_text("def f(): pass\ndef g(): pass\n")
+        place = os.open(tmp_path, os.O_DIRECTORY)
+        for _ in range(1100):
+            os.mkdir("d", dir_fd=place)
+            above, place = place, os.open("d", os.O_DIRECTORY, dir_fd=place)
+            os.close(above)
+        file = os.open("test_a.py", os.O_WRONLY | os.O_CREAT, dir_fd=place)
+        os.write(file, b"from a import f\n\ndef test_it(): f()\n")
+        os.close(file)
+        os.close(place)
+        try:
+            known = has_tests.Tested(tmp_path)
+            assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
+        finally:
+            remove_tree(tmp_path / "d")  # pytest could not
+
+    def test_a_name_that_no_tool_may_be_given(self, shop: Desk) -> None:
+        shop.write({"-x.py": UNUSED})
+        assert shop.plan().unreadable == ({"path": "-x.py", "detail": "it cannot be read"},)
+
+    def test_an_empty_project_has_no_jobs(self, desk: Desk) -> None:
+        plan = desk.plan()
+        assert (plan.jobs, plan.nodes, plan.unreadable) == ((), 0, ())
+
+    def test_a_broken_configuration_of_the_linter_is_told(self, shop: Desk) -> None:
+        shop.write({"ruff.toml": "lint.select = 7\n"})
+        with pytest.raises(Exception, match="ruff") as caught:
+            shop.plan()
+        assert caught.value.__class__.__module__ == "remora.errors"
+
+    def test_a_broken_agent_of_ones_own_is_told(self, shop: Desk) -> None:
+        own_agent(shop, "sometimes")
+        with pytest.raises(ConfigError, match=r"agent\.yaml:5:8: needs"):
+            shop.plan(Wish(operations=("own",)))
+
+    def test_and_is_in_nobody_elses_way(self, shop: Desk) -> None:
+        own_agent(shop, "sometimes")
+        assert nodes(shop.plan(Wish(operations=("lint",))))
+
+
+class TestBase:
+    def test_planning_leaves_nothing_behind(self, shop: Desk) -> None:
+        before = shop.tree()
+        prepared = shop.prepare()
+        assert prepared.base.folder.is_dir()
+        prepared.close()
+        assert not prepared.base.folder.exists()
+        assert shop.tree() == before
+        assert not (shop.root / ".agentfs").exists()
+
+    def test_a_plan_that_fails_leaves_none_either(self, shop: Desk) -> None:
+        with pytest.raises(UsageError):
+            shop.plan(Wish(node="nope"))
+        assert list((shop.project.cache / "bases").iterdir()) == []
+
+
+class TestNeedsTest:
+    """Public functions that no test calls, whatever lies between them."""
+
+    CODE = (
+        "import functools\n\n\ndef lone(a):\n    return a\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
+        "    return 1\n\n\ndef called():\n    return inner()\n\n\ndef inner():\n    def nested():\n        return 1\n\n"
+        "    return nested()\n\n\nclass A:\n    def method(self):\n        return 1\n\n    @property\n"
+        "    def size(self):\n        return 1\n\n    @functools.cached_property\n    def far(self):\n"
+        "        return 1\n\n    async def later(self):\n        return 1\n"
+    )
+
+    def test_which_do(self, desk: Desk) -> None:
+        own_agent(desk, "test")
+        tests = "from a import called\n\n\ndef test_called():\n    assert called() == 1\n"
+        desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
+        plan = desk.plan(Wish(operations=("own",)))
+        assert nodes(plan) == ["a.py:lone", "a.py:A.method"]

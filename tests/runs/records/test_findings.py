@@ -1,0 +1,38 @@
+"""What is said of findings: which went, which stayed, and in which words."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.runs.records.findings import deeds, fixed, fixed_and_left
+
+CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
+
+
+def job(
+    status: str, before: dict[str, int], after: dict[str, int], review: str = "pending"
+) -> dict[str, Any]:
+    return {"status": status, "review": review, "findings": {"before": before, "after": after}}
+
+
+@given(CODES, CODES)
+def test_what_is_fixed_was_there_before(before: dict[str, int], after: dict[str, int]) -> None:
+    gone = fixed(before, after)
+    assert all(gone[code] == before[code] - after.get(code, 0) for code in gone)
+    assert all(after.get(code, 0) >= before[code] for code in before if code not in gone)
+
+
+def test_what_is_not_verified_fixes_nothing() -> None:
+    assert fixed_and_left(job("submitted", {"A": 2, "B": 1}, {"B": 1})) == ({"A": 2}, {"B": 1})
+    assert fixed_and_left(job("failed", {"A": 2}, {})) == ({}, {"A": 2})
+    assert fixed_and_left({"status": "submitted", "findings": None}) is None
+
+
+def test_each_kind_of_work_is_told_in_its_own_words() -> None:
+    gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
+    told = "fixed F401 x2, docstring added, docstring mended, test added"
+    assert deeds(gone) == told
+    would = "would fix F401 x2, would add a docstring, would mend a docstring, would add a test"
+    assert deeds(gone, done=False) == would
+    assert deeds({}) == ""

@@ -1,0 +1,44 @@
+"""Why an agent left its node as it was: its own scripts' words, the most telling ones first."""
+
+from msgspec import Raw
+
+from remora.memory.delta import PacketDelta
+from remora.memory.events import Event
+from remora.memory.packet import Candidate, NewAction
+from remora.runs.records.reasons import Reason
+
+LOOKED = PacketDelta(add_action=NewAction(tool="look", args={}, summary="1 finding: E741"))
+OFFERED = PacketDelta(candidate_actions=(Candidate(tool="submit_result", reason="left as it is"),))
+SUBMITTED = PacketDelta(add_action=NewAction(tool="submit_result", args={}, summary="Submitted"))
+
+
+def reason(*deltas: PacketDelta | None) -> Reason:
+    found = Reason()
+    for seq, delta in enumerate(deltas):
+        found.see(
+            Event(
+                v=1, seq=seq, timestamp="", run_id="r", agent_id="a", operation="o", node_id="n",
+                turn=1, type="context_update", data=Raw(b"{}"), packet_delta=delta,
+            )
+        )  # fmt: skip
+    return found
+
+
+def test_the_reason_for_submitting_is_the_reason() -> None:
+    assert reason(LOOKED, None, OFFERED, SUBMITTED).text({"missing test": 1}) == "left as it is"
+    assert reason(LOOKED, OFFERED, SUBMITTED).text(None) == "left as it is"
+
+
+def test_of_a_linters_findings_its_result_tells_more() -> None:
+    assert reason(LOOKED, OFFERED, SUBMITTED).text({"E741": 1}) == "1 finding: E741"
+
+
+def test_what_a_tool_said_of_the_state_tells_most() -> None:
+    state = PacketDelta(state_summary="no call comes to anything")
+    assert reason(state, LOOKED, OFFERED).text(None) == "no call comes to anything"
+
+
+def test_an_older_reason_does_not_outlive_a_list_without_it() -> None:
+    other = PacketDelta(candidate_actions=(Candidate(tool="fix", reason="fix it"),))
+    assert reason(OFFERED, other).text(None) is None
+    assert reason().text(None) is None

@@ -1,0 +1,143 @@
+"""The documents that commands print: exactly these keys."""
+
+import pytest
+
+from remora.agents.job import AgentResult, Job
+from remora.errors import NotFound
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.results import list_runs, run_document
+from remora.runs.review.review import accept, reject
+from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
+
+JOB = {
+    "agent_id", "operation", "node_id", "status", "turns", "decided_by", "max_packet_tokens",
+    "raw_bytes", "files_changed", "error",
+}  # fmt: skip
+TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "skipped"}
+
+
+FILES = {"a.py": UNUSED, "b.py": CHOICE, "bad.py": "(", "ruff.toml": RULES}
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    desk.write(FILES)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("ran"), FILES, last)
+
+
+@pytest.fixture
+def ran(kept: Kept) -> Desk:
+    """After a run in which the model chose the last candidate: to submit."""
+    return kept.again()
+
+
+def test_a_runs_document(ran: Desk) -> None:
+    run_id = ran.newest
+    document = run_document(ran.project, ran.view(run_id))
+    assert set(document) >= {"run_id", "root", "model", "jobs", "totals"}
+    assert (document["run_id"], document["model"]) == (run_id, "scripted")
+    assert document["root"] == str(ran.root)
+    assert all(set(job) >= JOB for job in document["jobs"])
+    totals = document["totals"]
+    assert set(totals) == TOTALS | {"skipped_nodes", "unreadable", "operations"}
+    (lint,) = totals.pop("operations")
+    assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
+    assert totals == {
+        "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
+        "skipped": 1, "skipped_nodes": 1, "unreadable": [{"path": "bad.py", "detail": "line 1: '(' was never closed"}],
+    }  # fmt: skip
+
+
+def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
+    run_id = ran.newest
+    document = run_document(ran.project, ran.view(run_id))
+    jobs = {job["node_id"].rpartition(":")[2]: job for job in document["jobs"]}
+    load, guarded = jobs["load"], jobs["guarded"]
+    assert load["decided_by"] == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
+    assert (load["turns"], load["files_changed"], load["error"]) == (3, ["a.py"], None)
+    assert load["max_packet_tokens"] == 0
+    assert guarded["decided_by"] == {"rule": 1, "model": 1, "fallback": 0, "escalation": 0}
+    assert (guarded["asked"], guarded["differed"]) == (1, 1)
+    assert 0 < guarded["max_packet_tokens"] < 3000
+    assert guarded["raw_bytes"] > 100
+    assert load["why"] is None
+    (left,) = [job for job in document["jobs"] if job["status"] == "no_change"]
+    assert left["why"] == "1 finding: B904; 0 with a safe fix"
+    results = {
+        job.node_id: result
+        for (job, result) in zip(ran.view(run_id).jobs, document["jobs"], strict=True)
+    }
+    assert len(results) == 3
+
+
+def test_what_a_runner_counts_is_what_readers_count(shop: Desk) -> None:
+    ended: dict[str, AgentResult] = {}
+
+    class Kept(type(shop.watching)):  # type: ignore[misc]
+        def ended(self, job: Job, result: AgentResult) -> None:
+            ended[job.agent_id] = result
+
+    shop.watching = Kept()
+    run_id = shop.analyze()
+    for job in shop.view(run_id).jobs:
+        result = ended[job.agent_id]
+        for name in (
+            "status", "stop_reason", "turns", "decided_by", "asked", "differed", "error",
+            "max_packet_tokens", "raw_bytes", "change_set", "head",
+        ):  # fmt: skip
+            assert getattr(job, name) == getattr(result, name), name
+
+
+def test_the_list_of_runs(shop: Desk) -> None:
+    assert list_runs(shop.project) == []
+    one, other = shop.analyze(), shop.analyze(last)
+    accept(shop.project, one, ["load"])
+    reject(shop.project, one, ["guarded"])
+    listed = list_runs(shop.project)
+    assert {run["run_id"] for run in listed} == {one, other}
+    assert all(
+        list(run) == ["run_id", "started", "status", "jobs", "pending", "accepted", "conflicts"]
+        for run in listed
+    )
+    by_id = {run["run_id"]: run for run in listed}
+    assert {k: by_id[one][k] for k in ("status", "jobs", "pending", "accepted")} == {
+        "status": "ended", "jobs": 3, "pending": 1, "accepted": 1,
+    }  # fmt: skip
+    assert (by_id[other]["pending"], by_id[other]["accepted"]) == (2, 0)
+
+
+def test_what_lies_among_the_runs_and_is_none_is_passed_over(ran: Desk) -> None:
+    run_id = ran.newest
+    runs = ran.project.trace.runs
+    (runs / "empty.jsonl").write_bytes(b"")
+    (runs / "text.jsonl").write_bytes(b"hello\n")
+    (runs / "folder.jsonl").mkdir()
+    assert [run["run_id"] for run in list_runs(ran.project)] == [run_id]
+
+
+def test_an_unknown_run_names_the_nearest(ran: Desk) -> None:
+    run_id = ran.newest
+    with pytest.raises(NotFound) as caught:
+        ran.view(run_id[:-1])
+    assert run_id in caught.value.hint
+
+
+def test_the_diff_of_a_job(ran: Desk) -> None:
+    run_id = ran.newest
+    text = job_diff(ran.project, ran.job(run_id, "load"))
+    assert text.startswith("--- a/a.py\n+++ b/a.py\n")
+    assert "-    import re\n" in text
+    assert "import os" not in [line[1:] for line in text.splitlines() if line[:1] == "-"]
+
+
+def test_an_agents_stream_that_is_gone_is_an_interrupted_job(ran: Desk) -> None:
+    run_id = ran.newest
+    job = ran.job(run_id, "load")
+    ran.project.trace.agent_stream(job.agent_id).unlink()
+    assert ran.job(run_id, "load").status == "interrupted"
+    assert ran.job(run_id, "load").review == ""

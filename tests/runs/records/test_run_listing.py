@@ -1,0 +1,34 @@
+"""All runs in one look, from their own streams alone."""
+
+from remora.runs.records.results import list_runs
+from remora.runs.records.run_listing import listed_runs
+from remora.runs.review.review import accept
+from tests.runs.conftest import CHOICE, Desk
+
+
+def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
+    run_id = ran.newest
+    ran.write({"b.py": CHOICE.replace("ValueError(1)", "ValueError(2)")})
+    accept(ran.project, run_id, [], every=True)
+    (run,) = listed_runs(ran.project.trace)
+    reviews = [job.review for job in ran.view(run_id).jobs]
+    counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
+    assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
+
+
+def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:
+    sound, broken = ran.newest, ran.analyze()
+    path = ran.project.trace.run_stream(broken)
+    first, _, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, b"{}\n", *rest]))
+    listed = {run["run_id"]: run for run in list_runs(ran.project)}
+    assert listed[sound]["status"] == "ended"
+    assert (listed[broken]["status"], listed[broken]["jobs"]) == ("damaged", 3)
+    assert (listed[broken]["pending"], listed[broken]["accepted"]) == (0, 0)
+
+
+def test_a_stream_that_never_began_as_a_run_is_passed_over(ran: Desk) -> None:
+    run_id = ran.newest
+    path = ran.project.trace.run_stream(run_id)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    assert listed_runs(ran.project.trace) == []

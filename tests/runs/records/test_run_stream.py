@@ -1,0 +1,104 @@
+"""A run's own stream, to which jobs append at once."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import msgspec
+import pytest
+
+from remora.errors import DiskError, StreamLocked
+from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
+from remora.runs.project import Project
+from remora.runs.provenance import head_after
+from remora.runs.records.run_stream import RunStream, opened_run
+from remora.trace.read.reader import data_of, read_events
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.head_signatures import Signer
+
+RUN = "run-1"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """As much of a project as a run's stream needs."""
+    trace = TraceFolder(tmp_path)
+    trace.create()
+    signer = Signer(b"a key for tests only")
+    return cast(Project, SimpleNamespace(trace=trace, state=tmp_path / "state", signer=signer))
+
+
+@pytest.fixture
+def stream(project: Project) -> Iterator[RunStream]:
+    with opened_run(project, RUN) as opened:
+        yield opened
+
+
+def job(number: int) -> JobStart:
+    return JobStart(agent_id=f"lint-{number}", operation="lint", node_id="node:a.py:f")
+
+
+def remembered(project: Project) -> Head:
+    text = (project.state / "heads" / f"{RUN}.json").read_bytes()
+    return msgspec.json.decode(text, type=Head)
+
+
+def test_each_append_is_remembered_as_ours(project: Project, stream: RunStream) -> None:
+    for number in range(3):
+        event = stream.append(job(number))
+        assert remembered(project) == stream.head == Head(count=number + 1, hash=event.hash)
+
+
+def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -> None:
+    def append(number: int) -> Event:
+        event = stream.append(job(number))
+        assert remembered(project).count > event.seq
+        return event
+
+    with ThreadPoolExecutor(8) as pool:
+        appended = list(pool.map(append, range(80)))
+    path = project.trace.run_stream(RUN)
+    assert list(read_events(path)) == sorted(appended, key=lambda event: event.seq)
+    assert head_after(path, 80) == remembered(project) == stream.head
+
+
+def test_what_is_signed_is_the_head_just_before(project: Project, stream: RunStream) -> None:
+    stream.append(RunStart())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(stream.append, [RunEnd() if n % 3 else job(n) for n in range(60)]))
+    events = list(read_events(project.trace.run_stream(RUN)))
+    for before, event in pairwise(events):
+        if event.type == RunEnd.type:
+            head, signature = Head(count=event.seq, hash=before.hash), data_of(event)["signature"]
+            assert project.signer is not None
+            assert project.signer.is_right("run", RUN, head, signature)
+
+
+def test_who_waits_for_the_disk_at_once_shares_one_sync(
+    stream: RunStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncs = []
+
+    def slow(file: int) -> None:
+        syncs.append(file)
+        time.sleep(0.01)
+
+    monkeypatch.setattr("os.fdatasync", slow)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(stream.append, map(job, range(64))))
+    assert 8 <= len(syncs) <= 32
+
+
+def test_a_head_that_cannot_be_remembered_is_told(project: Project, stream: RunStream) -> None:
+    project.state.write_text("no folder")
+    with pytest.raises(DiskError):
+        stream.append(job(1))
+
+
+def test_a_second_command_is_refused(project: Project, stream: RunStream) -> None:
+    with pytest.raises(StreamLocked, match="process"), opened_run(project, RUN):
+        pass

@@ -1,0 +1,186 @@
+"""What can be freed, and what must not be: a run that waits keeps all that it needs."""
+
+import fcntl
+import os
+import shutil
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap.clean_up import cleanable
+from remora.runs.retention.clean import Cleaning, carry_out
+from remora.runs.review.review import accept
+from remora.trace.stream.line_builder import utc_now
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept
+
+DAYS = 100
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    desk = Desk(tmp_path_factory.mktemp("shop"))
+    desk.write({"a.py": UNUSED, "ruff.toml": RULES})
+    desk.commit()
+    desk.analyze()
+    return Kept(desk)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def clean(desk: Desk, *, days: int = 0, dry_run: bool = False) -> Cleaning:
+    now = utc_now() + timedelta(days=days)
+    acts, waiting = cleanable(desk.caller(), desk.project, now)
+    return carry_out(acts, waiting, dry_run=dry_run)
+
+
+def kinds(done: Cleaning) -> set[str]:
+    return {found.kind for found in done.removed}
+
+
+def files(desk: Desk) -> set[Path]:
+    return {path for folder in (desk.root, desk.home) for path in folder.rglob("*")}
+
+
+def test_a_run_that_waits_keeps_its_commit_and_contents(shop: Desk) -> None:
+    done = clean(shop, days=DAYS)
+    assert kinds(done) == {"workspace"}
+    assert [run_id for run_id, _ in done.kept] == [shop.newest]
+    assert shop.git("for-each-ref", "refs/remora/")
+    assert len(accept(shop.project, shop.newest, [], every=True).accepted) == 2
+
+
+def test_after_the_verdicts_the_commit_may_go(shop: Desk) -> None:
+    accept(shop.project, shop.newest, [], every=True)
+    assert "ref" in kinds(clean(shop))
+    assert shop.git("for-each-ref", "refs/remora/") == ""
+    assert shop.problems() == [], "the record is whole"
+
+
+def test_a_dry_run_removes_nothing(shop: Desk) -> None:
+    accept(shop.project, shop.newest, [], every=True)
+    before = files(shop)
+    done = clean(shop, days=DAYS, dry_run=True)
+    assert done.dry_run
+    assert done.bytes > 0
+    assert files(shop) == before
+    assert shop.git("for-each-ref", "refs/remora/")
+
+
+class TestAProjectThatIsGone:
+    """Its copies are found from any other project."""
+
+    @pytest.fixture
+    def other(self, tmp_path: Path) -> Desk:
+        """Another project of the same user, to clean from."""
+        desk = Desk(tmp_path, "other")
+        desk.write({"a.py": UNUSED})
+        return desk
+
+    @pytest.fixture
+    def cache(self, other: Desk, tmp_path: Path) -> Path:
+        """The copies of a project that was there once."""
+        gone = Desk(tmp_path, "gone")
+        gone.write({"a.py": UNUSED, "ruff.toml": RULES})
+        gone.analyze()
+        cache = gone.project.cache
+        assert not clean(other).removed, "while it is there nobody takes its copies"
+        gone.root.rename(tmp_path / "elsewhere")
+        return cache
+
+    def test_its_copies_go(self, other: Desk, cache: Path) -> None:
+        done = clean(other)
+        assert [found.name for found in done.removed] == [str(cache)]
+        assert done.bytes > 0
+        assert not cache.exists()
+
+    def test_those_that_are_worked_in_stay(self, other: Desk, cache: Path) -> None:
+        with next((cache / "slots").glob("*.lock")).open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert clean(other).removed == ()
+        (cache / "bases" / "young").mkdir()
+        assert clean(other).removed == ()
+        assert [found.name for found in clean(other, days=1).removed] == [str(cache)]
+
+    @pytest.mark.parametrize("said", [b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000])
+    def test_those_that_do_not_say_whose_they_are_stay(
+        self, other: Desk, cache: Path, said: bytes
+    ) -> None:
+        (cache / "root").write_bytes(said)
+        assert clean(other).removed == ()
+        (cache / "root").unlink()
+        assert clean(other).removed == ()
+        assert cache.exists()
+
+
+def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
+    lock = next((shop.project.cache / "slots").glob("*.lock"))
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        clean(shop)
+        assert lock.with_suffix("").exists()
+    clean(shop)
+    assert not lock.with_suffix("").exists()
+    shop.analyze()  # the next run makes them again
+
+
+def test_a_frozen_copy_that_was_left_goes_and_a_fresh_one_stays(shop: Desk) -> None:
+    bases = shop.project.cache / "bases"
+    for name, age in (("old", 7200), ("new", 0)):
+        (bases / name).mkdir(mode=0o500, parents=True)
+        os.utime(bases / name, (time.time() - age,) * 2)
+    clean(shop)
+    assert [place.name for place in bases.iterdir()] == ["new"]
+
+
+def test_contents_that_no_stream_names_go(shop: Desk) -> None:
+    """What expired with its run: a backup of an accept stays as long as a run would."""
+    objects = shop.project.trace.objects
+    digest = objects.put(b"nobody's")
+    then = time.time() - 60 * 86_400
+    os.utime(objects.folder / digest[:2] / digest, (then, then))
+    done = clean(shop)
+    assert "contents" in kinds(done)
+    assert objects.problem(digest) == "is missing"
+    assert shop.problems() == []
+
+
+def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
+    shop.git("update-ref", "refs/remora/20200101-000000-aaaaaa", "HEAD")
+    done = clean(shop)
+    assert [found.name for found in done.removed if found.kind == "ref"] == [
+        "refs/remora/20200101-000000-aaaaaa"
+    ]
+
+
+def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
+    from remora.hub.process.hub_paths import hub_places
+    from remora.hub.store.hub_store import HubStore
+
+    places = {}
+    for name in ("here", "gone"):
+        root = shop.folder / name
+        root.mkdir(exist_ok=True)
+        places[name] = hub_places(shop.caller().folders, root)
+        HubStore.open(places[name].db, root=root, clock=utc_now).close()
+    shutil.rmtree(shop.folder / "gone")
+    done = clean(shop)
+    assert [found.name for found in done.removed if found.kind == "hub"] == [
+        str(places["gone"].db.parent)
+    ]
+    assert places["here"].db.exists()
+    assert not places["gone"].db.parent.exists()
+
+
+def test_what_cannot_be_removed_is_told_of(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("remora.runs.retention.clean.remove_tree", refused)
+    done = clean(shop)
+    assert done.problems
+    assert "workspace" not in kinds(done)

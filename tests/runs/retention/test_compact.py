@@ -1,0 +1,281 @@
+"""`trace compact` on real runs: what goes, what stays, and that a kill loses nothing."""
+
+import dataclasses
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from remora.config.schema import RetentionConfig
+from remora.errors import NotFound, StreamLocked
+from remora.memory.events import JobStart
+from remora.runs.project import Project
+from remora.runs.records.run_stream import opened_run
+from remora.runs.retention.compact import compact
+from remora.runs.retention.compact_report import Compaction
+from remora.runs.retention.inventory import DAMAGE
+from remora.runs.review.review import accept, reject
+from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.verified_reader import sound_head
+from remora.trace.retention.expired_log import read_expired
+from remora.trace.retention.stream_removal import compacting
+from remora.trace.trace_folder import stream_id
+from tests.runs.conftest import SHOP, UNUSED, Desk
+
+LATER = timedelta(days=400)
+
+
+@pytest.fixture
+def reviewed(ran: Desk) -> Desk:
+    """`SHOP` after a run of which everything was accepted."""
+    accept(ran.project, ran.newest, [], every=True)
+    return ran
+
+
+def project_with(desk: Desk, **retention: Any) -> Project:
+    config = desk.project.config
+    memory = config.runner.memory
+    made = config.model_copy(
+        update={
+            "runner": config.runner.model_copy(
+                update={
+                    "memory": memory.model_copy(update={"retention": RetentionConfig(**retention)})
+                }
+            )
+        }
+    )
+    return dataclasses.replace(desk.project, config=made)
+
+
+def after(days: float) -> datetime:
+    return datetime.now(UTC) + timedelta(days=days)
+
+
+def files(desk: Desk) -> dict[str, bytes]:
+    folder = desk.project.trace.path
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def names(desk: Desk, part: str) -> list[str]:
+    return [Path(name).name for name in files(desk) if name.startswith(part)]
+
+
+def aged(desk: Desk, days: float = 10) -> None:
+    """All contents were put so many days ago."""
+    then = (datetime.now(UTC) - timedelta(days=days)).timestamp()
+    for part in (desk.project.trace.blobs, desk.project.trace.objects):
+        for path in part.folder.rglob("*"):
+            if path.is_file():
+                os.utime(path, (then, then))
+
+
+def without(done: Compaction) -> Compaction:
+    return msgspec.structs.replace(done, dry_run=False)
+
+
+def test_a_young_run_is_left_alone(reviewed: Desk) -> None:
+    before = files(reviewed)
+    done = compact(reviewed.project, after(1))
+    assert (done.sealed, done.expired, done.kept) == ((), (), ())
+    assert done.bytes_before == done.bytes_after > 0
+    assert files(reviewed) == before
+
+
+def test_a_project_without_records_has_nothing_to_compact(desk: Desk) -> None:
+    done = compact(desk.project, after(0))
+    assert (done.bytes_before, done.kept) == (0, ())
+
+
+class TestSealing:
+    def test_after_two_days_its_streams_are_sealed_and_read_as_before(self, reviewed: Desk) -> None:
+        run_id, trace = reviewed.newest, reviewed.project.trace
+        heads = {path.name: sound_head(path) for path in trace.agent_streams()}
+        events = [list(read_events(path)) for path in trace.agent_streams()]
+        view, streams = reviewed.view(run_id), list_streams(trace)
+        done = compact(reviewed.project, after(3))
+        assert [one.kind for one in done.sealed] == ["agent"] * 3 + ["run"]
+        assert names(reviewed, "traces") == [f"{name}.zst" for name in sorted(heads)]
+        assert names(reviewed, "runs") == [f"{run_id}.jsonl.zst"]
+        assert [list(read_events(path)) for path in trace.agent_streams()] == events
+        assert {
+            path.name.removesuffix(".zst"): sound_head(path) for path in trace.agent_streams()
+        } == heads
+        assert reviewed.view(run_id) == view
+        assert [msgspec.structs.replace(s, bytes=0) for s in list_streams(trace)] == [
+            msgspec.structs.replace(s, bytes=0) for s in streams
+        ]
+        assert reviewed.problems() == []
+        assert done.bytes_after == done.bytes_before - sum(s.before - s.after for s in done.sealed)
+        assert compact(reviewed.project, after(3)).sealed == ()
+
+    def test_a_sealed_run_can_still_be_reviewed(self, ran: Desk) -> None:
+        run_id = ran.newest
+        reject(ran.project, run_id, [], every=True)
+        compact(ran.project, after(3))
+        with opened_run(ran.project, run_id) as stream:
+            stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
+        assert names(ran, "runs") == [f"{run_id}.jsonl"]
+        assert len(ran.run_events(run_id)) == stream.head.count
+        assert ran.problems() == []
+
+    def test_a_half_sealed_run_is_sealed_to_its_end(self, reviewed: Desk) -> None:
+        content = {path: path.read_bytes() for path in reviewed.project.trace.agent_streams()}
+        compact(reviewed.project, after(3))
+        sealed = files(reviewed)
+        for path, plain in content.items():
+            path.write_bytes(plain)
+        compact(reviewed.project, after(3))
+        assert files(reviewed) == sealed
+
+
+class TestExpiring:
+    def test_after_thirty_days_the_run_goes_and_what_it_named(self, reviewed: Desk) -> None:
+        reviewed.commit()
+        reviewed.write({"a.py": UNUSED})
+        young = reviewed.analyze()
+        old = next(stream_id(p) for p in reviewed.project.trace.run_streams())
+        assert old != young
+        state = reviewed.project.state / "heads"
+        streams = [s for s in list_streams(reviewed.project.trace) if s.run_id == old]
+        anchors = {("agent", s.agent_id): s.events for s in streams}
+        path = reviewed.project.trace.run_stream(old)
+        anchors["run", old] = len(list(read_events(path)))
+        accept(reviewed.project, young, [], every=True)
+        aged(reviewed)
+        first = reviewed.run_events(old)[-1].timestamp
+        now = datetime.fromisoformat(first) + timedelta(days=30, microseconds=1)
+        done = compact(reviewed.project, now)
+        assert [gone.run_id for gone in done.expired] == [old]
+        assert names(reviewed, "runs") == [f"{young}.jsonl.zst"]
+        assert {s.run_id for s in list_streams(reviewed.project.trace)} == {young}
+        assert [path.name for path in state.iterdir()] == [f"{young}.json"]
+        logged = list(read_expired(reviewed.project.trace))
+        assert {(e.kind, e.id): e.head.count for e in logged} == anchors
+        assert {(e.run_id, e.reason) for e in logged} == {(old, "age")}
+        assert reviewed.problems() == []
+
+    def test_the_commit_is_let_go(self, desk: Desk) -> None:
+        desk.write(SHOP)
+        desk.commit()
+        run_id = desk.analyze()
+        reject(desk.project, run_id, [], every=True)
+        assert desk.git("for-each-ref", "refs/remora")
+        compact(desk.project, after(31))
+        assert desk.git("for-each-ref", "refs/remora") == ""
+        with pytest.raises(NotFound):
+            desk.view(run_id)
+
+    def test_what_was_put_just_now_is_not_collected(self, reviewed: Desk) -> None:
+        stored = names(reviewed, "objects")
+        aged(reviewed, days=0.9)
+        now = datetime.now(UTC)
+        done = compact(project_with(reviewed, keep_days=0), now)
+        assert (len(done.expired), done.collected.objects) == (1, 0)
+        assert names(reviewed, "objects") == stored
+
+    def test_by_size_the_oldest_goes_first(self, reviewed: Desk) -> None:
+        old = reviewed.newest
+        reviewed.write({"a.py": UNUSED})
+        young = reviewed.analyze()
+        accept(reviewed.project, young, [], every=True)
+        project = project_with(reviewed, keep_mb=0, keep_days=None, compress_after_days=None)
+        done = compact(project, after(0))
+        assert [(gone.run_id, gone.reason) for gone in done.expired] == [
+            (old, "size"),
+            (young, "size"),
+        ]
+
+
+class TestNeverTouched:
+    @pytest.fixture(params=["seal", "expire", "size"])
+    def policy(self, request: pytest.FixtureRequest) -> dict[str, Any]:
+        chosen: dict[str, dict[str, Any]] = {
+            "seal": {"keep_days": None},
+            "expire": {},
+            "size": {"keep_days": None, "compress_after_days": None, "keep_mb": 0},
+        }
+        return chosen[request.param]
+
+    def kept(self, desk: Desk, policy: dict[str, Any]) -> str:
+        before = files(desk)
+        done = compact(project_with(desk, **policy), after(400))
+        assert files(desk) == before
+        assert (done.sealed, done.expired) == ((), ())
+        (kept,) = done.kept
+        assert kept.run_id == desk.newest
+        return kept.reason
+
+    def test_a_change_set_that_waits(self, ran: Desk, policy: dict[str, Any]) -> None:
+        assert self.kept(ran, policy).startswith("3 change sets wait for a verdict")
+
+    def test_a_live_writer(self, reviewed: Desk, policy: dict[str, Any]) -> None:
+        with opened_run(reviewed.project, reviewed.newest):
+            assert self.kept(reviewed, policy) == "it is still running"
+
+    def test_an_interrupted_run(self, ran: Desk, policy: dict[str, Any]) -> None:
+        path = ran.project.trace.run_stream(ran.newest)
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+        assert self.kept(ran, policy).startswith("it was interrupted: `remora analyze --resume")
+
+    def test_an_agent_that_began_and_has_not_ended(
+        self, reviewed: Desk, policy: dict[str, Any]
+    ) -> None:
+        with opened_run(reviewed.project, reviewed.newest) as stream:
+            stream.append(JobStart(agent_id="lint-fork", operation="lint", node_id="node:b.py:g"))
+        assert self.kept(reviewed, policy).startswith("it was interrupted")
+
+
+@pytest.mark.parametrize("policy", [{}, {"keep_days": None, "keep_mb": 0}])
+class TestEvidence:
+    def kept(self, desk: Desk, policy: dict[str, Any]) -> None:
+        agents = [path.read_bytes() for path in desk.project.trace.agent_streams()]
+        done = compact(project_with(desk, compress_after_days=None, **policy), after(400))
+        assert [kept.reason for kept in done.kept] == [DAMAGE]
+        assert [path.read_bytes() for path in desk.project.trace.agent_streams()] == agents
+        assert not list(read_expired(desk.project.trace))
+
+    def test_a_torn_stream(self, reviewed: Desk, policy: dict[str, Any]) -> None:
+        path = next(reviewed.project.trace.agent_streams())
+        path.write_bytes(path.read_bytes()[:-20])
+        self.kept(reviewed, policy)
+
+    def test_a_changed_line(self, reviewed: Desk, policy: dict[str, Any]) -> None:
+        path = next(reviewed.project.trace.agent_streams())
+        path.write_bytes(path.read_bytes().replace(b'"trim":0', b'"trim":1'))
+        self.kept(reviewed, policy)
+
+    def test_a_stream_that_was_cut_at_the_end_of_a_line(
+        self, reviewed: Desk, policy: dict[str, Any]
+    ) -> None:
+        path = next(reviewed.project.trace.agent_streams())
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+        self.kept(reviewed, policy)
+
+    def test_a_stream_that_is_missing(self, reviewed: Desk, policy: dict[str, Any]) -> None:
+        next(reviewed.project.trace.agent_streams()).unlink()
+        self.kept(reviewed, policy)
+
+
+def test_a_dry_run_says_exactly_what_will_be_done(reviewed: Desk) -> None:
+    reviewed.write({"a.py": UNUSED})
+    reviewed.analyze()
+    aged(reviewed)
+    for days, policy in [(3, {}), (31, {}), (3, {"keep_mb": 0, "keep_days": None})]:
+        before, now = files(reviewed), after(days)
+        project = project_with(reviewed, **policy)
+        would = compact(project, now, dry_run=True)
+        assert would.dry_run
+        assert files(reviewed) == before
+        assert compact(project, now) == without(would)
+
+
+def test_only_one_works_at_a_time(reviewed: Desk) -> None:
+    with compacting(reviewed.project.trace), pytest.raises(StreamLocked, match=str(os.getpid())):
+        compact(reviewed.project, after(400))

@@ -1,0 +1,68 @@
+"""What is in the way of a change set: the accepted ones of its run, or only the user's edit."""
+
+import pytest
+from msgspec.structs import replace
+
+from remora.memory.events import Change
+from remora.runs.records.job_view import JobView
+from remora.runs.review.conflicts import collides_with
+from remora.runs.review.review import accept
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+
+BASE = b"one\ntwo\nthree\nfour\nfive\n"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "ruff.toml": RULES})
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    """A project after a run."""
+    return kept.again()
+
+
+def test_an_edit_of_the_users_is_no_collision(shop: Desk) -> None:
+    run_id = shop.newest
+    shop.write({"a.py": UNUSED.replace("import re", "import re as r")})
+    accept(shop.project, run_id, [], every=True)
+    job = shop.job(run_id, "load")
+    assert job.review == "conflict"
+    assert collides_with(shop.project, shop.view(run_id), job) == []
+
+
+def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> JobView:
+    """A verified job whose change set makes `after` of the base."""
+    put = shop.project.trace.objects.put
+    change = Change(
+        path=path, before=put(BASE), after=None if after is None else put(after), mode=0o644
+    )
+    return JobView(
+        agent_id=f"lint-{name}",
+        operation="lint",
+        node_id=f"node:{path}:{name}",
+        status="submitted",
+        change_set=(change,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "after", "collides"),
+    [
+        ("a.py", BASE.replace(b"two", b"zwei"), True),
+        ("a.py", BASE.replace(b"two", b"deux"), False),  # the same change twice is one
+        ("a.py", BASE.replace(b"five", b"cinq"), False),
+        ("a.py", None, True),
+        ("b.py", BASE.replace(b"two", b"zwei"), False),
+    ],
+)
+def test_an_accepted_change_of_the_same_lines_is_in_the_way(
+    shop: Desk, path: str, after: bytes | None, collides: bool
+) -> None:
+    view = shop.view(shop.newest)
+    ours = job_that_makes(shop, "ours", "a.py", BASE.replace(b"two", b"deux"))
+    other = job_that_makes(shop, "other", path, after)
+    for verdict, found in (("accepted", [other.node_id]), ("rejected", []), ("conflict", [])):
+        both = replace(view, jobs=(ours, replace(other, review=verdict)))
+        assert collides_with(shop.project, both, ours) == (found if collides else [])

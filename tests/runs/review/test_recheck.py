@@ -1,0 +1,225 @@
+"""What was merged passes all checks of its agent once more, with the user's file as the base; what
+does not is a conflict, and says why."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from remora.bootstrap.prepare_run import Wish
+from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.review import accept
+from tests.held import need
+from tests.runs.conftest import Desk
+
+YAML = """\
+name: own
+operation: own
+goal: go
+node_types: [function]
+needs: always
+tools:
+  - {name: act, script: act.pym, description: do it, grants: [read_text, edit_text]}
+candidates: {script: candidates.pym, grants: [read_text]}
+verify: [CHECKS]
+"""
+HEAD = """\
+from remora.pym import Input, external
+
+@external
+def read_text(path: str) -> str: ...
+
+"""
+ACT = (
+    HEAD
+    + """\
+@external
+def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+
+edit_text("PATH", LINE, read_text("PATH").split("\\n")[LINE - 1], '''TEXT''')
+{"result": "", "summary": "", "knowledge_delta": {}, "outcome": "success"}
+"""
+)
+CANDIDATES = (
+    HEAD
+    + """\
+done = '''TEXT''' in read_text("PATH")
+actions = [{"tool": "submit_result" if done else "act", "args": {}, "reason": ""}]
+{
+    "result": actions,
+    "summary": "",
+    "knowledge_delta": {},
+    "outcome": "success",
+    "candidate_actions": actions,
+}
+"""
+)
+NOTHING_FORBIDDEN = """\
+from remora.pym import Input
+files: list = Input("files")
+"it says what is forbidden" if "forbidden" in files[0]["after"] else True
+"""
+MODULE = """\
+def load(
+    path,
+    depth,
+):
+    size = len(path)
+    return size * depth
+
+
+def other():
+    return 1
+"""
+DOCUMENTED = '''\
+):
+    """Load.
+
+    Args:
+        path: What.
+        depth: How deep.
+    """'''
+TESTED = "def load(n):\n    return n + 1\n"
+TESTS = """\
+from mod import load
+
+
+def test_other():
+    x = load(3)
+    assert x
+
+
+def test_one():
+    x = load(3)
+    assert x == 4
+"""
+TEST = "    assert x == 4\n\n\ndef test_load():\n    assert load(1) == 2"
+
+
+def agent(desk: Desk, checks: str, path: str, line: int, text: str) -> None:
+    """An agent that puts `text` in the place of one line, and those checks."""
+    scripts = {"act.pym": ACT, "candidates.pym": CANDIDATES, "nothing.pym": NOTHING_FORBIDDEN}
+    place = ".remora/agents/own/"
+    desk.write({place + "agent.yaml": YAML.replace("CHECKS", checks)})
+    for name, script in scripts.items():
+        filled = script.replace("PATH", path).replace("LINE", str(line)).replace("TEXT", text)
+        desk.write({place + name: filled})
+
+
+def analyzed(desk: Desk, node: str = "mod.py:load") -> str:
+    run_id = desk.analyze([], wish=replace(Wish(operations=("own",), node=node)))
+    (job,) = desk.view(run_id).jobs
+    assert job.status == "submitted", job.error
+    return run_id
+
+
+@pytest.fixture
+def documents(desk: Desk) -> Desk:
+    desk.write({"mod.py": MODULE})
+    agent(desk, "parses, docstrings_only, documented, nothing.pym", "mod.py", 4, DOCUMENTED)
+    return desk
+
+
+def said(desk: Desk, run_id: str) -> str:
+    """Why it is a conflict, and nothing was written."""
+    before = desk.tree()
+    done = accept(desk.project, run_id, ["mod.py:load"])
+    assert desk.tree() == before
+    assert done.accepted == []
+    assert desk.job(run_id, "load").review == "conflict"
+    (conflict,) = done.conflicts
+    return str(conflict["detail"])
+
+
+def test_what_passes_again_is_written(documents: Desk) -> None:
+    run_id = analyzed(documents)
+    mine = MODULE.replace("return 1", "return 2")
+    documents.write({"mod.py": mine})
+    assert accept(documents.project, run_id, ["mod.py:load"]).conflicts == []
+    assert documents.tree()["mod.py"].decode() == mine.replace("):", DOCUMENTED, 1)
+
+
+@pytest.mark.parametrize(
+    ("mine", "why"),
+    [
+        (MODULE.replace("def load(", "def read("), "fails docstrings_only: mod.py: more than"),
+        (MODULE.replace("    path,", "    name,"), "fails documented: its docstring is outdated"),
+        (MODULE + "# forbidden\n", "fails nothing.pym: it says what is forbidden"),
+    ],
+)
+def test_what_does_not_is_a_conflict(documents: Desk, mine: str, why: str) -> None:
+    run_id = analyzed(documents)
+    documents.write({"mod.py": mine})
+    assert said(documents, run_id).startswith(f"merged, it {why}")
+
+
+def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> None:
+    run_id = analyzed(documents)
+    documents.write({"mod.py": MODULE.replace("return 1", "return 2")})
+    agent(documents, "parses", "mod.py", 4, DOCUMENTED)
+    told = said(documents, run_id)
+    assert told.startswith("merged, it cannot be verified again: the agent own changed")
+
+
+def test_what_was_not_merged_needs_no_agent(documents: Desk) -> None:
+    run_id = analyzed(documents)
+    documents.write({".remora/agents/own/agent.yaml": "{"})
+    assert accept(documents.project, run_id, ["mod.py:load"]).conflicts == []
+
+
+def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
+    documents.commit()
+    run_id = analyzed(documents)
+    documents.git("switch", "-q", "-c", "fixes")
+    documents.write({"mod.py": MODULE + "# forbidden\n"})
+    documents.commit()
+    documents.git("switch", "-q", "main")
+    documents.git("config", "user.name", "t")
+    documents.git("config", "user.email", "t@example.org")
+    done = accept_onto(documents.project, run_id, "fixes", Wanted(every=True))
+    (conflict,) = done.conflicts
+    assert conflict["detail"].startswith("merged, it fails nothing.pym")
+    assert documents.git("rev-list", "--count", "main..fixes") == "1"
+
+
+@pytest.mark.timeout(300)
+class TestOfTests:
+    """Tests are run again, in a copy of what the user has now."""
+
+    @pytest.fixture(autouse=True)
+    def _tests(self, desk: Desk) -> None:
+        need(2)
+        desk.write(
+            {
+                "mod.py": TESTED,
+                "tests/test_mod.py": TESTS,
+                "remora.yaml": f"python: {sys.executable}\n",
+            }
+        )
+
+    @pytest.fixture
+    def run_id(self, desk: Desk) -> str:
+        agent(desk, "test_only_adds, test_passes, test_kills_mutant", "tests/test_mod.py", 11, TEST)
+        run_id = analyzed(desk)
+        desk.write({"tests/test_mod.py": TESTS.replace("assert x\n", "assert x > 0\n")})
+        return run_id
+
+    def test_that_still_passes(self, desk: Desk, run_id: str) -> None:
+        assert accept(desk.project, run_id, ["mod.py:load"]).conflicts == []
+        text = desk.tree()["tests/test_mod.py"].decode()
+        assert "assert x > 0" in text
+        assert "assert load(1) == 2" in text
+
+    def test_that_fails_now(self, desk: Desk, run_id: str) -> None:
+        desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
+        assert said(desk, run_id).startswith("merged, it fails test_passes: ")
+
+    def test_that_notices_nothing_any_more(self, desk: Desk, run_id: str) -> None:
+        desk.write({"mod.py": "def real(n):\n    return n + 1\n\n\nload = real\n"})
+        assert said(desk, run_id).startswith("merged, it fails test_")
+
+    def test_that_met_others_in_the_same_lines(self, desk: Desk, run_id: str) -> None:
+        """Both are kept side by side, which is a merge too."""
+        other = "\n\ndef test_mine():\n    assert load(2) == 3\n"
+        desk.write({"tests/test_mod.py": TESTS + other, "mod.py": TESTED.replace("1", "2")})
+        assert said(desk, run_id).startswith("merged, it fails test_passes: ")

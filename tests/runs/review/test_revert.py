@@ -1,0 +1,131 @@
+"""An accepted change set is taken back, whole or not at all."""
+
+import pytest
+
+from remora.errors import NotFound, UsageError
+from remora.memory.events import Review
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.revert import revert
+from remora.runs.review.review import accept, reject
+from remora.workspaces.apply.file_swap import Placing
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+
+DONE = UNUSED.replace("    import re\n", "")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    files = {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
+    return analyzed(tmp_path_factory.mktemp("shop"), files)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def verdicts(desk: Desk) -> list[str]:
+    return [review.verdict for review in desk.payloads(desk.newest, Review)]
+
+
+class TestAll:
+    def test_what_was_accepted_is_as_it_was(self, shop: Desk) -> None:
+        before = shop.tree()
+        accept(shop.project, shop.newest, [], every=True)
+        assert shop.tree() != before
+        done = revert(shop.project, shop.newest, [])
+        assert (len(done.reverted), done.conflicts, shop.tree()) == (4, [], before)
+        assert verdicts(shop) == ["accepted"] * 4 + ["reverted"] * 4
+        assert {job.review for job in shop.view(shop.newest).jobs} == {"reverted"}
+        assert shop.view(shop.newest).head == done.head
+        assert shop.problems() == []
+
+    def test_where_nothing_was_accepted_nothing_is_done(self, shop: Desk) -> None:
+        reject(shop.project, shop.newest, ["a.py:load"])
+        assert revert(shop.project, shop.newest, []).reverted == []
+
+    def test_the_verdict_binds_what_was_taken_back(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, ["a.py:load"])
+        job = next(j for j in shop.view(shop.newest).jobs if j.node_id == "node:a.py:load")
+        revert(shop.project, shop.newest, ["a.py:load"])
+        last = shop.payloads(shop.newest, Review)[-1]
+        assert (last.change_set_sha256, last.head) == (job.change_set_sha256, job.head)
+
+
+class TestChosen:
+    def test_one_of_a_file_leaves_the_others_in(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, [], every=True)
+        assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
+        assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
+
+    def test_one_that_is_not_in_the_files_is_told(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, ["a.py:load"])
+        with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
+            revert(shop.project, shop.newest, ["b.py:load"])
+        assert caught.value.hint == "accepted: a.py:load"
+
+    def test_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
+        accept(shop.project, shop.newest, ["a.py:load"])
+        (shop.project.state / "heads" / f"{shop.newest}.json").unlink()
+        with pytest.raises(UsageError, match="not this installation's"):
+            revert(shop.project, shop.newest, [])
+        assert revert(shop.project, shop.newest, [], trusted=True).reverted == ["node:a.py:load"]
+
+
+class TestMovedOn:
+    @pytest.fixture
+    def taken(self, shop: Desk) -> Desk:
+        accept(shop.project, shop.newest, ["a.py:load"])
+        return shop
+
+    def test_an_edit_elsewhere_stays(self, taken: Desk) -> None:
+        more = "\n\ndef new():\n    return 9\n"
+        taken.write({"a.py": DONE + more})
+        assert revert(taken.project, taken.newest, []).reverted == ["node:a.py:load"]
+        assert (taken.root / "a.py").read_text() == UNUSED + more
+
+    def test_an_edit_of_the_same_place_is_a_conflict_that_writes_nothing(self, taken: Desk) -> None:
+        mine = DONE.replace('    """Read."""\n\n', '    """Mine."""\n    x = 1\n')
+        taken.write({"a.py": mine})
+        done = revert(taken.project, taken.newest, [])
+        assert (done.reverted, len(done.conflicts)) == ([], 1)
+        assert (taken.root / "a.py").read_text() == mine
+        assert verdicts(taken) == ["accepted"]
+
+    def test_a_deleted_file_is_a_conflict(self, taken: Desk) -> None:
+        taken.write({"a.py": None})
+        assert revert(taken.project, taken.newest, []).conflicts[0]["detail"] == "was deleted"
+
+    def test_one_that_is_saved_in_that_very_moment_keeps_the_edit(
+        self, taken: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        forward = Placing.forward
+
+        def saving(placing: Placing, entry: object) -> str:
+            taken.write({"a.py": "x = 1\n"})
+            return forward(placing, entry)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Placing, "forward", saving)
+        done = revert(taken.project, taken.newest, [])
+        assert (done.reverted, len(done.conflicts)) == ([], 1)
+        assert (taken.root / "a.py").read_text() == "x = 1\n"
+        assert verdicts(taken) == ["accepted", "reverted", "accepted"], "it is still in the file"
+        assert complete_journals(taken.project).outcome == "none"
+
+
+def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shop.tree()
+    accept(shop.project, shop.newest, ["a.py:load"])
+
+    def killed(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Placing, "forward", killed)
+        with pytest.raises(KeyboardInterrupt):
+            revert(shop.project, shop.newest, [])
+    assert shop.tree() != before
+    left = complete_journals(shop.project)
+    assert left.outcome == "completed"
+    assert shop.tree() == before
+    assert verdicts(shop) == ["accepted", "reverted"]

@@ -1,0 +1,247 @@
+"""Verdicts: a change set reaches the user's files whole, merged, verified, or not at all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from remora.errors import NotFound, StreamLocked, UsageError
+from remora.memory.events import Review
+from remora.runs.records.run_stream import opened_run
+from remora.runs.review.apply_changes import secrets_in
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.review import accept, reject
+from remora.tools.host.ruff.file_findings import lint_findings
+from remora.workspaces.apply.transaction import FilePatch
+from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
+
+MANY = "import os\n\n\n" + "\n\n".join(
+    f'def f{n}():\n    """Do {n}."""\n    import re\n\n    return {n}\n' for n in range(6)
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(
+        tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
+    )
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    """A project after a run whose four change sets wait."""
+    return kept.again()
+
+
+def reviews(desk: Desk, run_id: str) -> list[Review]:
+    return desk.payloads(run_id, Review)
+
+
+def states(desk: Desk, run_id: str) -> dict[str, str]:
+    return {job.node_id.removeprefix("node:"): job.review for job in desk.view(run_id).jobs}
+
+
+class TestAccept:
+    def test_one(self, shop: Desk) -> None:
+        run_id = shop.newest
+        before = shop.tree()
+        said = accept(shop.project, run_id, ["a.py:load"])
+        assert (said.accepted, said.conflicts) == (["node:a.py:load"], [])
+        expected = UNUSED.replace("    import re\n", "").encode()
+        assert shop.tree() == {**before, "a.py": expected}
+        assert states(shop, run_id) == {
+            "a.py:__module__": "pending", "a.py:load": "accepted",
+            "b.py:__module__": "pending", "b.py:load": "pending",
+        }  # fmt: skip
+
+    def test_the_verdict_binds_what_was_looked_at(self, shop: Desk) -> None:
+        run_id = shop.newest
+        job = next(job for job in shop.view(run_id).jobs if job.node_id == "node:a.py:load")
+        said = accept(shop.project, run_id, ["a.py:load"])
+        (review,) = reviews(shop, run_id)
+        assert (review.verdict, review.surface) == ("accepted", "cli")
+        assert review.agent_id == job.agent_id
+        assert review.change_set_sha256 == job.change_set_sha256
+        assert review.head == job.head
+        assert shop.view(run_id).head == said.head
+        assert shop.problems() == []
+
+    def test_all_jobs_of_one_file(self, desk: Desk) -> None:
+        desk.write({"many.py": MANY, "ruff.toml": RULES})
+        run_id = desk.analyze()
+        said = accept(desk.project, run_id, [], every=True)
+        assert (len(said.accepted), said.conflicts) == (7, [])
+        text = (desk.root / "many.py").read_text()
+        assert "import" not in text
+        assert all(f"    return {n}\n" in text for n in range(6))
+        assert lint_findings(desk.root, ["many.py"]) == []
+        compile(text, "many.py", "exec")
+
+    def test_files_keep_their_mode(self, shop: Desk) -> None:
+        (shop.root / "a.py").chmod(0o750)
+        run_id = shop.newest
+        accept(shop.project, run_id, ["a.py:load"])
+        assert (shop.root / "a.py").stat().st_mode & 0o777 == 0o750
+
+    def test_line_ends_stay(self, desk: Desk) -> None:
+        desk.write({"a.py": UNUSED.replace("\n", "\r\n"), "ruff.toml": RULES})
+        run_id = desk.analyze()
+        accept(desk.project, run_id, [], every=True)
+        content = (desk.root / "a.py").read_bytes()
+        assert b"import" not in content
+        assert content.count(b"\n") == content.count(b"\r\n") > 0
+
+    def test_a_conflict_may_be_tried_again(self, shop: Desk) -> None:
+        run_id = shop.newest
+        shop.write({"a.py": UNUSED.replace("import re", "import json")})
+        assert accept(shop.project, run_id, ["a.py:load"]).conflicts
+        shop.write({"a.py": UNUSED})
+        assert accept(shop.project, run_id, ["a.py:load"]).accepted == ["node:a.py:load"]
+        assert [review.verdict for review in reviews(shop, run_id)] == ["conflict", "accepted"]
+
+
+class TestChosen:
+    def test_nothing_named_is_wrong_usage_that_lists_what_waits(self, shop: Desk) -> None:
+        run_id = shop.newest
+        with pytest.raises(UsageError, match="name the nodes to accept, or --all") as caught:
+            accept(shop.project, run_id, [])
+        assert "a.py:load" in caught.value.hint
+        with pytest.raises(UsageError, match="name the nodes to reject"):
+            reject(shop.project, run_id, [])
+
+    def test_an_unknown_node_names_the_nearest(self, shop: Desk) -> None:
+        run_id = shop.newest
+        with pytest.raises(NotFound) as caught:
+            accept(shop.project, run_id, ["a.py:lod"])
+        assert "a.py:load" in caught.value.hint
+
+    def test_a_node_without_a_change_set_says_why(self, desk: Desk) -> None:
+        desk.write({"b.py": CHOICE, "ruff.toml": RULES})
+        run_id = desk.analyze(last)
+        with pytest.raises(NotFound, match=r"no change set that waits \(no_change\)"):
+            accept(desk.project, run_id, ["guarded"])
+
+    def test_one_that_was_decided_does_not_wait(self, shop: Desk) -> None:
+        run_id = shop.newest
+        accept(shop.project, run_id, ["a.py:load"])
+        with pytest.raises(NotFound, match=r"\(accepted\)"):
+            accept(shop.project, run_id, ["a.py:load"])
+
+    def test_a_name_may_mean_several_and_a_node_named_twice_is_one(self, shop: Desk) -> None:
+        run_id = shop.newest
+        said = accept(shop.project, run_id, ["load", "a.py:load", "node:b.py:load"])
+        assert sorted(said.accepted) == ["node:a.py:load", "node:b.py:load"]
+        assert len(reviews(shop, run_id)) == 2
+
+    def test_a_run_that_is_still_written_is_left_alone(self, shop: Desk) -> None:
+        run_id = shop.newest
+        before = shop.tree()
+        with opened_run(shop.project, run_id), pytest.raises(StreamLocked):
+            accept(shop.project, run_id, [], every=True)
+        assert shop.tree() == before
+
+
+class TestReject:
+    def test_it_is_recorded_with_its_reason_and_writes_nothing(self, shop: Desk) -> None:
+        run_id = shop.newest
+        before = shop.tree()
+        said = reject(shop.project, run_id, ["a.py:load"], feedback="keep it")
+        assert said.rejected == ["node:a.py:load"]
+        (review,) = reviews(shop, run_id)
+        assert (review.verdict, review.feedback) == ("rejected", "keep it")
+        assert shop.tree() == before
+        assert states(shop, run_id)["a.py:load"] == "rejected"
+
+
+class TestMoved:
+    """The user's file is not what it was when the run began."""
+
+    def accepted(self, desk: Desk, files: Mapping[str, str | None]) -> tuple[list[str], str]:
+        run_id = desk.newest
+        desk.write(files)
+        before = desk.tree()
+        said = accept(desk.project, run_id, ["a.py:load"])
+        if said.conflicts:
+            assert desk.tree() == before, "a conflict writes nothing"
+            (review,) = reviews(desk, run_id)
+            assert review.verdict == "conflict"
+            assert review.detail == said.conflicts
+            assert states(desk, run_id)["a.py:load"] == "conflict"
+            assert desk.problems() == []
+            return said.accepted, said.conflicts[0]["detail"]
+        return said.accepted, (desk.root / "a.py").read_text()
+
+    def test_an_edit_elsewhere_is_merged(self, shop: Desk) -> None:
+        edited = UNUSED + "\n\ndef new():\n    return 9\n"
+        _, text = self.accepted(shop, {"a.py": edited})
+        assert text == edited.replace("    import re\n", "")
+
+    def test_an_edit_of_the_same_lines_is_a_conflict(self, shop: Desk) -> None:
+        accepted, detail = self.accepted(shop, {"a.py": UNUSED.replace("import re", "import json")})
+        assert accepted == []
+        assert detail
+
+    def test_the_same_edit_is_none(self, shop: Desk) -> None:
+        done = UNUSED.replace("    import re\n", "")
+        assert self.accepted(shop, {"a.py": done}) == (["node:a.py:load"], done)
+
+    def test_a_deleted_file_is_a_conflict(self, shop: Desk) -> None:
+        assert self.accepted(shop, {"a.py": None})[0] == []
+        assert not (shop.root / "a.py").exists()
+
+    def test_a_file_that_became_a_link_is_a_conflict(self, shop: Desk) -> None:
+        run_id = shop.newest
+        (shop.root / "a.py").unlink()
+        (shop.folder / "secret.py").write_text(UNUSED)
+        (shop.root / "a.py").symlink_to(shop.folder / "secret.py")
+        assert accept(shop.project, run_id, ["a.py:load"]).conflicts
+        assert (shop.folder / "secret.py").read_text() == UNUSED
+
+    def test_a_merge_that_no_longer_parses_is_a_conflict(self, shop: Desk) -> None:
+        """Each side alone is fine, or at least the user's own doing."""
+        broken = UNUSED + "\n\ndef broken(:\n    pass\n"
+        _, detail = self.accepted(shop, {"a.py": broken})
+        assert detail.startswith("the merged file does not parse: a.py: line")
+
+    def test_a_merge_with_more_findings_is_a_conflict(self, shop: Desk) -> None:
+        """The user uses meanwhile what the agent deletes."""
+        body = UNUSED.replace("    return 1\n", "    one = 1\n    two = 2\n    return one + two\n")
+        shop.write({"a.py": body})
+        shop.analyze()
+        used = body.replace("one + two", "one + two + len(re.__doc__)")
+        _, detail = self.accepted(shop, {"a.py": used})
+        assert detail == "the merged file has 2 findings, yours 1"
+
+    def test_one_of_several_may_conflict(self, shop: Desk) -> None:
+        run_id = shop.newest
+        shop.write({"a.py": UNUSED.replace("import re", "import json")})
+        said = accept(shop.project, run_id, [], every=True)
+        assert [conflict["node_id"] for conflict in said.conflicts] == ["node:a.py:load"]
+        assert len(said.accepted) == 3
+        assert all(set(c) == {"node_id", "path", "detail"} for c in said.conflicts)
+
+
+class TestAround:
+    def test_what_is_replaced_can_be_found_again(self, shop: Desk) -> None:
+        run_id = shop.newest
+        edited = "# mine\n" + UNUSED
+        shop.write({"a.py": edited})
+        accept(shop.project, run_id, ["a.py:load"])
+        import hashlib
+
+        digest = hashlib.sha256(edited.encode()).hexdigest()
+        assert shop.project.trace.objects.get(digest) == edited.encode()
+
+    def test_with_nothing_left_there_is_nothing_to_complete(self, shop: Desk) -> None:
+        run_id = shop.newest
+        accept(shop.project, run_id, [], every=True)
+        assert complete_journals(shop.project).outcome == "none"
+        left = [p.name for p in Path(shop.root).rglob(".remora-*")]
+        assert left == []
+
+
+def test_no_placeholder_is_accepted_in_the_place_of_a_secret() -> None:
+    mark = b"key = '<secret:jwt:0123456789ab>'\n"
+    kept = FilePatch(path="a.py", base=mark, theirs=mark * 2, mode=0o644)
+    lost = FilePatch(path="b.py", base=b"key = 1\n", theirs=mark, mode=0o644)
+    assert [conflict.path for conflict in secrets_in([kept, lost])] == ["b.py"]

@@ -1,0 +1,213 @@
+"""Which runs are ours: what lies in a tree may have been put there by somebody else."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.memory.events import Head
+from remora.runs.provenance import install_key, remember_head
+from remora.runs.review.review import accept, reject
+from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk, Kept, analyzed
+from tests.trace.conftest import rechained
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return analyzed(
+        tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "b.py": CLEAN, "ruff.toml": RULES}
+    )
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    """A project after a run whose two change sets wait."""
+    return kept.again()
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines()
+
+
+def rewrite(path: Path, old: bytes, new: bytes) -> None:
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def forge(path: Path, old: bytes, new: bytes) -> None:
+    """Rewrite, and make every hash right again."""
+    assert old in path.read_bytes()
+    path.write_bytes(rechained([line.replace(old, new) for line in lines(path)]))
+
+
+def cut(path: Path, count: int) -> None:
+    path.write_bytes(b"".join(line + b"\n" for line in lines(path)[:count]))
+
+
+class TestRun:
+    def refused(self, desk: Desk, run_id: str, words: str) -> None:
+        """By every verdict, with exit code 2, and nothing is written."""
+        before = desk.tree()
+        for act in (accept, reject):
+            with pytest.raises(UsageError, match=words) as caught:
+                act(desk.project, run_id, [], every=True)
+            assert caught.value.exit_code == 2
+            assert "--trust-run" in caught.value.hint
+        assert desk.tree() == before
+
+    def test_our_own_is_trusted(self, shop: Desk) -> None:
+        run_id = shop.newest
+        assert len(accept(shop.project, run_id, [], every=True).accepted) == 2
+
+    def test_it_may_have_grown(self, shop: Desk) -> None:
+        run_id = shop.newest
+        accept(shop.project, run_id, ["a.py:load"])
+        reject(shop.project, run_id, ["a.py:__module__"])
+        assert accept(shop.project, run_id, [], every=True).accepted == []
+
+    def test_a_copied_folder_is_not(self, shop: Desk) -> None:
+        """The same user, the same key, another root: nothing was recorded for it."""
+        run_id = shop.newest
+        other = Desk(shop.folder, "other")
+        shutil.copytree(shop.root, other.root, dirs_exist_ok=True)
+        self.refused(other, run_id, "its record is not in the state folder")
+        assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 2
+
+    def test_somebody_elses_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
+        shutil.rmtree(shop.home)
+        shop.home.mkdir()
+        shop.come_back()
+        self.refused(shop, run_id, "its record is not in the state folder")
+
+    def test_one_signed_elsewhere_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
+        run_id = shop.newest
+        (key,) = shop.home.rglob("install.key")
+        key.unlink()
+        shop.come_back()
+        self.refused(shop, run_id, "its run_start was not written here")
+
+    @pytest.mark.parametrize("count", [0, 1, 5])
+    def test_one_that_was_cut_is_not(self, shop: Desk, count: int) -> None:
+        run_id = shop.newest
+        cut(shop.project.trace.run_stream(run_id), count)
+        words = "shorter than what was written" if count else "was not written here"
+        self.refused(shop, run_id, words)
+
+    def test_one_cut_in_the_middle_of_a_line_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
+        path = shop.project.trace.run_stream(run_id)
+        path.write_bytes(path.read_bytes()[:-40])
+        self.refused(shop, run_id, "shorter than what was written")
+
+    def test_one_that_was_rewritten_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
+        rewrite(
+            shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
+        )
+        self.refused(shop, run_id, "or damaged")
+
+    def test_one_that_was_rewritten_by_somebody_who_knows_how_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
+        forge(
+            shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
+        )
+        self.refused(shop, run_id, "its stream was rewritten")
+
+    def test_one_with_another_plan_is_not(self, shop: Desk) -> None:
+        run_id = shop.newest
+        forge(shop.project.trace.run_stream(run_id), b'"nodes":4', b'"nodes":5')
+        self.refused(shop, run_id, "was not written here")
+
+    @pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b'{"count": 1}', b"null"])
+    def test_a_damaged_record_of_ours_trusts_nothing(self, shop: Desk, text: bytes) -> None:
+        run_id = shop.newest
+        (record,) = (shop.project.state / "heads").glob("*.json")
+        record.write_bytes(text)
+        with pytest.raises(UsageError):
+            accept(shop.project, run_id, [], every=True)
+
+    def test_an_unknown_run_is_not_found(self, shop: Desk) -> None:
+        run_id = shop.newest
+        shop.project.trace.run_stream(run_id).unlink()
+        with pytest.raises(NotFound):
+            accept(shop.project, run_id, [], every=True)
+
+
+class TestAgent:
+    """A change set is believed only where the run's stream says how its agent's ends."""
+
+    CHANGES: tuple[tuple[str, Callable[[Path], object]], ...] = (
+        ("rewritten", lambda path: rewrite(path, b'"path":"a.py"', b'"path":"b.py"')),
+        ("forged", lambda path: forge(path, b'"path":"a.py"', b'"path":"b.py"')),
+        ("cut", lambda path: cut(path, 5)),
+        ("longer", lambda path: path.write_bytes(path.read_bytes() + lines(path)[-1] + b"\n")),
+    )
+
+    @pytest.mark.parametrize("trusted", [False, True])
+    @pytest.mark.parametrize("change", [c for _, c in CHANGES], ids=[n for n, _ in CHANGES])
+    def test_a_stream_that_is_another_is_refused(
+        self, shop: Desk, change: Callable[[Path], object], trusted: bool
+    ) -> None:
+        run_id = shop.newest
+        job = next(j for j in shop.view(run_id).jobs if j.node_id == "node:a.py:load")
+        change(shop.project.trace.agent_stream(job.agent_id))
+        before = shop.tree()
+        with pytest.raises((StreamDamaged, NotFound)):
+            accept(shop.project, run_id, ["a.py:load"], trusted=trusted)
+        assert shop.tree() == before
+
+    def test_contents_that_are_others_are_refused(self, shop: Desk) -> None:
+        run_id = shop.newest
+        (change,) = shop.view(run_id).jobs[1].change_set
+        assert change.after is not None
+        place = shop.project.trace.objects.folder / change.after[:2] / change.after
+        place.write_bytes(b"import evil\n")
+        before = shop.tree()
+        with pytest.raises(StreamDamaged):
+            accept(shop.project, run_id, ["a.py:load"])
+        assert shop.tree() == before
+
+
+def test_the_first_head_of_a_run_is_there_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is synced once; of later ones the folder's old entry leads to one of them."""
+    synced: list[Path] = []
+
+    def noting(file: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{file}").readlink())
+
+    monkeypatch.setattr(os, "fsync", noting)
+    heads = tmp_path / "heads"
+    for run_id, count, folders in (("r1", 1, [heads]), ("r1", 2, []), ("r2", 1, [heads])):
+        synced.clear()
+        remember_head(tmp_path, run_id, Head(count=count))
+        assert synced == [heads / f"{run_id}.new", *folders]
+
+
+class TestKey:
+    def test_it_is_made_once_and_only_ours(self, tmp_path: Path) -> None:
+        key = install_key(tmp_path / "state")
+        assert install_key(tmp_path / "state") == key
+        assert len(key) == 32
+        assert (tmp_path / "state" / "install.key").stat().st_mode & 0o777 == 0o600
+
+    def test_each_home_has_its_own(self, tmp_path: Path) -> None:
+        assert install_key(tmp_path / "one") != install_key(tmp_path / "two")
+
+
+def test_the_signature_covers_the_whole_beginning(shop: Desk) -> None:
+    import hmac
+    from hashlib import sha256
+
+    run_id = shop.newest
+    data = json.loads(lines(shop.project.trace.run_stream(run_id))[0])["data"]
+    claimed = data.pop("install")
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    key = shop.project.install_key
+    assert hmac.new(key, text.encode(), sha256).hexdigest() == claimed

@@ -1,0 +1,5 @@
+"""Fixtures of this folder."""
+
+from tests.workspaces.conftest import base
+
+__all__ = ["base"]

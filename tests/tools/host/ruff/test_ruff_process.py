@@ -1,0 +1,400 @@
+"""ruff's findings, and the fixes that are made from them one by one."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
+
+from remora.errors import HostError
+from remora.tools.host.ruff.file_findings import lint_findings, lint_text
+
+CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
+
+
+@pytest.fixture(autouse=True)
+def configured(tree: Path) -> None:
+    (tree / "ruff.toml").write_text(CONFIG)
+
+
+def codes(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    return [(finding["code"], finding["line"]) for finding in found]
+
+
+def test_a_finding_has_its_place_and_its_fix(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text('print("𝕏é", f"")\n')
+
+    assert call("ruff_check", ["a.py"], ["F541"]) == [
+        {
+            "code": "F541",
+            "message": "f-string without any placeholders",
+            "path": "a.py",
+            "line": 1,
+            "column": 13,
+            "end_line": 1,
+            "end_column": 16,
+            "fix": {
+                "applicability": "safe",
+                "message": "Remove extraneous `f` prefix",
+                "edits": [
+                    {"line": 1, "column": 13, "end_line": 1, "end_column": 16, "content": '""'}
+                ],
+            },
+        }
+    ]
+
+
+def test_findings_are_in_order_and_by_path(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "b.py").write_text("import os\nimport sys\n")
+    (tree / "a").mkdir()
+    (tree / "a" / "c.py").write_text("import os\n")
+
+    found = call("ruff_check", ["b.py", "a"], ["F401"])
+
+    assert [(f["path"], f["line"]) for f in found] == [("a/c.py", 1), ("b.py", 1), ("b.py", 2)]
+
+
+def test_unsafe_fixes_are_given_only_where_asked_for(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text("def f(a):\n    return a == None\n")
+
+    assert call("ruff_check", ["a.py"])[0]["fix"] is None
+    assert call("ruff_check", ["a.py"], None, True)[0]["fix"]["applicability"] == "unsafe"
+
+
+def test_a_file_that_does_not_parse_has_a_finding(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text("x = 1\nx = (\n")
+
+    found = call("ruff_check", ["a.py"])
+
+    assert {finding["code"] for finding in found} == {"invalid-syntax"}
+    assert all(finding["fix"] is None for finding in found)
+
+
+def test_a_file_that_is_not_utf8_has_a_finding(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_bytes(b'x = "\xff"\n')
+
+    assert codes(call("ruff_check", ["a.py"])) == [("E902", 1)]
+
+
+def test_text_that_is_in_no_file_is_checked_as_if_it_were(tree: Path) -> None:
+    assert codes(lint_text(tree, "new.py", b"import os\n")) == [("F401", 1)]
+    assert not (tree / "new.py").exists()
+
+
+def test_a_project_that_has_ruff_fix_always_is_only_looked_at(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    (tree / "ruff.toml").write_text("fix = true\nunsafe-fixes = true\n")
+    (tree / "a.py").write_text("import os\n")
+    assert codes(call("ruff_check", ["a.py"])) == [("F401", 1)]
+    assert codes(lint_text(tree, "a.py", b"import sys\n")) == [("F401", 1)]
+    assert (tree / "a.py").read_text() == "import os\n"
+
+
+def test_one_fix_leaves_the_other_findings(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text("import os\nimport sys\n\nprint(f'')\n")
+
+    made = call("apply_ruff_fix", "a.py", "F401", 2)
+
+    assert (made["applied"], made["line"]) == (1, 2)
+    assert (tree / "a.py").read_text() == "import os\n\nprint(f'')\n"
+
+
+def test_a_column_tells_two_findings_of_a_line_apart(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text('print(f"é", f"b")\n')
+
+    call("apply_ruff_fix", "a.py", "F541", 1, 13)
+
+    assert (tree / "a.py").read_text() == 'print(f"é", "b")\n'
+
+
+def test_a_fix_with_edits_in_two_places_is_made_whole(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text("def f(a=[]):\n\treturn a\n")
+
+    call("apply_ruff_fix", "a.py", "B006", 1, unsafe=True)
+
+    assert (tree / "a.py").read_text() == (
+        "def f(a=None):\n\tif a is None:\n\t\ta = []\n\treturn a\n"
+    )
+
+
+def test_a_fix_that_is_not_there_or_not_safe_says_so(
+    tree: Path, refusal: Callable[..., str]
+) -> None:
+    content = "import os\ndef f(a):\n    return a == None\ndef g():\n    assert (1, 2)\n"
+    (tree / "a.py").write_text(content)
+
+    assert refusal("apply_ruff_fix", "a.py", "F401", 2) == (
+        "a.py:2: there is no finding F401; there is none"
+    )
+    assert "there is E711 in column 17" in refusal("apply_ruff_fix", "a.py", "F401", 3)
+    assert "unsafe, not safe" in refusal("apply_ruff_fix", "a.py", "E711", 3)
+    assert "has no fix" in refusal("apply_ruff_fix", "a.py", "F631", 5)
+    assert "Python files only" in refusal("apply_ruff_fix", "ruff.toml", "F401", 1)
+    assert (tree / "a.py").read_text() == content
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_line_endings_and_mark_stay(
+    tree: Path, call: Callable[..., Any], ending: bytes, mark: bytes
+) -> None:
+    lines = [b"import os", b"import sys", b"", b"", b"def f(a=[]):", b"    return sys, a", b""]
+    (tree / "a.py").write_bytes(mark + ending.join(lines))
+
+    call("apply_safe_fixes", "a.py", [["F401", 1, None]])
+    call("apply_ruff_fix", "a.py", "B006", 4, None, True)
+
+    fixed = [b"import sys", b"", b"", b"def f(a=None):", b"    if a is None:", b"        a = []"]
+    assert (tree / "a.py").read_bytes() == mark + ending.join([*fixed, b"    return sys, a", b""])
+
+
+def test_all_safe_fixes_give_what_ruff_itself_gives(
+    tree: Path, call: Callable[..., Any], tmp_path: Path
+) -> None:
+    source = (
+        "import sys\nimport os.path\n\n\ndef f(x):\n    y = f'ä'\n    print(f'', \"%s\" % x)\n"
+        "    pass\n    return set([1, y])\n\n\nclass A(object):\n    pass\n"
+    )
+    (tree / "a.py").write_text(source)
+    (tmp_path / "b.py").write_text(source)
+    (tmp_path / "ruff.toml").write_text(CONFIG)
+    found = call("ruff_check", ["a.py"], None, True)
+    apart = [
+        f for f in found if f["fix"] and f["fix"]["applicability"] == "safe" and f["code"] != "I001"
+    ]
+
+    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in apart])
+    command = [find_ruff_bin(), "check", "--no-cache", "-q", "--exit-zero", "--fix", "b.py"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+    assert made == {"applied": len(apart), "skipped": []}
+    assert len(apart) >= 6
+    assert (tree / "a.py").read_text() == (tmp_path / "b.py").read_text()
+
+
+def test_a_fix_that_overlaps_an_earlier_one_is_left(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "a.py").write_text("import sys\nimport os\n\nprint(sys)\n")
+
+    made = call("apply_safe_fixes", "a.py", [["F401", 2, None], ["I001", 1, None]])
+
+    assert made == {"applied": 1, "skipped": [["I001", 1, 1, "overlaps another fix"]]}
+    assert (tree / "a.py").read_text() == "import sys\n\nprint(sys)\n"
+
+
+def test_one_edit_that_answers_two_findings_is_made_once(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    (tree / "a.py").write_text("from os import path, sep\n")
+    found = call("ruff_check", ["a.py"], ["F401"])
+
+    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
+
+    assert len(found) == 2
+    assert (made["applied"], made["skipped"]) == (2, [])
+    assert (tree / "a.py").read_text() == ""
+
+
+def test_fixes_that_together_break_the_program_are_not_all_made(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    (tree / "a.py").write_text("def f():\n    pass\n    pass\n")
+    found = call("ruff_check", ["a.py"], ["PIE790"])
+
+    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
+
+    compile((tree / "a.py").read_text(), "a.py", "exec")
+    assert made["applied"] + len(made["skipped"]) == len(found)
+    assert made["applied"] >= 1
+
+
+def test_nothing_is_written_where_one_finding_is_not_there(
+    tree: Path, refusal: Callable[..., str]
+) -> None:
+    (tree / "a.py").write_text("import os\n")
+
+    assert "no finding F811" in refusal(
+        "apply_safe_fixes", "a.py", [["F401", 1, None], ["F811", 1, None]]
+    )
+    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
+    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
+    assert (tree / "a.py").read_text() == "import os\n"
+
+
+def test_the_findings_of_a_node_and_what_can_be_done(
+    tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
+) -> None:
+    (tree / "a.py").write_text(
+        "import sys\nimport os\n\n\ndef f(a=[]):\n    def g():\n        return f''\n    return a == None\n"
+    )
+
+    module = call("node_findings", "a.py", "__module__")
+    outer = call("node_findings", "a.py", "f")
+    inner = call("node_findings", "a.py", "f.g")
+
+    assert module["counts"] == {"F401": 2, "I001": 1}
+    assert {f["fix_kind"] for f in module["findings"]} == {"overlap"}
+    assert [(f["code"], f["fix_kind"]) for f in outer["findings"]] == [
+        ("B006", "unsafe"),
+        ("E711", "unsafe"),
+    ]
+    assert [(f["code"], f["fix_kind"]) for f in inner["findings"]] == [("F541", "safe")]
+    assert inner["texts"] == ["F541 line 7: f-string without any placeholders"]
+    assert inner["summary"] == "1 finding: F541; 1 with a safe fix"
+    assert "there is no h" in refusal("node_findings", "a.py", "h")
+
+
+def test_a_fix_that_reaches_beyond_the_node_is_none(tree: Path, call: Callable[..., Any]) -> None:
+    (tree / "ruff.toml").write_text('target-version = "py39"\n[lint]\nselect = ["UP035", "FA"]\n')
+    (tree / "a.py").write_text(
+        "from typing import Optional\n\n\ndef f(x: Optional[int]) -> None:\n    print(x)\n"
+    )
+
+    found = call("node_findings", "a.py", "f")["findings"]
+
+    assert [(f["code"], f["fix_kind"]) for f in found] == [("FA100", "none")]
+
+
+def test_a_file_that_does_not_parse_has_its_findings_at_the_module(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    (tree / "a.py").write_text("def f(:\n    pass\n")
+
+    assert call("node_findings", "a.py", "__module__")["findings"]
+    assert call("node_findings", "a.py", "f")["findings"] == []
+
+
+def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
+    tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
+) -> None:
+    (tree / "ruff.toml").write_text(
+        'target-version = "py312"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
+    )
+    source = "from typing import List\n\n\ndef f(x: List[int]):\n    return f'', x\n"
+    (tree / "a.py").write_text(source)
+
+    why = "it would add F401 in line 1"
+    assert why in refusal("apply_ruff_fix", "a.py", "UP006", 4, node="f")
+    assert (tree / "a.py").read_text() == source
+
+    made = call("apply_safe_fixes", "a.py", [["UP006", 4, None], ["F541", 5, None]], node="f")
+    assert made == {"applied": 1, "skipped": [["UP006", 4, 10, why]]}
+    assert (tree / "a.py").read_text() == source.replace("f''", "''")
+
+    # without a node the caller answers for what it leaves behind
+    assert call("apply_ruff_fix", "a.py", "UP006", 4)["applied"] == 1
+
+
+class TestConfiguration:
+    """The project's own configuration counts, and nothing from beyond the root."""
+
+    def test_the_projects_rules_and_exclusions_count(self, tree: Path) -> None:
+        (tree / "ruff.toml").write_text('extend-exclude = ["skip"]\n[lint]\nselect = ["F541"]\n')
+        (tree / "skip").mkdir()
+        for path in ("a.py", "skip/b.py"):
+            (tree / path).write_text("import os\nf''\n")
+
+        found = lint_findings(tree, ["a.py", "skip/b.py"])
+
+        assert [(f["path"], f["code"]) for f in found] == [("a.py", "F541")]
+
+    def test_a_configuration_above_the_root_does_not_count(self, tree: Path) -> None:
+        (tree / "ruff.toml").unlink()
+        (tree.parent / "ruff.toml").write_text('[lint]\nselect = ["E711"]\n')
+        (tree / "a.py").write_text("import os\n")
+
+        assert ("F401", 1) in codes(lint_findings(tree, ["a.py"]))
+        assert ("F401", 1) in codes(lint_findings(tree, ["."]))
+        assert ("F401", 1) in codes(lint_text(tree, "a.py", b"import os\n"))
+
+    def test_a_configuration_in_a_folder_counts_for_that_folder(self, tree: Path) -> None:
+        (tree / "ruff.toml").unlink()
+        (tree / "sub").mkdir()
+        (tree / "sub" / "pyproject.toml").write_text('[tool.ruff.lint]\nselect = ["F541"]\n')
+        for path in ("a.py", "sub/b.py"):
+            (tree / path).write_text("import os\nf''\n")
+
+        found = lint_findings(tree, ["."])
+
+        assert ("sub/b.py", "F401") not in {(f["path"], f["code"]) for f in found}
+        assert ("sub/b.py", "F541") in {(f["path"], f["code"]) for f in found}
+        assert ("a.py", "F401") in {(f["path"], f["code"]) for f in found}
+
+    def test_the_oldest_python_of_the_project_counts(self, tree: Path) -> None:
+        (tree / "ruff.toml").unlink()
+        (tree / "a.py").write_text("type X = int\n")
+        (tree / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
+        new = lint_findings(tree, ["a.py"])
+        (tree / "pyproject.toml").write_text('[project]\nrequires-python = ">= 3.9, <4"\n')
+        old = lint_findings(tree, ["a.py"])
+
+        assert "invalid-syntax" not in {f["code"] for f in new}
+        assert "invalid-syntax" in {f["code"] for f in old}
+
+    def test_a_configuration_may_extend_another_of_the_tree(self, tree: Path) -> None:
+        (tree / "base.toml").write_text('[lint]\nselect = ["F541"]\n')
+        (tree / "sub").mkdir()
+        (tree / "sub" / "ruff.toml").write_text('extend = "../base.toml"\n')
+        (tree / "sub" / "a.py").write_text("import os\nf''\n")
+
+        assert codes(lint_findings(tree, ["sub/a.py"])) == [("F541", 2)]
+
+    @pytest.mark.parametrize(
+        "extend",
+        ["../outer.toml", "/outer.toml", "~/outer.toml", "$HOME/x", "sub/../../outer.toml"],
+    )
+    def test_a_configuration_that_extends_beyond_the_root_is_refused(
+        self, tree: Path, extend: str
+    ) -> None:
+        (tree.parent / "outer.toml").write_text("")
+        (tree / "sub").mkdir()
+        (tree / "ruff.toml").write_text(f"extend = '{extend}'\n")
+        (tree / "a.py").write_text("")
+
+        for path in ("a.py", ".", "sub"):
+            with pytest.raises(HostError, match="beyond the root"):
+                lint_findings(tree, [path])
+
+    @pytest.mark.parametrize("base", ["base.toml", "my-pyproject.toml", "sub/.ruff.toml"])
+    def test_so_is_one_that_does_it_at_one_remove(self, tree: Path, base: str) -> None:
+        (tree / "sub").mkdir()
+        (tree / "ruff.toml").write_text(f'extend = "{base}"\n')
+        (tree / base).write_text('extend = "/outer.toml"\n')
+        (tree / "a.py").write_text("")
+
+        with pytest.raises(HostError, match=rf"{base}: .*beyond the root"):
+            lint_findings(tree, ["a.py"])
+
+    def test_a_circle_and_a_link_are_refused(self, tree: Path) -> None:
+        (tree / "a.py").write_text("")
+        (tree / "ruff.toml").write_text('extend = "ruff.toml"\n')
+        with pytest.raises(HostError, match="circle"):
+            lint_findings(tree, ["a.py"])
+
+        (tree / "ruff.toml").unlink()
+        (tree.parent / "outer.toml").write_text("")
+        (tree / "ruff.toml").symlink_to(tree.parent / "outer.toml")
+        with pytest.raises(HostError, match="symbolic link"):
+            lint_findings(tree, ["a.py"])
+
+    @pytest.mark.parametrize(
+        "broken", ["[lint\n", '[lint]\nselect = ["NOPE1"]\n', "unknown-key = 1\n"]
+    )
+    def test_a_broken_configuration_is_said_in_one_line(self, tree: Path, broken: str) -> None:
+        (tree / "ruff.toml").write_text(broken)
+        (tree / "a.py").write_text("")
+
+        with pytest.raises(HostError, match=r"ruff\.toml") as caught:
+            lint_findings(tree, ["a.py"])
+        assert "\n" not in caught.value.message
+
+
+def test_many_files_are_checked_at_once(tree: Path) -> None:
+    (tree / "m0.py").write_text("import os\n")
+    for number in range(1, 30):
+        shutil.copy(tree / "m0.py", tree / f"m{number}.py")
+
+    assert len(lint_findings(tree, [f"m{number}.py" for number in range(30)])) == 30

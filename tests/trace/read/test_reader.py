@@ -1,0 +1,132 @@
+"""Reading: events in order, ends of streams, listings."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import AgentEnd, decode_event
+from remora.trace.read.reader import (
+    StreamInfo,
+    last_event,
+    list_streams,
+    read_events,
+    read_lines,
+    stream_status,
+    typed,
+)
+from remora.trace.trace_folder import TraceFolder
+from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_agent, play_run
+
+
+def test_lines_are_the_files_bytes_and_events_their_meaning(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    assert b"".join(line + b"\n" for line in read_lines(path)) == path.read_bytes()
+    assert [decode_event(line) for line in read_lines(path)] == list(read_events(path))
+    assert last_event(path) == list(read_events(path))[-1]
+
+
+def test_an_unfinished_last_line_is_left_out(folder: TraceFolder) -> None:
+    path = play_agent(folder).writer.path
+    whole = list(read_events(path))
+    with path.open("ab") as file:
+        file.write(path.read_bytes()[:100])
+    assert list(read_events(path)) == whole
+    assert last_event(path) == whole[-1]
+
+
+def test_a_bad_line_is_named(folder: TraceFolder) -> None:
+    play_run(folder)
+    path = folder.agent_stream(AGENT)
+    lines = list(read_lines(path))
+    path.write_bytes(b"\n".join([*lines[:2], b"no event", *lines[2:]]) + b"\n")
+    with pytest.raises(StreamDamaged, match="line 3"):
+        list(read_events(path))
+    assert list_streams(folder)[0].status == "submitted"
+
+
+def test_a_stream_that_is_not_there_or_is_a_link(folder: TraceFolder) -> None:
+    with pytest.raises(NotFound):
+        list(read_events(folder.agent_stream("nobody")))
+    play_run(folder)
+    folder.agent_stream("alias").symlink_to(folder.agent_stream(AGENT))
+    with pytest.raises(DiskError):
+        list(read_events(folder.agent_stream("alias")))
+
+
+class TestStatus:
+    def test_an_agents(self, folder: TraceFolder) -> None:
+        agent = play_agent(folder)
+        path: Path = agent.writer.path
+        assert stream_status(path) == "running"
+        agent.writer.close()
+        assert stream_status(path) == "interrupted"
+        agent.reopen()
+        agent.end()
+        assert stream_status(path) == "submitted"
+
+    def test_a_long_error_does_not_hide_it(self, folder: TraceFolder) -> None:
+        agent = Recorder(folder)
+        agent.emit(AgentEnd(status="error", stop_reason="tool_error", error="x" * 70_000))
+        assert stream_status(agent.writer.path) == "error"
+
+    def test_a_runs(self, folder: TraceFolder) -> None:
+        run = RunRecorder(folder)
+        path = folder.run_stream(RUN)
+        assert stream_status(path) == "running"
+        run.writer.close()
+        assert stream_status(path) == "interrupted"
+        again = RunRecorder.reopen(folder)
+        again.end()
+        assert stream_status(path) == "ended"
+        retrying = RunRecorder.reopen(folder)
+        assert stream_status(path) == "running"
+        retrying.job_start()
+        retrying.writer.close()
+        assert stream_status(path) == "ended"
+
+    def test_an_empty_streams(self, folder: TraceFolder) -> None:
+        folder.agent_stream(AGENT).touch()
+        assert last_event(folder.agent_stream(AGENT)) is None
+        assert stream_status(folder.agent_stream(AGENT)) == "interrupted"
+
+
+class TestListing:
+    def test_it_tells_each_streams_end(self, folder: TraceFolder) -> None:
+        _, agent = play_run(folder)
+        Recorder(folder, "a").writer.close()
+        size = folder.agent_stream(AGENT).stat().st_size
+        first, second = list_streams(folder)
+        assert (first.agent_id, first.status, first.turns, first.events) == (
+            "a", "interrupted", 0, 1,
+        )  # fmt: skip
+        assert second == StreamInfo(
+            agent_id=AGENT,
+            run_id=RUN,
+            operation="lint",
+            node_id=NODE,
+            status="submitted",
+            turns=4,
+            events=agent.writer.head.count,
+            bytes=size,
+        )
+
+    def test_no_folder_no_streams(self, tmp_path: Path) -> None:
+        assert list_streams(TraceFolder(tmp_path)) == []
+
+    @pytest.mark.parametrize("content", [b"\xff\n", b"[]\n"])
+    def test_a_damaged_stream_is_listed_as_such(self, content: bytes, folder: TraceFolder) -> None:
+        folder.agent_stream(AGENT).write_bytes(content)
+        (info,) = list_streams(folder)
+        assert (info.agent_id, info.status, info.events) == (AGENT, "damaged", 0)
+
+
+@pytest.mark.parametrize("data", [b'{"status":"\xff","stop_reason":"x"}', b'{"status":3}', b"[]"])
+def test_data_that_is_not_what_its_type_holds_is_damage_with_its_place(data: bytes) -> None:
+    event = decode_event(
+        b'{"v":1,"seq":7,"timestamp":"","run_id":"r","agent_id":"a","operation":"","node_id":"",'
+        b'"turn":1,"type":"agent_end","data":' + data + b',"packet_delta":null}'
+    )
+    with pytest.raises(StreamDamaged, match="a: event 7 is no agent_end"):
+        typed(event)

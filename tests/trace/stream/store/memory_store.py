@@ -1,0 +1,74 @@
+"""A store in memory, so that the suite is known to ask nothing that only files have."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from remora.errors import NotFound, SeqConflict, UsageError, WriterReplaced
+from remora.ids import is_id
+from remora.memory.events import Head, decode_event
+from remora.trace.stream.trace_store import Claim
+
+
+class Storage:
+    """What several stores of one database see."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.lines: dict[str, list[bytes]] = {}
+        self.epochs: dict[str, int] = {}
+        self.held: set[str] = set()
+
+
+class MemoryStore:
+    """A claim takes the stream away from whoever writes it, as a database may do."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def claim(self, stream: str) -> Claim:
+        if not all(map(is_id, stream.split("/"))):
+            raise UsageError(f"{stream!r} is not the name of a stream")
+        with self._storage.lock:
+            lines = self._storage.lines.setdefault(stream, [])
+            epoch = self._storage.epochs[stream] = self._storage.epochs.get(stream, 0) + 1
+            self._storage.held.add(stream)
+            last = decode_event(lines[-1][:-1]) if lines else None
+        return Claim(epoch=epoch, head=self.head(stream), last=last)
+
+    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
+        with self._storage.lock:
+            self._check(stream, epoch)
+            lines = self._storage.lines[stream]
+            if len(lines) != expected_seq:
+                raise SeqConflict(f"{stream} has {len(lines)} lines")
+            lines.append(line)
+
+    def sync(self, stream: str, epoch: int) -> None:
+        with self._storage.lock:
+            self._check(stream, epoch)
+
+    def release(self, stream: str, epoch: int) -> None:
+        with self._storage.lock, suppress(WriterReplaced):
+            self._check(stream, epoch)
+            self._storage.held.discard(stream)
+
+    def head(self, stream: str) -> Head:
+        lines = list(self.lines(stream))
+        return Head(count=len(lines), hash=decode_event(lines[-1]).hash) if lines else Head()
+
+    def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
+        if not all(map(is_id, stream.split("/"))):
+            raise UsageError(f"{stream!r} is not the name of a stream")
+        if stream not in self._storage.lines:
+            raise NotFound(f"no stream {stream}")
+        return (line[:-1] for line in islice(self._storage.lines[stream], start, None))
+
+    def streams(self) -> Iterator[str]:
+        yield from sorted(self._storage.lines)
+
+    def _check(self, stream: str, epoch: int) -> None:
+        current = self._storage.epochs.get(stream)
+        if current != epoch or stream not in self._storage.held:
+            raise WriterReplaced(f"{stream} is no longer written by this writer")

@@ -1,0 +1,119 @@
+"""Emitters: the same events, wherever they go."""
+
+import io
+import time
+
+import pytest
+
+from remora.errors import StreamError
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentEnd, ContextUpdate, Event, Payload, TurnStart
+from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.transcript import LlmConversationLogger, transcript
+from remora.trace.stream.emitters import (
+    EventEmitter,
+    JsonlEventEmitter,
+    NullEventEmitter,
+    TeeEmitter,
+)
+from remora.trace.stream.writer import StreamWriter
+from remora.trace.trace_folder import TraceFolder
+from tests.clock import ticking
+from tests.trace.conftest import AGENT, agent_identity, play_run
+
+PAYLOADS: list[tuple[Payload, PacketDelta | None]] = [
+    (TurnStart(), PacketDelta(turn=1)),
+    (ContextUpdate(source="hub", value={"n": float("nan"), "long": "x" * 70_000}), None),
+    (AgentEnd(status="no_change", stop_reason="no_change"), None),
+]
+
+
+def to_file(folder: TraceFolder) -> JsonlEventEmitter:
+    return JsonlEventEmitter(
+        StreamWriter.open(
+            folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, clock=ticking()
+        )
+    )
+
+
+def emit_all(emitter: EventEmitter) -> list[Event]:
+    events = [emitter.emit(payload, turn=1, delta=delta) for payload, delta in PAYLOADS]
+    emitter.end_turn()
+    assert (emitter.head.count, emitter.head.hash) == (3, events[-1].hash)
+    with pytest.raises(StreamError):
+        emitter.emit(TurnStart(), turn=2)
+    emitter.close()
+    emitter.close()
+    return events
+
+
+def test_with_and_without_a_file_events_and_hashes_are_the_same(folder: TraceFolder) -> None:
+    written = emit_all(to_file(folder))
+    assert list(read_events(folder.agent_stream(AGENT))) == written
+    assert emit_all(NullEventEmitter(agent_identity(), ticking())) == written
+
+
+def test_a_tee_shows_each_event_as_written_to_every_listener(folder: TraceFolder) -> None:
+    seen: list[Event] = []
+    text = io.StringIO()
+    events = emit_all(TeeEmitter(to_file(folder), seen.append, LlmConversationLogger(text.write)))
+    assert seen == events
+    assert text.getvalue() == "".join(f"{line}\n" for line in transcript(events))
+
+
+def test_a_failing_listener_is_heard_after_the_event_was_written(folder: TraceFolder) -> None:
+    def failing(_: Event) -> None:
+        raise RuntimeError("no paper")
+
+    tee = TeeEmitter(to_file(folder), failing)
+    with pytest.raises(RuntimeError, match="no paper"):
+        tee.emit(TurnStart(), turn=1)
+    tee.close()
+    assert list_streams(folder)[0].events == 1
+
+
+class TestTranscript:
+    def test_it_tells_who_was_asked_what_and_what_came_of_it(self, folder: TraceFolder) -> None:
+        play_run(folder)
+        text = "\n".join(transcript(read_events(folder.agent_stream(AGENT))))
+        for words in [
+            "goal: no findings",
+            "== turn 1 ==",
+            "-> model (lines/1, 0 tokens)",
+            "    Goal: no findings",
+            '<- model:\n    {"tool":"apply_fix","args":{}}',
+            'model decides: apply_fix({"line":1})',
+            "apply_fix: success in 0 ms",
+            "    changed src/a.py",
+            "error (bad_call): no call",
+            "end: submitted (submitted)",
+        ]:
+            assert words in text
+        assert text.count("== turn") == 4
+
+    def test_what_a_terminal_would_obey_is_spelled_out(self) -> None:
+        emitter = NullEventEmitter(agent_identity())
+        event = emitter.emit(
+            AgentEnd(status="\x1b[2J", stop_reason="a\nb", error="\x9b31m"), turn=0
+        )
+        assert list(transcript([event])) == [r"end: \x1b[2J (a\x0ab)", r"    \x9b31m"]
+
+
+def test_a_clock_is_read_once_for_each_event() -> None:
+    emitter = NullEventEmitter(agent_identity(), ticking())
+    stamps = [emitter.emit(TurnStart(), turn=n).timestamp for n in range(3)]
+    assert stamps == [f"2026-01-02T03:04:0{second}.000006Z" for second in (6, 7, 8)]
+
+
+@pytest.mark.slow
+def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
+    """The benchmark asks for 20,000 events/s; this floor only catches a slip of kind."""
+    writer = StreamWriter.open(
+        folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, durability="none"
+    )
+    payload = ContextUpdate(source="hub", value={"found": ["x" * 40] * 4})
+    start = time.process_time()  # others may be at work here too
+    for _ in range(10_000):
+        writer.append(payload, turn=1)
+    assert 10_000 / (time.process_time() - start) > 4_000
+    writer.close()

@@ -1,0 +1,172 @@
+"""merge3: changes of different lines merge, changes of the same lines do not."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from remora.workspaces.apply.line_diff import hunks
+from remora.workspaces.apply.merge import Clash, Merged, Overlap, merge3, split_lines
+
+texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), max_size=12).map(
+    b"".join
+)
+
+
+def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    result = merge3(base, ours, theirs)
+    assert isinstance(result, Merged), result
+    return result.content
+
+
+@given(some.binary(max_size=30))
+def test_lines_join_to_what_was_split(content: bytes) -> None:
+    assert b"".join(split_lines(content)) == content
+
+
+@given(texts, texts)
+def test_hunks_lead_from_old_to_new(old: bytes, new: bytes) -> None:
+    before, after = split_lines(old), split_lines(new)
+    found = hunks(before, after)
+    out: list[bytes] = []
+    at = 0
+    for hunk in found:
+        assert (hunk.start, hunk.end) == (at, at) or hunk.start > at or at == 0
+        out += before[at : hunk.start] + list(hunk.lines)
+        at = hunk.end
+    assert out + before[at:] == after
+    assert all(one.end < two.start for one, two in itertools.pairwise(found))
+
+
+@given(texts, texts)
+def test_one_sided_changes_are_taken_whole(base: bytes, side: bytes) -> None:
+    assert merged(base, base, side) == side
+    assert merged(base, side, base) == side
+    assert merged(base, side, side) == side
+
+
+@given(texts, texts, texts)
+def test_sides_may_be_swapped(base: bytes, ours: bytes, theirs: bytes) -> None:
+    one, other = merge3(base, ours, theirs), merge3(base, theirs, ours)
+    if isinstance(one, Merged):
+        assert other == one
+    else:
+        assert isinstance(other, Overlap)
+        swapped = [(c.start, c.end, c.theirs, c.ours) for c in one.clashes]
+        assert [(c.start, c.end, c.ours, c.theirs) for c in other.clashes] == swapped or (
+            len(one.clashes) == 1 and one.clashes[0].start == len(split_lines(base))
+        )
+
+
+@given(some.data())
+def test_disjoint_line_edits_always_merge(data: some.DataObject) -> None:
+    """Each line is edited, deleted or extended by at most one side, repeated lines included."""
+    base = data.draw(some.lists(some.sampled_from([b"a\n", b"\n", b"x\r\n"]), max_size=12))
+    who = [data.draw(some.sampled_from("oot.")) for _ in base]
+    ours = [
+        b"ours %d\n" % i if w == "o" else line
+        for i, (w, line) in enumerate(zip(who, base, strict=True))
+    ]
+    theirs = [
+        b"theirs %d\n" % i if w == "t" else line
+        for i, (w, line) in enumerate(zip(who, base, strict=True))
+    ]
+    both = [
+        b"ours %d\n" % i if w == "o" else b"theirs %d\n" % i if w == "t" else line
+        for i, (w, line) in enumerate(zip(who, base, strict=True))
+    ]
+    assert merged(b"".join(base), b"".join(ours), b"".join(theirs)) == b"".join(both)
+
+
+@given(some.integers(2, 12), some.data())
+def test_disjoint_rewrites_of_distinct_lines_always_merge(
+    count: int, data: some.DataObject
+) -> None:
+    base = [b"line %d\n" % i for i in range(count)]
+    sizes = some.lists(some.sampled_from([0, 1, 1, 1, 2, 3]), min_size=count, max_size=count)
+    owners = data.draw(some.lists(some.sampled_from("ot"), min_size=count, max_size=count))
+    new = data.draw(sizes)
+
+    def side(owner: str) -> bytes:
+        out: list[bytes] = []
+        for i, line in enumerate(base):
+            mine = owners[i] in owner and new[i] != 1
+            out += (
+                [b"%s %d %d\n" % (owners[i].encode(), i, k) for k in range(new[i])]
+                if mine
+                else [line]
+            )
+        return b"".join(out)
+
+    assert merged(b"".join(base), side("o"), side("t")) == side("ot")
+
+
+def test_edits_of_adjacent_lines_merge() -> None:
+    base = b"def f():\n    return 1\ndef g():\n    return 2\n"
+    ours = base.replace(b"return 1", b"return 10")
+    theirs = base.replace(b"def g():", b"def g() -> int:")
+    assert merged(base, ours, theirs) == (
+        b"def f():\n    return 10\ndef g() -> int:\n    return 2\n"
+    )
+
+
+def test_an_insertion_may_touch_an_edit() -> None:
+    assert merged(b"a\nb\n", b"a\nnew\nb\n", b"a\nB\n") == b"a\nnew\nB\n"
+    assert merged(b"a\nb\n", b"a\nnew\nb\n", b"A\nb\n") == b"A\nnew\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "clash"),
+    [
+        (
+            b"a\nb\nc\n",
+            b"a\nB\nc\n",
+            b"a\nX\nc\n",
+            Clash(start=2, end=3, ours=b"B\n", theirs=b"X\n"),
+        ),
+        (b"a\nb\n", b"a\n1\nb\n", b"a\n2\nb\n", Clash(start=2, end=2, ours=b"1\n", theirs=b"2\n")),
+        (b"a\nb\nc\n", b"a\n", b"a\nb\nC\n", Clash(start=2, end=4, ours=b"", theirs=b"b\nC\n")),
+        (b"", b"x\n", b"y\n", Clash(start=1, end=1, ours=b"x\n", theirs=b"y\n")),
+    ],
+)
+def test_what_both_changed_differently_overlaps(
+    base: bytes, ours: bytes, theirs: bytes, clash: Clash
+) -> None:
+    assert merge3(base, ours, theirs) == Overlap((clash,))
+
+
+def test_the_same_insertion_never_comes_twice() -> None:
+    ours = b"import os\na\n"
+    assert merged(b"a\n", ours, ours) == ours
+    assert isinstance(merge3(b"a\n", ours, b"import os\nA\n"), Overlap)
+
+
+def test_line_endings_and_a_missing_last_newline_are_kept() -> None:
+    assert merged(b"a\r\nb\nc", b"A\r\nb\nc", b"a\r\nb\nC") == b"A\r\nb\nC"
+    assert (
+        merged(b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n", b"a\r\nb\r\nc\r\nd\r\n")
+        == b"a\r\nB\r\nc\r\nd\r\n"
+    )
+
+
+def test_a_lost_last_newline_never_joins_two_lines() -> None:
+    assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), Overlap)
+
+
+def test_ten_jobs_of_one_file_merge_one_after_the_other() -> None:
+    nodes = [f"def f{i}():\n    x = {i}\n    return x\n\n\n".encode() for i in range(10)]
+    base = b"".join(nodes)
+    tree = base
+    for i in range(10):
+        theirs = b"".join(
+            n.replace(b"return x", b"return x + 1") if k == i else n for k, n in enumerate(nodes)
+        )
+        tree = merged(base, tree, theirs)
+    assert tree == base.replace(b"return x", b"return x + 1")
+
+
+def test_a_large_file_of_equal_lines_takes_no_time() -> None:
+    base = b"\n" * 20000
+    ours = b"top\n" + base + b"\n" * 100
+    assert merged(base, ours, base + b"end\n").startswith(b"top\n")

@@ -1,0 +1,64 @@
+"""Contents of a commit are read raw, from a git that may not answer."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+from remora.workspaces import commit_files
+from remora.workspaces.commit_files import read_blobs
+
+CONTENTS = (b"one\n", b"", b"no end", b"\0\r\n" * 700_000, b"last\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    git_output(tmp_path, "init", "-q")
+    return tmp_path
+
+
+@pytest.fixture
+def names(root: Path) -> list[str]:
+    return [
+        git_output(root, "hash-object", "-w", "--stdin", stdin=content).decode().strip()
+        for content in CONTENTS
+    ]
+
+
+def file_of(root: Path, name: str) -> Path:
+    return root / ".git/objects" / name[:2] / name[2:]
+
+
+def test_they_come_in_order_and_whole(root: Path, names: list[str]) -> None:
+    assert tuple(read_blobs(root, [*names, names[0]])) == (*CONTENTS, CONTENTS[0])
+
+
+def test_whoever_has_seen_enough_may_stop(root: Path, names: list[str]) -> None:
+    answers = read_blobs(root, names * 100)
+    assert next(answers) == CONTENTS[0]
+    answers.close()  # type: ignore[attr-defined]
+
+
+def test_one_that_is_gone_is_named(root: Path, names: list[str]) -> None:
+    file_of(root, names[2]).unlink()
+    with pytest.raises(OutsideError, match=f"no object {names[2]}"):
+        list(read_blobs(root, names))
+
+
+def test_one_that_never_ends_is_named(
+    root: Path, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_files, "SILENT_SECONDS", 0.5)
+    file_of(root, names[2]).unlink()
+    os.mkfifo(file_of(root, names[2]))
+    with pytest.raises(OutsideError, match=f"said nothing about the object {names[2]}") as raised:
+        list(read_blobs(root, names))
+    assert "git fsck" in raised.value.hint
+
+
+def test_a_git_that_ends_is_told(root: Path, names: list[str]) -> None:
+    (root / ".git/HEAD").write_text("nonsense")
+    with pytest.raises(OutsideError, match="git"):
+        list(read_blobs(root, names))
