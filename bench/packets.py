@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model
-from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
@@ -22,7 +22,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
 
-WISH = Wish(node="src/shop/catalog.py:*", unsafe_fixes=True)
+WISH = RunRequest(node="src/shop/catalog.py:*", unsafe_fixes=True)
 SHOP = Path(__file__).parent.parent / "examples" / "shop"
 
 

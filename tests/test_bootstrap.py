@@ -13,7 +13,7 @@ from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking
 from remora.agents.definition.agent import load_agents
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import EMBEDDED_LIMIT, asking_for, max_turns_for
 from remora.config.loading import load_config
 from remora.errors import ConfigError, DiskError, UsageError
@@ -32,9 +32,9 @@ def configured(**flags: Any) -> Any:
     return load_config(user_file=None, project_file=None, environ={}, flags=dotted)
 
 
-def asked(model: ScriptedModel, wish: Wish | None = None, **flags: Any) -> Asking:
+def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> Asking:
     lint = load_agents(Path("/nowhere"))["lint"]
-    return asking_for(configured(**flags), lint, model, wish or Wish())
+    return asking_for(configured(**flags), lint, model, wish or RunRequest())
 
 
 class TestTheLimitOfARequest:
@@ -67,18 +67,20 @@ def test_a_model_is_asked_as_it_can_answer() -> None:
 
 def test_the_seed_is_always_recorded() -> None:
     assert asked(ScriptedModel([])).seed == 0
-    assert asked(ScriptedModel([]), Wish(seed=7)).seed == 7
+    assert asked(ScriptedModel([]), RunRequest(seed=7)).seed == 7
 
 
 @pytest.mark.parametrize(
     ("wish", "flags", "turns"),
     [
-        (Wish(max_turns=3), {"operations.lint.max_turns": 5}, 3),
-        (Wish(), {"operations.lint.max_turns": 5, "runner.max_turns": 7}, 5),
-        (Wish(), {"runner.max_turns": 7}, 12),  # the definition's own
+        (RunRequest(max_turns=3), {"operations.lint.max_turns": 5}, 3),
+        (RunRequest(), {"operations.lint.max_turns": 5, "runner.max_turns": 7}, 5),
+        (RunRequest(), {"runner.max_turns": 7}, 12),  # the definition's own
     ],
 )
-def test_the_nearest_word_on_turns_counts(wish: Wish, flags: Mapping[str, Any], turns: int) -> None:
+def test_the_nearest_word_on_turns_counts(
+    wish: RunRequest, flags: Mapping[str, Any], turns: int
+) -> None:
     config = load_config(user_file=None, project_file=None, environ={}, flags=flags)
     assert max_turns_for(config, load_agents(Path("/nowhere"))["lint"], wish) == turns
 

@@ -16,7 +16,7 @@ from remora.agents.decision.query_settings import Asking
 from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
-from remora.agents.loop.dependencies import Stage
+from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.chat import ToolCall
 from remora.config.user_folders import UserFolders
@@ -164,7 +164,7 @@ class Theatre:
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
             seen: list[Event] = []
-            stage = Stage(
+            stage = AgentDependencies(
                 redact=REDACT,
                 agent=play.agent,
                 model=model,

@@ -18,7 +18,7 @@ from typing import Any
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.prepare_run import RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.bootstrap.start_fork import retry_jobs
 from remora.models.protocol import Model
@@ -70,12 +70,12 @@ class Watching:
 
 
 def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
-    prepared = prepare(caller, Wish(operations=("lint",)))
+    prepared = prepare(caller, RunRequest(operations=("lint",)))
     fuse.armed = True
 
     async def run(model: Model) -> None:
         try:
-            await carry_out(prepared, model, Wish(concurrency=2), Watching(fuse), utc_now)
+            await carry_out(prepared, model, RunRequest(concurrency=2), Watching(fuse), utc_now)
         finally:
             await model.aclose()
 

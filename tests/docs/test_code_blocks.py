@@ -9,7 +9,7 @@ import pytest
 from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.agents.verification import CHECKS
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.prepare_run import RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
 from remora.runs.records.change_set_files import job_diff
@@ -56,7 +56,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     (root / "a.py").write_text(PRINTS)
 
     caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
-    wish = Wish(operations=("noprint",))
+    wish = RunRequest(operations=("noprint",))
     prepared = prepare(caller, wish)
     model = ScriptedModel([{"A": -3.0, "B": -0.05}])  # sure of the second print call
     asyncio.run(carry_out(prepared, model, wish, Quiet(), utc_now))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.models.protocol import Request
@@ -109,7 +109,7 @@ def record_run(desk: Desk) -> str:
     """A lint run with choices and verdicts."""
     desk.write({"a%b.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
     run_id = desk.analyze(
-        scores, wish=Wish(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
+        scores, wish=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
     )
     accept(desk.project, run_id, ["a%25b.py:load"])
     reject(desk.project, run_id, ["a%25b.py:__module__"], feedback="not now")

@@ -13,7 +13,7 @@ import pytest
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model
-from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
@@ -23,7 +23,7 @@ from remora.trace.verify.folder_check import verify_all
 from tests.quiet import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-WISH = Wish(operations=("lint",), unsafe_fixes=True, max_nodes=12)
+WISH = RunRequest(operations=("lint",), unsafe_fixes=True, max_nodes=12)
 CHECK = Path(__file__).parent.parent / "independent" / "check_streams.py"
 RULES = '[tool.ruff.lint]\nselect = ["E", "F", "I", "UP", "B", "SIM", "C4", "RET", "PIE"]\n'
 

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from remora.agents.job import Job
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.ids import unspell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
@@ -153,7 +153,7 @@ def play(files: dict[str, str], edits: dict[str, str | None] | None, seed: int) 
             desk.write({p: t for p, t in edits.items() if t is not None or p in files})
         model = ScriptedModel(Choosing(seed))
         desk.watching = spying = Spying(desk.project.cache / "slots")
-        wish = Wish(concurrency=1, unsafe_fixes=bool(seed % 2), max_turns=6)
+        wish = RunRequest(concurrency=1, unsafe_fixes=bool(seed % 2), max_turns=6)
         run_id = desk.analyze(model=model, wish=wish)
         empty(desk)
         check_run(desk, run_id, spying, list(model.requests))

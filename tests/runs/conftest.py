@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import Prepared, Wish, prepare
+from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
 from remora.bootstrap.resume_run import Resumable, carry_on, resumable
 from remora.bootstrap.run_factory import carry_out
 from remora.chat import ToolCall
@@ -47,7 +47,7 @@ TEN_TURNS = "def guarded(x):\n" + "".join(
     for n in range(7)
 )
 """A look at the findings, one at the code, seven choices, the end: see `eager`."""
-ONE_BY_ONE = Wish(concurrency=1)
+ONE_BY_ONE = RunRequest(concurrency=1)
 Answer = str | ToolCall | Mapping[str, float] | ModelError
 
 
@@ -150,12 +150,12 @@ class Desk:
         """Another process of the same user: nothing is remembered but what lies on disk."""
         self.__dict__.pop("project", None)
 
-    def prepare(self, wish: Wish = Wish(), **flags: Any) -> Prepared:  # noqa: B008
+    def prepare(self, wish: RunRequest = RunRequest(), **flags: Any) -> Prepared:  # noqa: B008
         """Lint alone, where the wish names no operation."""
         lint = dataclasses.replace(wish, operations=wish.operations or ("lint",))
         return prepare(self.caller(**flags), lint)
 
-    def plan(self, wish: Wish = Wish(), **flags: Any) -> Plan:  # noqa: B008
+    def plan(self, wish: RunRequest = RunRequest(), **flags: Any) -> Plan:  # noqa: B008
         prepared = self.prepare(wish, **flags)
         prepared.close()
         return prepared.plan
@@ -164,7 +164,7 @@ class Desk:
         self,
         answers: Iterable[Answer] | Callable[[Request], Answer] = first,
         *,
-        wish: Wish = Wish(concurrency=2),  # noqa: B008
+        wish: RunRequest = RunRequest(concurrency=2),  # noqa: B008
         model: Model | None = None,
         run_id: str | None = None,
         clock: Callable[[], datetime] = utc_now,
@@ -276,7 +276,7 @@ def analyzed(
     folder: Path,
     files: Mapping[str, str],
     answers: Callable[[Request], Answer] = first,
-    wish: Wish = ONE_BY_ONE,
+    wish: RunRequest = ONE_BY_ONE,
 ) -> Kept:
     """A project after one run, for tests that begin where it ended."""
     desk = Desk(folder)

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.prepare_run import RunRequest, prepare
 from remora.bootstrap.resume_run import carry_on, connect_models, resumable
 from remora.bootstrap.run_factory import carry_out
 from remora.memory.events import Event
@@ -43,7 +43,7 @@ class Killing(Quiet):
 
 
 async def analyze(caller: Caller, watching: Killing, *, embedded: bool) -> None:
-    wish = Wish(operations=("lint",), concurrency=1, seed=7)
+    wish = RunRequest(operations=("lint",), concurrency=1, seed=7)
     prepared = renamed(prepare(caller, wish), RUN)
     model: Model = ScriptedModel(eager)
     if embedded:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remora.agents.job import Job
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import carry_out
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
@@ -97,7 +97,7 @@ class Meddling(Watching):
 
 def meddled(desk: Desk, *edits: dict[str, str | bytes | None]) -> str:
     desk.write(FILES)
-    wish = Wish(concurrency=1, node="load")
+    wish = RunRequest(concurrency=1, node="load")
     prepared = desk.prepare(wish)
     work = carry_out(prepared, ScriptedModel(first), wish, Meddling(desk, [*edits]), utc_now)
     try:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.prepare_run import Wish, prepare
+from remora.bootstrap.prepare_run import RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
 from remora.runs.records.results import read_run
@@ -29,7 +29,7 @@ def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
     (folder / "agent.yaml").write_text(AGENT)
     (root / "a.py").write_text("def f(a):\n    return a\n")
     caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
-    wish = Wish(operations=("wordy",))
+    wish = RunRequest(operations=("wordy",))
     prepared = prepare(caller, wish)
     configured = ScriptedModel([], name="small")
     larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")

@@ -31,7 +31,7 @@ DEFAULT_OPERATIONS = ("lint", "docstring")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class RunRequest:
     """What `analyze` is asked for; `changed` is a revision, empty for HEAD, None for no matter."""
 
     paths: tuple[Path, ...] = ()
@@ -64,7 +64,7 @@ class Prepared:
         discard(self.base.folder)
 
 
-def prepare(caller: Caller, wish: Wish, project: Project | None = None) -> Prepared:
+def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) -> Prepared:
     """Take the base and plan the run; no model is needed, nothing of the project is run.
 
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
@@ -117,7 +117,7 @@ def agents_for(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
 
-def too_many(plan: Plan, wish: Wish) -> bool:
+def too_many(plan: Plan, wish: RunRequest) -> bool:
     """Whether somebody should say so before this many jobs are run."""
     return len(plan.jobs) > MAX_JOBS and wish.max_nodes is None and not wish.yes
 

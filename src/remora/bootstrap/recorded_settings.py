@@ -7,7 +7,7 @@ import msgspec
 import pydantic
 
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.config.schema import Config
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
@@ -56,13 +56,13 @@ class _Recorded(msgspec.Struct):
     max_turns: int | None = None
 
 
-def wish_of(start: RunStart, caller: Caller) -> Wish:
+def wish_of(start: RunStart, caller: Caller) -> RunRequest:
     """What the run was asked for when it began."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:
         raise UsageError(f"the run cannot be gone on with: {error}") from error
-    return Wish(
+    return RunRequest(
         concurrency=caller.flags.get("model.max_concurrency"),
         unsafe_fixes=recorded.unsafe_fixes,
         seed=recorded.seed,

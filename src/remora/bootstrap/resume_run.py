@@ -10,7 +10,7 @@ from remora.agents.definition.agent import Agent
 from remora.bootstrap.hub_facts import FactSource, fact_source
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import model_key
-from remora.bootstrap.prepare_run import Wish, agents_for
+from remora.bootstrap.prepare_run import RunRequest, agents_for
 from remora.bootstrap.recorded_settings import as_begun, wish_of
 from remora.bootstrap.run_factory import asking_for, listeners_for, max_turns_for
 from remora.bootstrap.test_interpreter import python_for, require_tests
@@ -41,7 +41,7 @@ class Resumable:
     run_id: str
     attempts: Attempts
     agents: Mapping[str, Agent]
-    wish: Wish
+    wish: RunRequest
     models: tuple[str, ...]
     events_file: Path
     facts: FactSource

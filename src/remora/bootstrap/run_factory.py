@@ -10,7 +10,7 @@ from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking, strateg
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import model_key
-from remora.bootstrap.prepare_run import Prepared, Wish
+from remora.bootstrap.prepare_run import Prepared, RunRequest
 from remora.config.schema import Config
 from remora.models.protocol import Model
 from remora.models.provider import open_model
@@ -44,7 +44,7 @@ def connect_own_models(caller: Caller, prepared: Prepared, model: Model) -> dict
 async def carry_out(
     prepared: Prepared,
     model: Model,
-    wish: Wish,
+    wish: RunRequest,
     watcher: Watcher,
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
@@ -90,7 +90,7 @@ def listeners_for(config: Config, events_file: Path) -> tuple[GlobalLog, ...]:
     return (GlobalLog(events_file),) if config.runner.memory.global_events else ()
 
 
-def asking_for(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking:
+def asking_for(config: Config, agent: Agent, model: Model, wish: RunRequest) -> Asking:
     """How `model` is asked for `agent`. Raises ModelError or ConfigError if it cannot be so."""
     memory = config.runner.memory
     renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
@@ -114,14 +114,14 @@ def asking_for(config: Config, agent: Agent, model: Model, wish: Wish) -> Asking
     )
 
 
-def max_turns_for(config: Config, agent: Agent, wish: Wish) -> int:
+def max_turns_for(config: Config, agent: Agent, wish: RunRequest) -> int:
     """The flag, else the configured operation, else the definition, else the runner's."""
     operation = config.operations.get(agent.definition.operation)
     configured = operation.max_turns if operation is not None else None
     return wish.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
 
 
-def _settings(model: Model, wish: Wish) -> dict[str, Any]:
+def _settings(model: Model, wish: RunRequest) -> dict[str, Any]:
     return {
         "model_name": model.name,
         "unsafe_fixes": wish.unsafe_fixes,

@@ -91,7 +91,7 @@ def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
     path = trace.agent_stream("own-0123456789ab")
     identity = Identity("run-1", "own-0123456789ab", "own", "node:a.py:f")
     kept = Redactor(key=bytes(32)).clean(
-        tool_execution.Acted(
+        tool_execution.ToolExecution(
             result=tool_execution._for_delta(run), record=tool_execution._for_event(run, "")
         )
     )

@@ -14,7 +14,7 @@ import pytest
 from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import Wish
+from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.resume_run import resumable
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
@@ -101,7 +101,7 @@ def choosing(request: Request) -> Mapping[str, float]:
 
 
 def stopped(
-    desk: Desk, burns: Callable[[Event | AgentResult], bool], wish: Wish = ONE_BY_ONE
+    desk: Desk, burns: Callable[[Event | AgentResult], bool], wish: RunRequest = ONE_BY_ONE
 ) -> Desk:
     """A run that was stopped; or that came to its end before."""
     desk.watching = Fuse(burns)
@@ -183,7 +183,7 @@ class TestItComesToTheSame:
         assert came_to(half) == whole
 
     def test_when_two_jobs_were_under_way(self, tmp_path: Path, whole: list[Any]) -> None:
-        desk = stopped(shop(tmp_path), after(12), Wish(concurrency=2))
+        desk = stopped(shop(tmp_path), after(12), RunRequest(concurrency=2))
         desk.resume(choosing)
         assert came_to(desk) == whole
 
@@ -437,7 +437,7 @@ class TestItIsRefused:
 
 class TestTheRunsOwnSettings:
     def test_hold_whatever_the_configuration_says_today(self, tmp_path: Path) -> None:
-        desk = stopped(shop(tmp_path), at("tool_result", 2), Wish(concurrency=1, max_turns=4))
+        desk = stopped(shop(tmp_path), at("tool_result", 2), RunRequest(concurrency=1, max_turns=4))
         desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {margin: 3.0}\n"})
         wanted = desk.resume(choosing)
         assert wanted.wish.max_turns == 4

@@ -12,8 +12,8 @@ import pytest
 
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
-from remora.agents.loop.dependencies import Stage
-from remora.bootstrap.prepare_run import Wish
+from remora.agents.loop.dependencies import AgentDependencies
+from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import carry_out
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
@@ -52,7 +52,7 @@ from tests.runs.conftest import (
 CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
 
 
-WISH = Wish(unsafe_fixes=True, seed=7, max_turns=9, concurrency=1)
+WISH = RunRequest(unsafe_fixes=True, seed=7, max_turns=9, concurrency=1)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ class TestStreams:
         )
 
     def test_whoever_watches_is_told(self, shop: Desk) -> None:
-        run_id = shop.analyze(wish=Wish(concurrency=1))
+        run_id = shop.analyze(wish=RunRequest(concurrency=1))
         told = shop.watching.told
         assert told[0] == ("planned", run_id)
         assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
@@ -143,7 +143,7 @@ class TestTheLastTurn:
 
     def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
-        run_id = desk.analyze(first, wish=Wish(concurrency=1, max_turns=6))
+        run_id = desk.analyze(first, wish=RunRequest(concurrency=1, max_turns=6))
         (job,) = desk.view(run_id).jobs
         assert (job.status, job.turns) == ("submitted", 6)
         assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
@@ -157,7 +157,7 @@ class TestTheLastTurn:
 
     def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
-        (job,) = desk.view(desk.analyze(first, wish=Wish(max_turns=1))).jobs
+        (job,) = desk.view(desk.analyze(first, wish=RunRequest(max_turns=1))).jobs
         assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
@@ -191,12 +191,12 @@ class TestConcurrency:
                 running -= 1
                 return await super().ask(request)
 
-        desk.analyze(model=Slow(last), wish=Wish(concurrency=wanted))
+        desk.analyze(model=Slow(last), wish=RunRequest(concurrency=wanted))
         assert most == wanted
 
     def test_jobs_that_ran_together_are_as_sound(self, desk: Desk) -> None:
         desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(2)} | {"ruff.toml": RULES})
-        run_id = desk.analyze(wish=Wish(concurrency=4))
+        run_id = desk.analyze(wish=RunRequest(concurrency=4))
         assert {job.status for job in desk.view(run_id).jobs} == {"submitted"}
         assert desk.problems() == []
 
@@ -238,7 +238,9 @@ class TestBase:
         shop.project.trace.create()
         (shop.project.trace.run_stream(prepared.run_id)).mkdir()
         with pytest.raises((DiskError, StreamError)):
-            asyncio.run(carry_out(prepared, ScriptedModel(first), Wish(), shop.watching, utc_now))
+            asyncio.run(
+                carry_out(prepared, ScriptedModel(first), RunRequest(), shop.watching, utc_now)
+            )
         prepared.close()
         kept = hashlib.sha256(UNUSED.encode()).hexdigest()
         assert shop.project.trace.objects.get(kept) == UNUSED.encode()
@@ -294,14 +296,14 @@ class TestFaults:
     def test_what_no_stream_can_tell_is_raised_when_the_other_jobs_are_done(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch, concurrency: int
     ) -> None:
-        def breaks(job: Job, stage: Stage) -> ContextManager:
+        def breaks(job: Job, stage: AgentDependencies) -> ContextManager:
             if job.node_id.endswith("__module__"):
                 raise RecursionError("too deep")
             return first_context(job, stage)
 
         monkeypatch.setattr("remora.agents.loop.runner.first_context", breaks)
         with pytest.raises(RecursionError):
-            shop.analyze(wish=Wish(concurrency=concurrency), run_id="broken-1")
+            shop.analyze(wish=RunRequest(concurrency=concurrency), run_id="broken-1")
         statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
         assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
         assert set(statuses.values()) == {"submitted"}
@@ -352,7 +354,9 @@ class TestCancelled:
                     return await super().ask(request)
 
             run = asyncio.create_task(
-                carry_out(prepared, Waiting(last), Wish(concurrency=1), desk.watching, utc_now)
+                carry_out(
+                    prepared, Waiting(last), RunRequest(concurrency=1), desk.watching, utc_now
+                )
             )
             await asked.wait()
             run.cancel()
@@ -395,7 +399,7 @@ def test_a_run_with_the_real_model(shop: Desk) -> None:
 
     async def carried_out() -> None:
         try:
-            await carry_out(prepared, model, Wish(concurrency=2), shop.watching, utc_now)
+            await carry_out(prepared, model, RunRequest(concurrency=2), shop.watching, utc_now)
         finally:
             await model.aclose()
 

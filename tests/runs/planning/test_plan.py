@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.prepare_run import Wish, prepare, too_many
+from remora.bootstrap.prepare_run import RunRequest, prepare, too_many
 from remora.code.docstrings.need import needs_docstring
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
@@ -69,86 +69,88 @@ class TestNeeds:
 
     def test_a_docstring_that_is_missing(self, shop: Desk) -> None:
         own_agent(shop, "docstring")
-        plan = shop.plan(Wish(operations=("own",)))
+        plan = shop.plan(RunRequest(operations=("own",)))
         assert "a.py:load" not in nodes(plan)
         assert "pkg/c.py:fine" in nodes(plan)
 
     def test_a_docstring_that_is_outdated(self, shop: Desk) -> None:
         own_agent(shop, "docstring")
         shop.write({"a.py": 'def _f(a):\n    """Do.\n\n    :param b: Gone.\n    """\n'})
-        assert "a.py:_f" in nodes(shop.plan(Wish(operations=("own",))))
+        assert "a.py:_f" in nodes(shop.plan(RunRequest(operations=("own",))))
 
     @pytest.mark.parametrize("source", NEEDS_NONE)
     def test_what_needs_no_docstring(self, desk: Desk, source: str) -> None:
         own_agent(desk, "docstring")
         desk.write({"a.py": f'"""A."""\n{source}'})
-        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+        assert nodes(desk.plan(RunRequest(operations=("own",)))) == []
 
     def test_tests_need_none(self, desk: Desk) -> None:
         own_agent(desk, "docstring")
         desk.write({"tests/helpers.py": CLEAN, "test_a.py": CLEAN, "conftest.py": CLEAN})
-        assert nodes(desk.plan(Wish(operations=("own",)))) == []
+        assert nodes(desk.plan(RunRequest(operations=("own",)))) == []
 
     def test_without_an_operation_they_are_lint_and_docstring(self, shop: Desk) -> None:
-        prepared = prepare(shop.caller(), Wish())
+        prepared = prepare(shop.caller(), RunRequest())
         prepared.close()
         assert prepared.plan.operations == ("lint", "docstring")
 
     def test_always(self, shop: Desk) -> None:
         own_agent(shop, "always")
-        assert len(shop.plan(Wish(operations=("own",))).jobs) == 6
+        assert len(shop.plan(RunRequest(operations=("own",))).jobs) == 6
 
     def test_a_users_own_rule(self, shop: Desk) -> None:
         rule = 'from remora.pym import Input\nnode: dict = Input("node")\n'
         own_agent(shop, "rule.pym", rule=rule + 'node["qualname"] == "load" and not node["skip"]')
-        assert nodes(shop.plan(Wish(operations=("own",)))) == ["a.py:load", "pkg/b.py:load"]
+        assert nodes(shop.plan(RunRequest(operations=("own",)))) == ["a.py:load", "pkg/b.py:load"]
 
     def test_a_rule_that_fails_says_so(self, shop: Desk) -> None:
         own_agent(shop, "rule.pym", rule="1 / 0")
         with pytest.raises(Exception, match=r"rule\.pym.*ZeroDivisionError") as caught:
-            shop.plan(Wish(operations=("own",)))
+            shop.plan(RunRequest(operations=("own",)))
         assert caught.value.__class__.__module__ == "remora.errors"
 
     def test_two_operations_on_one_node(self, shop: Desk) -> None:
         own_agent(shop, "always")
-        plan = shop.plan(Wish(operations=("own", "lint"), node="a.py:load"))
+        plan = shop.plan(RunRequest(operations=("own", "lint"), node="a.py:load"))
         assert [job.operation for job in plan.jobs] == ["own", "lint"]
 
     def test_the_same_operation_twice_is_one(self, shop: Desk) -> None:
-        assert len(shop.plan(Wish(operations=("lint", "lint"))).jobs) == 4
+        assert len(shop.plan(RunRequest(operations=("lint", "lint"))).jobs) == 4
 
     def test_an_unknown_operation(self, shop: Desk) -> None:
         with pytest.raises((UsageError, NotFound), match="no agent 'lin'") as caught:
-            shop.plan(Wish(operations=("lin",)))
+            shop.plan(RunRequest(operations=("lin",)))
         assert "lint" in caught.value.hint
 
 
 class TestSelection:
     def test_a_folder_or_a_file(self, shop: Desk) -> None:
-        assert nodes(shop.plan(Wish(paths=(Path("pkg"),)))) == [
+        assert nodes(shop.plan(RunRequest(paths=(Path("pkg"),)))) == [
             "pkg/b.py:__module__", "pkg/b.py:load",
         ]  # fmt: skip
-        assert nodes(shop.plan(Wish(paths=(Path("a.py"), Path("pkg/c.py"))))) == [
+        assert nodes(shop.plan(RunRequest(paths=(Path("a.py"), Path("pkg/c.py"))))) == [
             "a.py:__module__", "a.py:load",
         ]  # fmt: skip
 
     def test_a_name_that_only_begins_alike_is_another(self, shop: Desk) -> None:
         shop.write({"pkg2/d.py": UNUSED})
-        assert all("pkg2" not in node for node in nodes(shop.plan(Wish(paths=(Path("pkg"),)))))
+        assert all(
+            "pkg2" not in node for node in nodes(shop.plan(RunRequest(paths=(Path("pkg"),))))
+        )
 
     def test_a_path_that_is_not_there(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match=r"nope\.py does not exist"):
-            shop.plan(Wish(paths=(Path("nope.py"),)))
+            shop.plan(RunRequest(paths=(Path("nope.py"),)))
 
     def test_a_path_outside_the_root(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match="lies outside the project"):
-            shop.plan(Wish(paths=(shop.folder,)))
+            shop.plan(RunRequest(paths=(shop.folder,)))
 
     def test_a_link_that_leads_outside(self, shop: Desk) -> None:
         (shop.folder / "else.py").write_text(UNUSED)
         (shop.root / "link.py").symlink_to(shop.folder / "else.py")
         with pytest.raises(UsageError, match="lies outside the project"):
-            shop.plan(Wish(paths=(Path("link.py"),)))
+            shop.plan(RunRequest(paths=(Path("link.py"),)))
         assert all("link" not in node for node in nodes(shop.plan()))
 
     @pytest.mark.parametrize(
@@ -162,16 +164,16 @@ class TestSelection:
         ],
     )
     def test_a_glob(self, shop: Desk, glob: str, found: list[str]) -> None:
-        assert nodes(shop.plan(Wish(node=glob))) == found
+        assert nodes(shop.plan(RunRequest(node=glob))) == found
 
     def test_a_glob_without_a_match_is_wrong_usage(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match="no node matches 'nope'") as caught:
-            shop.plan(Wish(node="nope"))
+            shop.plan(RunRequest(node="nope"))
         assert caught.value.exit_code == 2
 
     @pytest.mark.parametrize(("count", "jobs"), [(1, 1), (3, 3), (99, 4)])
     def test_a_bound_on_nodes(self, shop: Desk, count: int, jobs: int) -> None:
-        plan = shop.plan(Wish(max_nodes=count))
+        plan = shop.plan(RunRequest(max_nodes=count))
         assert (len(plan.jobs), plan.skipped) == (jobs, 6 - jobs)
 
     def test_a_comment_keeps_a_node_alone(self, shop: Desk) -> None:
@@ -189,9 +191,9 @@ class TestSelection:
 class TestChanged:
     def test_nodes_that_differ_from_the_commit(self, shop: Desk) -> None:
         shop.commit()
-        assert nodes(shop.plan(Wish(changed=""))) == []
+        assert nodes(shop.plan(RunRequest(changed=""))) == []
         shop.write({"a.py": UNUSED.replace("return 1", "return 2"), "new.py": UNUSED})
-        assert nodes(shop.plan(Wish(changed=""))) == [
+        assert nodes(shop.plan(RunRequest(changed=""))) == [
             "a.py:load",  # a change within a function is not the module's
             "new.py:__module__",
             "new.py:load",
@@ -201,24 +203,24 @@ class TestChanged:
         shop.commit()
         shop.write({"pkg/b.py": UNUSED.replace("return 1", "return 3")})
         shop.commit()
-        assert nodes(shop.plan(Wish(changed="HEAD"))) == []
-        assert nodes(shop.plan(Wish(changed="HEAD~1"))) == ["pkg/b.py:load"]
+        assert nodes(shop.plan(RunRequest(changed="HEAD"))) == []
+        assert nodes(shop.plan(RunRequest(changed="HEAD~1"))) == ["pkg/b.py:load"]
 
     def test_a_project_below_the_repositorys_root(self, shop: Desk) -> None:
         shop.commit()
         shop.write({"pkg/remora.yaml": "", "pkg/b.py": UNUSED.replace("return 1", "return 2")})
         shop.root = shop.root / "pkg"
-        assert nodes(shop.plan(Wish(changed=""))) == ["b.py:load"]
+        assert nodes(shop.plan(RunRequest(changed=""))) == ["b.py:load"]
 
     @pytest.mark.parametrize("revision", ["nope", "--help", "HEAD~99", "\udcff"])
     def test_a_revision_that_is_none(self, shop: Desk, revision: str) -> None:
         shop.commit()
         with pytest.raises(UsageError, match="git knows no revision"):
-            shop.plan(Wish(changed=revision))
+            shop.plan(RunRequest(changed=revision))
 
     def test_without_git(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match="git knows no revision"):
-            shop.plan(Wish(changed=""))
+            shop.plan(RunRequest(changed=""))
 
 
 class TestGuard:
@@ -227,12 +229,12 @@ class TestGuard:
         desk.write({"many.py": body + "\n", "ruff.toml": RULES})
         plan = desk.plan()
         assert len(plan.jobs) == MAX_JOBS + 1
-        assert too_many(plan, Wish())
-        assert not too_many(plan, Wish(yes=True))
-        assert not too_many(plan, Wish(max_nodes=500))
+        assert too_many(plan, RunRequest())
+        assert not too_many(plan, RunRequest(yes=True))
+        assert not too_many(plan, RunRequest(max_nodes=500))
 
     def test_few_do_not(self, shop: Desk) -> None:
-        assert not too_many(shop.plan(), Wish())
+        assert not too_many(shop.plan(), RunRequest())
 
 
 class TestUnreadable:
@@ -284,7 +286,7 @@ class TestUnreadable:
             return needs_docstring(module, node)
 
         monkeypatch.setattr("remora.runs.planning.plan.needs_docstring", fails)
-        plan = shop.plan(Wish(operations=("docstring",)))
+        plan = shop.plan(RunRequest(operations=("docstring",)))
         assert nodes(plan) == ["pkg/c.py:fine"]
         (told,) = plan.unreadable
         assert told["path"] == "a.py"
@@ -325,11 +327,11 @@ class TestUnreadable:
     def test_a_broken_agent_of_ones_own_is_told(self, shop: Desk) -> None:
         own_agent(shop, "sometimes")
         with pytest.raises(ConfigError, match=r"agent\.yaml:5:8: needs"):
-            shop.plan(Wish(operations=("own",)))
+            shop.plan(RunRequest(operations=("own",)))
 
     def test_and_is_in_nobody_elses_way(self, shop: Desk) -> None:
         own_agent(shop, "sometimes")
-        assert nodes(shop.plan(Wish(operations=("lint",))))
+        assert nodes(shop.plan(RunRequest(operations=("lint",))))
 
 
 class TestBase:
@@ -344,7 +346,7 @@ class TestBase:
 
     def test_a_plan_that_fails_leaves_none_either(self, shop: Desk) -> None:
         with pytest.raises(UsageError):
-            shop.plan(Wish(node="nope"))
+            shop.plan(RunRequest(node="nope"))
         assert list((shop.project.cache / "bases").iterdir()) == []
 
 
@@ -363,5 +365,5 @@ class TestNeedsTest:
         own_agent(desk, "test")
         tests = "from a import called\n\n\ndef test_called():\n    assert called() == 1\n"
         desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
-        plan = desk.plan(Wish(operations=("own",)))
+        plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]

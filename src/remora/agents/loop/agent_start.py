@@ -3,12 +3,12 @@
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record
 from remora.agents.job import Job
-from remora.agents.loop.dependencies import Stage
+from remora.agents.loop.dependencies import AgentDependencies
 from remora.memory.context import ContextManager
 from remora.memory.events import AgentStart
 
 
-def first_context(job: Job, stage: Stage) -> ContextManager:
+def first_context(job: Job, stage: AgentDependencies) -> ContextManager:
     """The packet before anything happened, with the summarizers that are to speak."""
     definition = stage.agent.definition
     context = ContextManager(
@@ -38,7 +38,7 @@ def first_context(job: Job, stage: Stage) -> ContextManager:
     return context
 
 
-def first_event(job: Job, stage: Stage, context: ContextManager) -> AgentStart:
+def first_event(job: Job, stage: AgentDependencies, context: ContextManager) -> AgentStart:
     """What the first line of the agent's stream says; nothing of it is a secret."""
     return AgentStart(
         packet=context.packet,

@@ -20,7 +20,7 @@ from remora.workspaces.copy.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class AgentDependencies:
     """Everything outside the loop. `findings_before` lints the base, `findings_after` the
     workspace; `on_event` is told of each event once it is in the stream.
 

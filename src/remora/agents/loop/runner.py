@@ -18,12 +18,12 @@ from remora.agents.inputs.target_location import followed, located
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.agent_start import first_context, first_event
 from remora.agents.loop.change_tracker import Changes
-from remora.agents.loop.dependencies import Stage
-from remora.agents.loop.state import Standing
+from remora.agents.loop.dependencies import AgentDependencies
+from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import Ending, submission_ending
 from remora.agents.loop.tool_execution import (
-    Acted,
     Scene,
+    ToolExecution,
     act,
     context_update,
     refused,
@@ -63,12 +63,12 @@ _log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
 class AgentRunner:
     """Runs one job to its end, from its beginning or from where its recorded events leave off."""
 
-    def __init__(self, job: Job, stage: Stage) -> None:
+    def __init__(self, job: Job, stage: AgentDependencies) -> None:
         self.job = job
         self.stage = stage
         self._redact = stage.redact
         self._model = RedactedModel(stage.model, stage.redact)
-        self._at = Standing(first_context(job, stage), stage.blobs)
+        self._at = AgentState(first_context(job, stage), stage.blobs)
         self._changes = Changes(stage.workspace, stage.objects)
         self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
@@ -253,14 +253,14 @@ class AgentRunner:
         submitted = self._at.turn.submitted or await self._submit(call, turn)
         return submission_ending(submitted, self.context.packet, changed=bool(self._changes))
 
-    async def _act(self, call: ToolCall) -> Acted:
+    async def _act(self, call: ToolCall) -> ToolExecution:
         """The call's result without secrets. One that would write a placeholder is refused."""
         why = None if call.tool in BUILTIN else brought_back(call.args, self._base())
         if why is not None:
             return refused(why)
         return await self._cleanly(act, call, self.stage.agent, self._scene())
 
-    async def _resulted(self, call: ToolCall, acted: Acted, turn: int) -> None:
+    async def _resulted(self, call: ToolCall, acted: ToolExecution, turn: int) -> None:
         """Append what the call came to and what it changed."""
         changes = await aside(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **acted.result})
@@ -343,7 +343,7 @@ class AgentRunner:
 
     # --- scripts and the stream ------------------------------------------------------------
 
-    async def _cleanly(self, work: Callable[..., Acted], *args: object) -> Acted:
+    async def _cleanly(self, work: Callable[..., ToolExecution], *args: object) -> ToolExecution:
         """What a script came to, without secrets; both take their time, and a thread."""
         return await aside(lambda: self._redact.clean(work(*args)))
 

@@ -56,7 +56,7 @@ class Turn(msgspec.Struct, kw_only=True):
         return self.request is not None or self.call is not None or self.over
 
 
-class Standing:
+class AgentState:
     """The fold. `ending` is set once an event calls for one; `changes` are all that files
     went through, `outputs` the raw outputs so far, for `recall`."""
 

@@ -19,7 +19,7 @@ from remora.tools.contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
 
 
-class Acted(msgspec.Struct, frozen=True, kw_only=True):
+class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's result: what the delta is made from, and what the event records beside it."""
 
     result: dict[str, Any]
@@ -46,7 +46,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in HARNESS_INPUTS}
 
 
-def act(call: ToolCall, agent: Agent, scene: Scene) -> Acted:
+def act(call: ToolCall, agent: Agent, scene: Scene) -> ToolExecution:
     """Carry out a call that was checked; never raises for what a tool does."""
     if call.tool == SUBMIT:
         return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
@@ -58,13 +58,13 @@ def act(call: ToolCall, agent: Agent, scene: Scene) -> Acted:
     return run_part(agent.tools[call.tool], call.args, scene)
 
 
-def refused(why: str) -> Acted:
+def refused(why: str) -> ToolExecution:
     """The result of a call that was not carried out."""
     result = {"result": None, "error": why, "outcome": "error"}
     return _builtin(result, error_kind="denied")
 
 
-def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
+def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> ToolExecution:
     """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in scene.inputs().items() if name in wanted}
@@ -77,12 +77,12 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> Acted:
         python=scene.python,
     )
     record = {**_for_event(run, tool.script.sha256), "inputs": _beside_packet(given)}
-    return Acted(result=_for_delta(run), record=record)
+    return ToolExecution(result=_for_delta(run), record=record)
 
 
 def tool_result(
     call: ToolCall,
-    acted: Acted,
+    acted: ToolExecution,
     changes: tuple[Change, ...],
     summarized: dict[str, str] | None,
 ) -> ToolResulted:
@@ -92,7 +92,7 @@ def tool_result(
     )
 
 
-def context_update(source: str, acted: Acted) -> ContextUpdate:
+def context_update(source: str, acted: ToolExecution) -> ContextUpdate:
     """What a context's or a candidates' script found, as it is recorded."""
     record = acted.record
     as_it_is = ("host_calls", "error", "script_sha256", "clock", "seed", "inputs")
@@ -104,8 +104,8 @@ def context_update(source: str, acted: Acted) -> ContextUpdate:
     )
 
 
-def _builtin(value: dict[str, Any], error_kind: str | None = None) -> Acted:
-    return Acted(
+def _builtin(value: dict[str, Any], error_kind: str | None = None) -> ToolExecution:
+    return ToolExecution(
         result={**value, "raw_output": value["result"]},
         record={
             "raw_output": value,

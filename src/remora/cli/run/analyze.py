@@ -8,7 +8,7 @@ import click
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.prepare_run import Prepared, Wish, prepare, too_many
+from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare, too_many
 from remora.bootstrap.run_factory import carry_out, connect_own_models
 from remora.bootstrap.test_interpreter import require_tests
 from remora.cli.app.invocation import caller_of
@@ -107,7 +107,7 @@ def analyze(options: Options, **asked: Any) -> int:
 
 
 def _analyze(
-    options: Options, caller: Caller, prepared: Prepared, wish: Wish, asked: dict[str, Any]
+    options: Options, caller: Caller, prepared: Prepared, wish: RunRequest, asked: dict[str, Any]
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:
@@ -140,7 +140,7 @@ def _analyze(
     return report(options, prepared.project, prepared.run_id, stopped, announced=True)
 
 
-def _only_plan(options: Options, prepared: Prepared, wish: Wish, model: str | None) -> int:
+def _only_plan(options: Options, prepared: Prepared, wish: RunRequest, model: str | None) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
@@ -168,10 +168,10 @@ def _refuse_other_files(paths: tuple[Path, ...]) -> None:
             )
 
 
-def _wish(asked: dict[str, Any]) -> Wish:
+def _wish(asked: dict[str, Any]) -> RunRequest:
     names = ("node", "changed", "max_nodes", "yes", "concurrency", "unsafe_fixes", "max_turns")
     paths: tuple[Path, ...] = asked["paths"]
-    return Wish(
+    return RunRequest(
         paths=paths,
         operations=asked["operations"],
         seed=asked["seed"],

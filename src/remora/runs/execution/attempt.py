@@ -10,7 +10,7 @@ from remora.agents.decision.query_settings import Asking, check_able
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.node_versions import UserFile
 from remora.agents.job import AgentResult, Job
-from remora.agents.loop.dependencies import Stage
+from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.summarizers import summarizers_in
 from remora.agents.threads import aside
@@ -62,13 +62,13 @@ def _stage(
     ground: Ground,
     workspace: Workspace,
     stream: tuple[EventEmitter, Path],
-) -> Stage:
+) -> AgentDependencies:
     """`stream` is what the agent writes with, and where, which may hold events already."""
     agent, (emitter, path) = run.agents[job.operation], stream
     mode = run.project.config.runner.memory.summarizer_mode
     start = start_of(run.project.trace, job.agent_id)
     model, asking, max_turns = _asked(run, agent, start)
-    return Stage(
+    return AgentDependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=model,
         asking=asking,
