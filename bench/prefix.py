@@ -4,7 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.agents.definition.agent import load_agent
+from remora.bootstrap.operations import BUILT_IN
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
 from remora.memory.delta import PacketDelta, candidate, new_action
@@ -14,6 +15,7 @@ from remora.memory.prompt.base import LABELS
 from remora.memory.prompt.render import render
 from remora.models.protocol import Decoding, Model, Request
 from remora.models.provider import open_model
+from remora.operations.lint.operation import LINT
 
 TURNS = 8
 
@@ -31,7 +33,7 @@ def main() -> dict[str, float]:
 
 async def _turns(model: Model) -> tuple[int, int, int]:
     """Tokens of the packets, tokens evaluated, tokens of the whole requests, after turn 1."""
-    tools = load_agent(BUILTIN_FOLDER / "lint", builtin=True).schemas
+    tools = load_agent(LINT.folder, BUILT_IN, builtin=True).schemas
     own = evaluated = whole = 0
     packet = _first()
     try:

@@ -13,6 +13,7 @@ from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking
 from remora.agents.definition.agent import load_agents
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import EMBEDDED_LIMIT, asking_for, max_turns_for
 from remora.config.loading import load_config
@@ -33,7 +34,7 @@ def configured(**flags: Any) -> Any:
 
 
 def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> Asking:
-    lint = load_agents(Path("/nowhere"))["lint"]
+    lint = load_agents(Path("/nowhere"), BUILT_IN)["lint"]
     return asking_for(configured(**flags), lint, model, wish or RunRequest())
 
 
@@ -82,7 +83,7 @@ def test_the_nearest_word_on_turns_counts(
     wish: RunRequest, flags: Mapping[str, Any], turns: int
 ) -> None:
     config = load_config(user_file=None, project_file=None, environ={}, flags=flags)
-    assert max_turns_for(config, load_agents(Path("/nowhere"))["lint"], wish) == turns
+    assert max_turns_for(config, load_agents(Path("/nowhere"), BUILT_IN)["lint"], wish) == turns
 
 
 @pytest.mark.parametrize(

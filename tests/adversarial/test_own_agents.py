@@ -10,6 +10,7 @@ import pytest
 
 from remora.agents.definition.agent import MOST_OWN, load_agents
 from remora.agents.definition.scaffold import start_agent
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError
 from tests.cli.conftest import Remora, lint_project, tree, write
 
@@ -145,8 +146,8 @@ def test_a_definition_is_bounded(tmp_path: Path, yaml: str, words: str) -> None:
     folder = own(tmp_path)
     (folder / "agent.yaml").write_text(yaml)
     with pytest.raises(ConfigError, match=words):
-        load_agents(tmp_path, ["own"])
-    assert set(load_agents(tmp_path, ["lint"])) == {"lint"}
+        load_agents(tmp_path, BUILT_IN, ["own"])
+    assert set(load_agents(tmp_path, BUILT_IN, ["lint"])) == {"lint"}
 
 
 def test_of_a_thousand_agents_few_are_read_and_built_in_ones_work(tmp_path: Path) -> None:
@@ -155,10 +156,10 @@ def test_of_a_thousand_agents_few_are_read_and_built_in_ones_work(tmp_path: Path
         folder = tmp_path / ".remora" / "agents" / f"a{number:03}"
         write(folder, {"agent.yaml": plain.replace("own", folder.name), "act.pym": "1\n"})
     with pytest.raises(ConfigError, match=f"1000 agents, and a project may have {MOST_OWN}"):
-        load_agents(tmp_path)
-    assert set(load_agents(tmp_path, ["lint", "a007"])) == {"lint", "a007"}
+        load_agents(tmp_path, BUILT_IN)
+    assert set(load_agents(tmp_path, BUILT_IN, ["lint", "a007"])) == {"lint", "a007"}
     with pytest.raises(ConfigError, match="1000 agents"):
-        load_agents(tmp_path, ["a999"])
+        load_agents(tmp_path, BUILT_IN, ["a999"])
 
 
 def test_an_interrupted_start_leaves_nothing(
@@ -169,5 +170,5 @@ def test_an_interrupted_start_leaves_nothing(
 
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        start_agent(tmp_path, "mine")
+        start_agent(tmp_path, BUILT_IN, "mine")
     assert [path.name for path in tmp_path.rglob("*")] == [".remora", "agents"]

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from remora.agents.decision.query_settings import Asking
-from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.definition.agent import Agent, load_agent
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
+from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolCall
 from remora.config.user_folders import UserFolders
 from remora.errors import ModelError
@@ -30,6 +31,7 @@ from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
+from remora.operations.lint.operation import LINT
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.read.reader import read_events
@@ -117,7 +119,7 @@ class Theatre:
         (place / "agent.yaml").write_text(textwrap.dedent(yaml))
         for name, text in scripts.items():
             (place / f"{name}.pym").write_text(textwrap.dedent(text))
-        return load_agent(place)
+        return load_agent(place, BUILT_IN)
 
     def tool(self, script: str, *, grants: Sequence[str] = (), more: str = "") -> Agent:
         """An agent with the one tool `act`."""
@@ -167,6 +169,7 @@ class Theatre:
             stage = AgentDependencies(
                 redact=REDACT,
                 agent=play.agent,
+                checks=BUILT_IN.checks,
                 model=model,
                 asking=Asking(renderer=play.renderer, strategy=play.strategy, limit=play.limit),
                 emitter=JsonlEventEmitter(writer),
@@ -200,6 +203,12 @@ def verify_problems(folder: TraceFolder) -> list[str]:
     """What `trace verify` objects to, but for the run's stream, which is not played here."""
     found = [problem for stream in verify_all(folder).streams for problem in stream.problems]
     return [f"{p.line} {p.kind}: {p.detail}" for p in found if p.kind != "anchor"]
+
+
+def of_job(job: Job) -> dict[str, Any]:
+    """What a Submission says of its node."""
+    names = ("path", "node_id", "node_name", "qualname")
+    return {name: getattr(job, name) for name in names}
 
 
 def a_job(node: str, operation: str) -> Job:
@@ -242,7 +251,7 @@ def theatre(tmp_path: Path, loop: asyncio.Runner) -> Theatre:
 @pytest.fixture(scope="session")
 def lint() -> Agent:
     """The built-in lint agent."""
-    return load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+    return load_agent(LINT.folder, BUILT_IN, builtin=True)
 
 
 @pytest.fixture(scope="session")

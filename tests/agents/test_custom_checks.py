@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from remora.agents.verification import Submission, verify
+from remora.agents.verification import verify
+from remora.bootstrap.operations import BUILT_IN
+from remora.operations.submission import Submission
 from remora.pym import load_source
-from tests.agents.conftest import a_job
+from tests.agents.conftest import a_job, of_job
 
 INPUT = "from remora.pym import Input, external\n"
 FILES = INPUT + 'files: list = Input("files")\n'
@@ -23,14 +25,14 @@ def said(
 ) -> str:
     """What this check says; empty where the submission passes."""
     submission = Submission(
-        job=a_job("f", "own"),
+        **of_job(a_job("f", "own")),
         files={"mod.py": (before, after), "notes.txt": (None, b"new")},
         findings_before=lambda _: found[0],
         findings_after=lambda _: found[1],
         target=TARGET,
     )
     script = load_source(source, name="own", path=Path("own.pym"))
-    parses, check = verify(["parses", "own.pym"], submission, {"own.pym": script})
+    parses, check = verify(["parses", "own.pym"], submission, BUILT_IN.checks, {"own.pym": script})
     assert (parses.name, parses.ok, check.name) == ("parses", True, "own.pym")
     assert check.ok is (check.detail == "")
     return check.detail

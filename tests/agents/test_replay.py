@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.definition.agent import Agent, load_agent
+from remora.bootstrap.operations import BUILT_IN
 from remora.memory.decode_values import unstorable
 from remora.memory.encode_values import storable
 from remora.memory.events import Event, ToolResulted
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
+from remora.operations.lint.operation import LINT
 from remora.pym import HostCall
 from remora.tools.tool import ToolRun, replay_tool
 from remora.trace.blobs import whole_payload
@@ -78,7 +80,7 @@ def test_a_tool_that_takes_all_there_is(theatre: Theatre) -> None:
 
 @pytest.mark.slow
 def test_the_lint_agents_tools(theatre: Theatre) -> None:
-    agent = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+    agent = load_agent(LINT.folder, BUILT_IN, builtin=True)
     played = theatre.play(
         Play(
             agent=agent, answers=choose("A"), node="__module__", strategy="rank", renderer="rank/1"

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, Agent, load_agent
+from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.replay import Rerun, rerun_scripts
+from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
 from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
 from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
@@ -174,7 +175,7 @@ def spoilt(event: Event, record: Any) -> Mapping[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lint", "docstring"])
 def test_the_built_in_agents(theatre: Theatre, name: str) -> None:
-    agent: Agent = load_agent(BUILTIN_FOLDER / name, builtin=True)
+    agent: Agent = load_agents(Path("/nowhere"), BUILT_IN, [name])[name]
     node = "__module__" if name == "lint" else "g"
     played = theatre.play(
         Play(agent=agent, answers=choose("A"), node=node, strategy="rank", renderer="lines/1")

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from remora.agents.verification import Submission, verify
+from remora.agents.verification import verify
+from remora.bootstrap.operations import BUILT_IN
+from remora.operations.submission import Submission
 from remora.tools.host.ruff.new_findings import new_findings
-from tests.agents.conftest import a_job
+from tests.agents.conftest import a_job, of_job
 
 BEFORE = b"import os\n\n\ndef f():\n    x = 1\n    return 1\n\n\ndef g():\n    return 2\n"
 
@@ -28,7 +30,7 @@ def submission(
     others: dict[str, tuple[bytes | None, bytes | None]] | None = None,
 ) -> Submission:
     return Submission(
-        job=a_job(node, "lint"),
+        **of_job(a_job(node, "lint")),
         files={"mod.py": (before, after), **(others or {})},
         findings_before=lambda _: found[0],
         findings_after=lambda _: found[1],
@@ -36,7 +38,7 @@ def submission(
 
 
 def said(name: str, made: Submission) -> str:
-    (check,) = verify([name], made)
+    (check,) = verify([name], made, BUILT_IN.checks)
     assert check.name == name
     assert check.ok is (check.detail == "")
     return check.detail
@@ -92,7 +94,7 @@ class TestFewerFindings:
 
     def test_the_targets_file_must_be_among_the_changed(self) -> None:
         made = Submission(
-            job=a_job("f", "lint"),
+            **of_job(a_job("f", "lint")),
             files={"other.py": (b"", b"x")},
             findings_before=lambda _: [],
             findings_after=lambda _: [],
@@ -156,7 +158,7 @@ class TestOwnLinesOnly:
     )
     def test_a_module_may_lose_its_last_own_line(self, before: bytes, after: bytes) -> None:
         made = submission(after, before=before, node="__module__", found=([finding(1)], []))
-        assert [check.detail for check in verify(LINT, made)] == [""] * 4
+        assert [check.detail for check in verify(LINT, made, BUILT_IN.checks)] == [""] * 4
 
     def test_lines_of_a_nested_function_are_its_own(self) -> None:
         before = b"def f():\n    def inner():\n        return 1\n    return inner\n"
@@ -173,7 +175,7 @@ class TestOwnLinesOnly:
             [],
         )
         made = submission(after, before=before, found=gone)
-        assert [check.detail for check in verify(LINT, made)] == [""] * 4
+        assert [check.detail for check in verify(LINT, made, BUILT_IN.checks)] == [""] * 4
         back = submission(before, before=after)
         assert said("own_lines_only", back) == "mod.py: lines outside f changed"
 
@@ -204,4 +206,4 @@ class TestDocstrings:
 
 def test_an_unknown_check_is_a_broken_promise() -> None:
     with pytest.raises(KeyError):
-        verify(["nope"], submission(BEFORE))
+        verify(["nope"], submission(BEFORE), BUILT_IN.checks)

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from remora.agents.definition.agent_yaml import AgentDefinition
-from remora.agents.verification import CHECKS
 from remora.bootstrap.invocation import Caller
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import RunRequest, prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
-from remora.tools.registry import HOST_FUNCTIONS
 from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 
@@ -75,5 +74,5 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
 
 def test_the_agents_page_names_every_host_function_key_and_check() -> None:
     page = (DOCS / "agents.md").read_text(encoding="utf-8")
-    names = {*HOST_FUNCTIONS, *AgentDefinition.model_fields, *CHECKS}
+    names = {*BUILT_IN.host_functions, *AgentDefinition.model_fields, *BUILT_IN.checks}
     assert not {name for name in names if f"`{name}" not in page}

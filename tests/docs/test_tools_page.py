@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools.contract import ToolResult
 from remora.tools.host.find_references import REFERENCE_LIMIT
 from remora.tools.host.text_files import LIST_LIMIT
-from remora.tools.registry import HOST_FUNCTIONS, seconds_for
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, not_run, run_tool
 
@@ -32,11 +32,19 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def total(): ...\n")
     (tmp_path / "b.py").write_text("from a import total\ntotal()\n")
     script = load_source(source, name="where_used")
-    tool = Tool(name="where_used", description="", script=script, grants=("find_references",))
+    tool = Tool(
+        name="where_used",
+        description="",
+        script=script,
+        grants=(BUILT_IN.host_functions["find_references"],),
+    )
 
     made = run_tool(tool, {"name": "total"}, tmp_path, clock=CLOCK, seed=0)
 
-    assert check_script(tmp_path / "where_used.pym", ScriptChecks()).warnings == []
+    assert (
+        check_script(tmp_path / "where_used.pym", ScriptChecks(), BUILT_IN.host_functions).warnings
+        == []
+    )
     assert made.error_kind is None
     assert made.result.result == ["a.py:1: definition", "b.py:1: import", "b.py:2: call"]
     assert made.result.summary == "total is used 3 times in 2 files"
@@ -55,11 +63,11 @@ def test_the_replay_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[s
 def test_every_host_function_stands_there_with_its_parameters_and_its_time() -> None:
     rows = {name: (words, most) for name, words, most in _ROW.findall(PAGE)}
 
-    assert set(rows) == set(HOST_FUNCTIONS)
+    assert set(rows) == set(BUILT_IN.host_functions)
     for name, (words, most) in rows.items():
-        takes = list(inspect.signature(HOST_FUNCTIONS[name]).parameters)[1:]
+        takes = list(inspect.signature(BUILT_IN.host_functions[name].function).parameters)[1:]
         assert words.split(", ") == takes
-        assert most.endswith(f"{seconds_for(name):g} s")
+        assert most.endswith(f"{BUILT_IN.host_functions[name].seconds:g} s")
     assert rows["list_files"][1].startswith(f"{LIST_LIMIT:,} paths")
     assert rows["find_references"][1].startswith(f"{REFERENCE_LIMIT:,} places")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError, NotFound
 from remora.evals.experiments import agents_of, what_if
 from remora.evals.variant import Setting
@@ -20,7 +21,7 @@ from tests.trace.conftest import rechained
 def evaluated(played: Played, *asked: Setting) -> dict[str, dict[str, Any]]:
     """By the name of each arm, its tools."""
     agents = agents_of(played.folder, ())
-    document = what_if(played.folder, root_of(played), agents, asked).as_json()
+    document = what_if(played.folder, root_of(played), BUILT_IN, agents, asked).as_json()
     assert document["skipped"] == []
     return {arm["name"]: arm["tools"] for arm in document["arms"]}
 
@@ -119,7 +120,9 @@ class TestSummarizers:
         agent = theatre.agent(self.YAML, act=ORDERS, says=self.SAYS % 20)
         played = theatre.play(Play(agent=agent, answers=LOOKS))
         specific = Setting(summarizers="tool_specific")
-        report = what_if(played.folder, root_of(played), agents_of(played.folder, ()), [specific])
+        report = what_if(
+            played.folder, root_of(played), BUILT_IN, agents_of(played.folder, ()), [specific]
+        )
         assert report.notes == ("own is no longer here: the default speaks for act",)
 
     def test_names_in_its_recorded_definition_hold(self, theatre: Theatre) -> None:
@@ -138,7 +141,7 @@ class TestStreams:
     def test_old_streams_are_evaluated_by_every_setting(self, golden: TraceFolder) -> None:
         asked = [Setting(summarizers="default", limit=700), Setting(renderer="json/1")]
         agents = agents_of(golden, ())
-        report = what_if(golden, golden.root, agents, asked)
+        report = what_if(golden, golden.root, BUILT_IN, agents, asked)
         assert (report.streams, report.skipped) == (len(agents), ())
         document = report.as_json()
         assert document["setting"] == {"summarizers": "default", "limit": 700, "renderer": None}
@@ -152,14 +155,14 @@ class TestStreams:
 
     def test_a_stream_that_was_changed_is_left_out_and_named(self, golden: TraceFolder) -> None:
         agents = agents_of(golden, ())
-        whole = what_if(golden, golden.root, agents, ())
+        whole = what_if(golden, golden.root, BUILT_IN, agents, ())
         first = golden.agent_stream(agents[0])
         raw = first.read_bytes()
         assert b'"summary":"1 finding' in raw
         forged = raw.replace(b'"summary":"1 finding', b'"summary":"9 finding')
         first.write_bytes(rechained(forged.splitlines()))
         golden.agent_stream(agents[1]).write_bytes(b"{}\n")
-        report = what_if(golden, golden.root, agents, ())
+        report = what_if(golden, golden.root, BUILT_IN, agents, ())
         assert [name for name, _ in report.skipped] == [agents[1], agents[0]]
         assert "not the recorded one" in dict(report.skipped)[agents[0]]
         assert report.streams == whole.streams - 2

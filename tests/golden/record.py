@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.agents.definition.agent import load_agent
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import RunRequest
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
+from remora.operations.lint.operation import LINT
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
@@ -148,7 +150,7 @@ def main(out: Path) -> None:
             keep(out, f"lint-{number}", trace.agent_stream(job.agent_id))
         keep_contents(out, [trace.objects.folder])
         theatre = Theatre(Path(folder), loop)
-        lint = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
         written = Play(
             agent=lint,
             source=CHOICE,

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ReplayMismatch
 from remora.pym import HostCall, Limits, load_source
 from remora.tools.tool import Tool, ToolRun, replay_tool, run_tool
@@ -46,7 +47,8 @@ edit_text(path, 1, text.strip(), "changed")
 
 def tool(source: str) -> Tool:
     grants = ("read_text", "edit_text", "list_files")
-    return Tool(name="t", description="", script=load_source(source, name="t"), grants=grants)
+    granted = tuple(BUILT_IN.host_functions[name] for name in grants)
+    return Tool(name="t", description="", script=load_source(source, name="t"), grants=granted)
 
 
 def again(made: Tool, run: ToolRun, args: dict[str, Any], limits: Limits) -> ToolRun:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.pym import Limits, ScriptChecks, load_source
-from remora.tools.registry import HOST_FUNCTIONS
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, ToolRun, run_tool
 
@@ -21,7 +21,8 @@ READ = WORDS + (
 
 
 def tool(source: str, *grants: str) -> Tool:
-    return Tool(name="t", description="", script=load_source(source, name="t"), grants=grants)
+    granted = tuple(BUILT_IN.host_functions[name] for name in grants)
+    return Tool(name="t", description="", script=load_source(source, name="t"), grants=granted)
 
 
 def run(made: Tool, tree: Path, args: dict[str, Any], **options: Any) -> ToolRun:
@@ -123,8 +124,8 @@ def test_checking_a_file_warns_of_what_it_will_not_get(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text(READ + "@external\ndef unheard() -> int: ...\nread_text(path)\n")
 
-    free = check_script(path, ScriptChecks())
-    bound = check_script(path, ScriptChecks(), grants=[], offered=["unheard"])
+    free = check_script(path, ScriptChecks(), BUILT_IN.host_functions)
+    bound = check_script(path, ScriptChecks(), [*BUILT_IN.host_functions, "unheard"], grants=[])
 
     assert (free.ok, free.errors) == (True, [])
     assert free.warnings == ["t.pym:7: nobody offers `unheard`"]
@@ -138,12 +139,14 @@ def test_checking_a_file_that_is_wrong_lists_its_errors(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text('x: int = "a"\n')
 
-    found = check_script(path, ScriptChecks())
+    found = check_script(path, ScriptChecks(), BUILT_IN.host_functions)
 
     assert not found.ok
     assert found.errors[0].startswith("t.pym:1: ")
 
 
-@pytest.mark.parametrize("function", HOST_FUNCTIONS.values(), ids=list(HOST_FUNCTIONS))
+@pytest.mark.parametrize(
+    "function", BUILT_IN.host_functions.values(), ids=list(BUILT_IN.host_functions)
+)
 def test_every_host_function_says_what_it_does(function: Callable[..., Any]) -> None:
     assert function.__doc__

@@ -7,11 +7,13 @@ from os.path import lexists, realpath
 from pathlib import Path
 from typing import Any
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.config.schema import Config
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, UsageError
 from remora.files.project_files import find_root
+from remora.operations.base import Operations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,7 @@ class Caller:
     root: Path | None = None
     config_file: Path | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
+    operations: Operations = BUILT_IN
 
     @property
     def folders(self) -> UserFolders:

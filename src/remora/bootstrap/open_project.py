@@ -38,6 +38,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     return Project(
         root=root,
         config=config,
+        operations=caller.operations,
         trace=trace,
         cache=caller.folders.cache / "roots" / name,
         state=caller.folders.state / "roots" / name,

@@ -27,8 +27,6 @@ from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_junk
 from remora.workspaces.copy.snapshot import Base, take_base
 
-DEFAULT_OPERATIONS = ("lint", "docstring")
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
@@ -71,7 +69,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     """
     project = project or open_project(caller, wish.paths)
     require_driver(project.config.workspace.driver, project.cache)
-    agents = agents_for(project.root, wish.operations or DEFAULT_OPERATIONS)
+    agents = agents_for(project, wish.operations or project.operations.defaults)
     run_id = new_run_id()
     config = project.config
     python = python_for(caller, project, agents)
@@ -91,7 +89,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
             selection = Selection(
                 paths=paths, node=wish.node, max_nodes=wish.max_nodes, changed=changed
             )
-        plan = make_plan(run_id, base.folder, source, agents, selection)
+        plan = make_plan(run_id, base.folder, source, agents, project.operations.needs, selection)
     except BaseException:
         discard(base.folder)
         raise
@@ -107,13 +105,13 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     )
 
 
-def agents_for(root: Path, operations: Sequence[str]) -> tuple[Agent, ...]:
+def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
     """The agents of these operations. Raises UsageError for one that is not there."""
     try:
-        known = load_agents(root, operations)
+        known = load_agents(project.root, project.operations, names)
     except NotFound as error:
         raise UsageError(error.message, hint=error.hint) from error
-    named = [agent_named(known, name) for name in operations]
+    named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
 

@@ -83,7 +83,7 @@ def resumable(
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
     wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
-    agents = {a.definition.operation: a for a in agents_for(project.root, sorted(wanted))}
+    agents = {a.definition.operation: a for a in agents_for(project, sorted(wanted))}
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]

@@ -41,7 +41,7 @@ def fork_agent(
     """
     run_id, operation = forks.run_of(project, wish.agent_id)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=wish.trusted)
-    (agent,) = agents_for(project.root, [operation])
+    (agent,) = agents_for(project, [operation])
     start = attempts_of(project.trace, run_id).start
 
     def as_now(_: Job, first: AgentStart) -> AgentStart:
@@ -87,7 +87,7 @@ def retry_jobs(
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     jobs = retries.to_retry(project, run_id, node)
     operations = sorted({job.operation for job in jobs})
-    agents = {a.definition.operation: a for a in agents_for(project.root, operations)}
+    agents = {a.definition.operation: a for a in agents_for(project, operations)}
     require_tests(python_for(caller, project, agents.values()))
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:

@@ -11,14 +11,11 @@ from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython, is_activated
 from remora.sandbox.isolation import best_level
 
-RUNNING = frozenset({"coverage_of", "observe_calls", "run_tests", "test_plan"})
-"""Host functions that run code of the project."""
-_CHECKS = frozenset({"test_passes", "test_kills_mutant"})
-
 
 def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> ProjectPython | None:
     """None where no agent asks for it. Raises as `interpreter_for` does."""
-    if not any(map(_runs_code, agents)):
+    checks = project.operations.checks_run_code
+    if not any(_runs_code(agent, checks) for agent in agents):
         return None
     return interpreter_for(caller, project.root, project.config)
 
@@ -43,7 +40,7 @@ def require_tests(python: ProjectPython | None) -> None:
     run, and not by each of its jobs. None where no agent needs one."""
     if python is None:
         return
-    from remora.tools.host.proving.ready import require_pytest
+    from remora.operations.test.runner.pytest_check import require_pytest
 
     try:
         require_pytest(python)
@@ -57,11 +54,13 @@ def try_tests(caller: Caller, root: Path, config: Config) -> None:
     require_tests(interpreter_for(caller, root, config))
 
 
-def _runs_code(agent: Agent) -> bool:
+def _runs_code(agent: Agent, checks: frozenset[str]) -> bool:
     parts = [
         *agent.tools.values(),
         *agent.context,
         *([agent.candidates] if agent.candidates else []),
     ]
-    granted = {name for part in parts for name in part.grants}
-    return bool(granted & RUNNING) or bool(_CHECKS & set(agent.definition.verify))
+    granted = (function for part in parts for function in part.grants)
+    return any(function.runs_project_code for function in granted) or not checks.isdisjoint(
+        agent.definition.verify
+    )

@@ -9,6 +9,7 @@ from remora.agents.definition.agent import Found, read_definitions
 from remora.agents.definition.agent_yaml import ToolDefinition, uses
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import UsageError
+from remora.operations.base import Operations
 from remora.pym import ScriptChecks
 from remora.tools.script_check import ScriptCheck, check_script
 
@@ -35,18 +36,18 @@ class KnownTool:
         return self.folder / self.definition.script
 
 
-def known_tools(root: Path) -> list[KnownTool]:
+def known_tools(root: Path, operations: Operations) -> list[KnownTool]:
     """All tools, the built-in agents' first. Raises ConfigError for a definition that is wrong."""
-    found, wrong = read_definitions(root)
+    found, wrong = read_definitions(root, operations)
     if wrong:
         raise wrong[0]
     return _tools(found)
 
 
-def tool_named(root: Path, name: str) -> KnownTool:
+def tool_named(root: Path, operations: Operations, name: str) -> KnownTool:
     """The tool that `tool` or `agent/tool` means; a wrong definition of another agent is in
     nobody's way. Raises UsageError for a name that none has, or several."""
-    found, wrong = read_definitions(root)
+    found, wrong = read_definitions(root, operations)
     tools = _tools(found)
     meant = [tool for tool in tools if name in (tool.name, tool.definition.name)]
     if len(meant) > 1 and name != meant[0].name:
@@ -67,7 +68,7 @@ def tool_named(root: Path, name: str) -> KnownTool:
     raise UsageError(f"no tool {name!r}", hint=hint)
 
 
-def check_scripts(root: Path, paths: Sequence[Path]) -> list[ScriptCheck]:
+def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> list[ScriptCheck]:
     """The check of each script, with the grants that an agent's definition gives it.
 
     Raises UsageError where there is no such file.
@@ -75,9 +76,12 @@ def check_scripts(root: Path, paths: Sequence[Path]) -> list[ScriptCheck]:
     for path in paths:
         if not path.is_file():
             raise UsageError(f"{path} is no file", hint="name `.pym` files")
-    found, _ = read_definitions(root)
+    found, _ = read_definitions(root, operations)
     granted, checks = _grants(found), ScriptChecks()
-    return [check_script(path, checks, grants=granted.get(realpath(path))) for path in paths]
+    return [
+        check_script(path, checks, operations.host_functions, grants=granted.get(realpath(path)))
+        for path in paths
+    ]
 
 
 def _tools(found: Found) -> list[KnownTool]:

@@ -15,7 +15,7 @@ from remora.agents.job import Job
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import new_run_id
-from remora.bootstrap.test_interpreter import RUNNING, interpreter_for
+from remora.bootstrap.test_interpreter import interpreter_for
 from remora.bootstrap.tool_names import tool_named
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.node_patterns import nearest
@@ -28,7 +28,6 @@ from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
 from remora.sandbox.rmtree import discard
-from remora.tools.registry import HOST_FUNCTIONS
 from remora.tools.tool import Tool, ToolRun, not_run, run_tool
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.changes import diff
@@ -73,13 +72,13 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
     """
     project = open_project(caller)
     try:
-        tool = _tool(project.root, caller.folder, wish)
+        tool = _tool(project, caller.folder, wish)
     except ScriptError as error:
         return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
     given = _inputs(tool.script, wish.inputs)
     python = (
         interpreter_for(caller, project.root, project.config)
-        if RUNNING & set(tool.grants)
+        if any(each.runs_project_code for each in tool.grants)
         else None
     )
     require_driver(project.config.workspace.driver, project.cache)
@@ -90,23 +89,25 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
         return _tried(project, wish.name, run, tuple(_diffs(workspace)))
 
 
-def _tool(root: Path, folder: Path, wish: ToolWish) -> Tool:
+def _tool(project: Project, folder: Path, wish: ToolWish) -> Tool:
+    functions = project.operations.host_functions
     for name in wish.grants:
-        if name not in HOST_FUNCTIONS:
-            near = " or ".join(nearest(name, HOST_FUNCTIONS)) or ", ".join(HOST_FUNCTIONS)
+        if name not in functions:
+            near = " or ".join(nearest(name, functions)) or ", ".join(functions)
             raise UsageError(f"no host function {name!r}", hint=f"there is {near}")
     if wish.name.endswith(".pym"):
         path = folder / wish.name
         try:
-            return Tool(name=path.stem, description="", script=load(path), grants=(*wish.grants,))
+            grants = tuple(functions[name] for name in wish.grants)
+            return Tool(name=path.stem, description="", script=load(path), grants=grants)
         except NotFound as error:
             raise UsageError(error.message, hint=error.hint) from None
-    known = tool_named(root, wish.name)
+    known = tool_named(project.root, project.operations, wish.name)
     return Tool(
         name=known.definition.name,
         description=known.definition.description,
         script=load(known.path),
-        grants=(*known.definition.grants, *wish.grants),
+        grants=tuple(functions[name] for name in (*known.definition.grants, *wish.grants)),
     )
 
 

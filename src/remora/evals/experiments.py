@@ -27,6 +27,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS, Summarizer
+from remora.operations.base import Operations
 from remora.runs.records.name_lookup import stream_named
 from remora.trace.blobs import whole_payload
 from remora.trace.read.reader import list_streams, read_events, typed
@@ -36,14 +37,18 @@ _SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
 
 
 def what_if(
-    folder: TraceFolder, root: Path, agents: Sequence[str], asked: Sequence[Setting]
+    folder: TraceFolder,
+    root: Path,
+    operations: Operations,
+    agents: Sequence[str],
+    asked: Sequence[Setting],
 ) -> Report:
     """Fold these agents' streams as recorded, and by each setting that is asked for.
 
     A stream that cannot be read, or whose packets are not those that were recorded, is left out
     of every arm. Raises ConfigError where an agent's own summarizer is wrong.
     """
-    evaluation = _Evaluation(folder, root, (RECORDED, *asked))
+    evaluation = _Evaluation(folder, _Speakers(root, operations), (RECORDED, *asked))
     for agent in agents:
         evaluation.calibrate(agent)
     for agent in agents:
@@ -66,9 +71,11 @@ def agents_of(folder: TraceFolder, names: Sequence[str]) -> list[str]:
 class _Evaluation:
     """The arms so far, and what is known of tokens and agents."""
 
-    def __init__(self, folder: TraceFolder, root: Path, asked: Sequence[Setting]) -> None:
+    def __init__(
+        self, folder: TraceFolder, speakers: "_Speakers", asked: Sequence[Setting]
+    ) -> None:
         self._folder = folder
-        self._speakers = _Speakers(root)
+        self._speakers = speakers
         self._tokenizers = Tokenizers()
         self._arms = [Arm(setting, {}) for setting in asked]
         self._counters: dict[str, None] = {}
@@ -166,9 +173,10 @@ class _Reading:
 class _Speakers:
     """Who summarizes for an agent's tools: as it is defined today, else as it was recorded."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, operations: Operations) -> None:
         self.notes: dict[str, None] = {}
         self._root = root
+        self._operations = operations
         self._known: dict[str, Mapping[str, Summarizer] | None] = {}
 
     def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
@@ -180,7 +188,9 @@ class _Speakers:
         operation = str(start.definition.get("operation"))
         if operation not in self._known:
             try:
-                self._known[operation] = load_agents(self._root, [operation])[operation].summarizers
+                self._known[operation] = load_agents(self._root, self._operations, [operation])[
+                    operation
+                ].summarizers
             except NotFound:
                 self._known[operation] = None
         found = self._known[operation]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remora.config.schema import Config
+from remora.operations.base import Operations
 from remora.sandbox.interpreters import ProjectPython
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import TraceFolder
@@ -21,6 +22,7 @@ class Project:
 
     root: Path
     config: Config
+    operations: Operations
     trace: TraceFolder
     cache: Path
     state: Path

@@ -1,12 +1,11 @@
 """The check of a script file: what is wrong with it, what it asks for that it will not get."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import msgspec
 
 from remora.pym import Script, ScriptChecks
-from remora.tools.registry import HOST_FUNCTIONS
 
 
 class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,17 +20,16 @@ class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
 def check_script(
     path: Path,
     checks: ScriptChecks,
+    offered: Collection[str],
     *,
     grants: Iterable[str] | None = None,
-    offered: Iterable[str] = (),
 ) -> ScriptCheck:
     """Check one script. Raises NotFound where there is no such file.
 
-    `offered` are externals that the caller implements beside the host functions; without
-    `grants` all that is offered counts as granted.
+    `offered` are the externals that exist; without `grants` all of them count as granted.
     """
     script, errors = checks.examine(path)
-    known = {*HOST_FUNCTIONS, *offered}
+    known = {*offered}
     warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
     return ScriptCheck(
         path=str(path),

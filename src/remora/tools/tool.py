@@ -12,7 +12,7 @@ from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.contract import ToolResult, as_result, breach
-from remora.tools.registry import bind
+from remora.tools.host_functions import HostFunction, bind
 from remora.tools.tree import NO_SUBPROCESS, Place
 
 _DEFAULT_LIMITS = Limits()
@@ -24,7 +24,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     script: Script
-    grants: tuple[str, ...] = ()
+    grants: tuple[HostFunction, ...] = ()
 
     @property
     def schema(self) -> ToolSchema:

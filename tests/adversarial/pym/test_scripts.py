@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from remora.agents.loop import tool_execution
+from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolCall
 from remora.errors import ScriptError
 from remora.memory.decode_values import unstorable
@@ -69,7 +70,8 @@ def limits(path: Path) -> Limits:
 
 
 def a_tool(script: Script, grants: str) -> Tool:
-    return Tool(name="bad", description="", script=script, grants=tuple(grants.split()))
+    granted = tuple(BUILT_IN.host_functions[name] for name in grants.split())
+    return Tool(name="bad", description="", script=script, grants=granted)
 
 
 def run(path: Path, ground: Ground) -> ToolRun:

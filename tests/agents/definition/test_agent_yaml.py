@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from remora.agents.definition.agent import (
-    BUILTIN_FOLDER,
     agent_named,
     load_agent,
     load_agents,
     visible,
 )
 from remora.agents.definition.agent_yaml import definition_schema, read_definition
+from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, NotFound
 
@@ -37,14 +37,14 @@ def says(folder: Path, yaml: str) -> str:
     """The error of this definition."""
     (folder / "agent.yaml").write_text(textwrap.dedent(yaml))
     with pytest.raises(ConfigError) as caught:
-        load_agent(folder)
+        load_agent(folder, BUILT_IN)
     assert caught.value.exit_code == 2
     return caught.value.message.replace(f"{folder}/", "")
 
 
 def test_a_small_definition_is_enough(folder: Path) -> None:
     (folder / "agent.yaml").write_text(GOOD)
-    agent = load_agent(folder)
+    agent = load_agent(folder, BUILT_IN)
     assert agent.definition.needs == "always"
     assert agent.definition.verify == ["parses", "own_lines_only"]
     assert agent.definition.node_types == ["function", "class", "module"]
@@ -61,7 +61,7 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("needs: tested", "7:8", "one of ruff, docstring, test, always"),
         ("needs: tests.py", "7:8", "or the path of a .pym script"),
         ("needs: gone.pym", "7:8", "there is no file gone.pym"),
-        ("verify: [parse]", "7:10", "one of parses, fewer_findings"),
+        ("verify: [parse]", "7:10", "one of parses, no_new_findings"),
         ("node_types: [method]", "7:14", "'function', 'class' or 'module'"),
         ("candidates: gone.pym", "7:13", "there is no file gone.pym"),
         ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
@@ -123,7 +123,7 @@ def test_a_goal_has_named_fields_and_nothing_else(folder: Path, goal: str) -> No
 
 def test_braces_may_stand_for_themselves(folder: Path) -> None:
     (folder / "agent.yaml").write_text(GOOD.replace("Look at {node_name}", "'{{x}} {path}'"))
-    assert load_agent(folder).definition.goal == "{{x}} {path}"
+    assert load_agent(folder, BUILT_IN).definition.goal == "{{x}} {path}"
 
 
 def test_every_fault_is_told_at_once(folder: Path) -> None:
@@ -142,12 +142,12 @@ def test_a_link_out_of_the_folder_is_no_way_out(folder: Path, tmp_path_factory: 
     (folder / "inner" / "agent.yaml").write_text(GOOD)
     (folder / "inner" / "act.pym").symlink_to(folder / "act.pym")
     with pytest.raises(ConfigError, match="leads out of the agent's folder"):
-        load_agent(folder / "inner")
+        load_agent(folder / "inner", BUILT_IN)
 
 
 def test_no_file_at_all(folder: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
-        read_definition(folder / "agent.yaml")
+        read_definition(folder / "agent.yaml", BUILT_IN)
 
 
 class TestProject:
@@ -159,7 +159,7 @@ class TestProject:
 
     def test_its_agents_stand_beside_the_built_in_ones(self, tmp_path: Path) -> None:
         self.own(tmp_path, GOOD)
-        agents = load_agents(tmp_path)
+        agents = load_agents(tmp_path, BUILT_IN)
         assert set(agents) >= {"lint", "own"}
         assert (agents["lint"].builtin, agents["own"].builtin) == (True, False)
         assert agent_named(agents, "own") is agents["own"]
@@ -168,20 +168,19 @@ class TestProject:
     def test_it_may_not_take_a_built_in_ones_name(self, tmp_path: Path, taken: str) -> None:
         self.own(tmp_path, GOOD.replace(taken, taken.replace("own", "lint")))
         with pytest.raises(ConfigError, match="is taken") as caught:
-            load_agents(tmp_path)
+            load_agents(tmp_path, BUILT_IN)
         assert "may not replace a built-in one" in caught.value.hint
 
     def test_an_unknown_one_is_told_what_there_is(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:
-            agent_named(load_agents(tmp_path), "lin")
+            agent_named(load_agents(tmp_path, BUILT_IN), "lin")
         assert "lint" in caught.value.hint
 
 
 def test_every_built_in_agent_loads() -> None:
-    names = [folder.name for folder in BUILTIN_FOLDER.iterdir() if (folder / "agent.yaml").exists()]
-    assert "lint" in names
-    for name in names:
-        assert load_agent(BUILTIN_FOLDER / name, builtin=True).definition.name == name
+    for operation in BUILT_IN.all:
+        agent = load_agent(operation.folder, BUILT_IN, builtin=True)
+        assert agent.definition.name == agent.definition.operation == operation.name
 
 
 def test_a_model_never_sees_what_the_harness_fills() -> None:

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.agents.definition.agent import load_agent
 from remora.agents.fork import with_agent
 from remora.agents.fork_point import cut_at
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.start_fork import ForkWish, fork_agent, retry_jobs
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id
@@ -21,6 +22,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
+from remora.operations.lint.operation import LINT
 from remora.runs.continuation.fork import Forked
 from remora.runs.continuation.start_attempts import begin
 from remora.runs.records.lineage import ancestors
@@ -229,7 +231,9 @@ class TestAForkThatGoesOn:
         found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
         assert found.agent_id == made
         assert (found.before, found.after) == (parent.before, parent.after)
-        assert sums_of([job_document(found)], 0) == sums_of([job_document(parent)], 0)
+        assert sums_of([job_document(found)], 0, BUILT_IN.totals) == sums_of(
+            [job_document(parent)], 0, BUILT_IN.totals
+        )
 
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)
@@ -253,7 +257,7 @@ class TestAForkThatGoesOn:
         made = fork(desk, parent, 3)
         start, redact = start_of(desk, made.job.agent_id), desk.project.redact
         assert start.decides
-        lint = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
         assert with_agent(start, lint, redact) == start
         before = replace(start, definition={**start.definition, "goal": "another"})
         now = with_agent(before, lint, redact)

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents.definition.agent import BUILTIN_FOLDER, load_agent
+from remora.agents.definition.agent import load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.resume_run import resumable
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
@@ -30,6 +31,7 @@ from remora.memory.events import (
 )
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
+from remora.operations.lint.operation import LINT
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import Grounds
 from remora.runs.records.attempts import read_attempts
@@ -427,7 +429,7 @@ class TestItIsRefused:
         (path,) = half.project.trace.agent_streams()
         found = payload(next(read_events(path)))
         assert isinstance(found, AgentStart)
-        lint = load_agent(BUILTIN_FOLDER / "lint", builtin=True)
+        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
         check_definition(found, lint, half.project.redact)
         other = {**found.definition, "goal": "another", "scripts": {"other.pym": "0"}}
         start = msgspec.structs.replace(found, definition=other)

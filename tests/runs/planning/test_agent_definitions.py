@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.runs.planning.agent_definitions import check_definitions
 
 AGENT = """\
@@ -35,7 +36,7 @@ def _own(root: Path, agent: str = AGENT) -> Path:
 
 def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path: Path) -> None:
     folder = _own(tmp_path)
-    checked = check_definitions(tmp_path, [folder])[0]
+    checked = check_definitions(tmp_path, BUILT_IN, [folder])[0]
     assert checked.error == ""
     assert checked.warnings == (
         f"{folder}/agent.yaml:6:13: act.pym:5: `read_text` is declared, but not in the grants: "
@@ -46,11 +47,13 @@ def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path:
 
 def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
     folder = _own(tmp_path, AGENT.replace("edit_text", "read_text"))
-    assert check_definitions(tmp_path, [folder])[0].warnings == ()
+    assert check_definitions(tmp_path, BUILT_IN, [folder])[0].warnings == ()
 
 
 def test_the_built_in_agents_are_right(tmp_path: Path) -> None:
-    assert [(one.name, one.error, one.warnings) for one in check_definitions(tmp_path)] == [
+    assert [
+        (one.name, one.error, one.warnings) for one in check_definitions(tmp_path, BUILT_IN)
+    ] == [
         ("docstring", "", ()),
         ("lint", "", ()),
         ("test", "", ()),

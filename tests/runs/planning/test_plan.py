@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap.prepare_run import RunRequest, prepare, too_many
-from remora.code.docstrings.need import needs_docstring
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import spell_path
-from remora.runs.planning import has_tests
+from remora.operations.docstring.missing import needs_docstring
+from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
 from remora.runs.review.review import accept
 from remora.sandbox.rmtree import remove_tree
@@ -285,7 +285,7 @@ class TestUnreadable:
                 raise RecursionError("too deep")
             return needs_docstring(module, node)
 
-        monkeypatch.setattr("remora.runs.planning.plan.needs_docstring", fails)
+        monkeypatch.setattr("remora.operations.docstring.missing.needs_docstring", fails)
         plan = shop.plan(RunRequest(operations=("docstring",)))
         assert nodes(plan) == ["pkg/c.py:fine"]
         (told,) = plan.unreadable

@@ -2,17 +2,15 @@
 
 from typing import Any
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import (
-    Docstrings,
-    Findings,
-    NewTests,
-    Sum,
     asked_text,
+    phrases_of,
     planned_left_alone,
-    said,
     sums_of,
 )
 
+TOTALS = BUILT_IN.totals
 WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 7}
 
 
@@ -32,13 +30,20 @@ def job(
 
 def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
     jobs = [job("lint", {"A": 2}), job("lint", {"B": 1}, {"B": 1}, "", status="no_change")]
-    (told,) = sums_of(jobs, 3)
-    assert told == Sum(operation="lint", jobs=2, verified=1, findings=Findings(fixed=2, of=3))
-    (told,) = sums_of(jobs, 9)
-    assert told.findings == Findings(fixed=2, of=9), "some jobs had not begun"
+    (told,) = sums_of(jobs, 3, TOTALS)
+    assert told.document() == {
+        "operation": "lint",
+        "jobs": 2,
+        "verified": 1,
+        "findings": {"fixed": 2, "of": 3},
+        "docstrings": None,
+        "tests": None,
+    }
+    (told,) = sums_of(jobs, 9, TOTALS)
+    assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs had not begun"
     refused = [job("lint", {"A": 2}, review=review) for review in ("rejected", "conflict")]
-    (told,) = sums_of([*jobs, *refused], 3)
-    assert (told.findings, told.verified) == (Findings(fixed=2, of=7), 1)
+    (told,) = sums_of([*jobs, *refused], 3, TOTALS)
+    assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)
 
 
 def test_docstrings_are_counted_apart_from_findings() -> None:
@@ -49,9 +54,12 @@ def test_docstrings_are_counted_apart_from_findings() -> None:
         job("docstring", missing, missing, "", status="no_change"),
         job("docstring", missing, review="rejected"),
     ]
-    lint, text = sums_of([job("lint", {"A": 2}), *jobs], 2)
-    assert lint.findings == Findings(fixed=2, of=2)
-    assert (text.findings, text.docstrings) == (None, Docstrings(added=1, mended=1, of=4))
+    lint, text = sums_of([job("lint", {"A": 2}), *jobs], 2, TOTALS)
+    assert lint.measures["findings"] == {"fixed": 2, "of": 2}
+    assert (text.measures["findings"], text.measures["docstrings"]) == (
+        None,
+        {"added": 1, "mended": 1, "of": 4},
+    )
 
 
 def test_tests_are_counted_with_what_they_are_worth() -> None:
@@ -62,41 +70,55 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         job("test", missing, worth=WORTH, review="rejected"),
         job("test", missing, missing, "", status="no_change"),
     ]
-    (told,) = sums_of(jobs, 0)
-    assert told.findings is None, "a missing test is no finding of a linter"
-    assert told.tests == NewTests(added=2, of=4, killed=10, mutants=12, lines=8, all_lines=14)
+    (told,) = sums_of(jobs, 0, TOTALS)
+    assert told.measures["findings"] is None, "a missing test is no finding of a linter"
+    assert told.measures["tests"] == {
+        "added": 2,
+        "of": 4,
+        "killed": 10,
+        "mutants": 12,
+        "lines": 8,
+        "all_lines": 14,
+    }
 
 
 def test_of_an_own_agent_its_verified_jobs_are_counted() -> None:
     jobs = [job("tidy", None), job("tidy", None, status="failed", review="")]
-    assert sums_of(jobs, 5) == (Sum(operation="tidy", jobs=2, verified=1),)
+    (told,) = sums_of(jobs, 5, TOTALS)
+    assert (told.operation, told.jobs, told.verified) == ("tidy", 2, 1)
+    assert set(told.measures.values()) == {None}
 
 
 def test_what_was_planned_is_nobodys_where_several_operations_met_findings() -> None:
-    lint, own = sums_of([job("lint", {"A": 1}), job("own", {"B": 1})], 7)
-    assert (lint.findings, own.findings) == (Findings(fixed=1, of=1), Findings(fixed=1, of=1))
+    lint, own = sums_of([job("lint", {"A": 1}), job("own", {"B": 1})], 7, TOTALS)
+    assert (lint.measures["findings"], own.measures["findings"]) == (
+        {"fixed": 1, "of": 1},
+        {"fixed": 1, "of": 1},
+    )
 
 
 def test_the_words() -> None:
-    sums = [
-        Sum(operation="lint", jobs=1, verified=1, findings=Findings(fixed=1, of=1)),
-        Sum(
-            operation="docstring",
-            jobs=3,
-            verified=3,
-            docstrings=Docstrings(added=2, mended=1, of=4),
-        ),
-        Sum(operation="test", jobs=1, verified=1, tests=NewTests(added=1, of=2, **WORTH)),
-        Sum(operation="tidy", jobs=2, verified=1),
+    missing, outdated = {"missing docstring": 1}, {"outdated docstring": 1}
+    jobs = [
+        job("tidy", None),
+        job("tidy", None, status="failed", review=""),
+        job("test", {"missing test": 1}, worth=WORTH),
+        job("test", {"missing test": 1}, {"missing test": 1}, "", status="no_change"),
+        job("docstring", missing),
+        job("docstring", missing),
+        job("docstring", outdated),
+        job("docstring", missing, missing, "", status="no_change"),
+        job("lint", {"F401": 1}),
     ]
-    assert [one.whole for one in said(sums)] == [
+    sums = sums_of(jobs, 1, TOTALS)
+    assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
         "3 of 4 docstrings written: 2 added, 1 mended",
         "1 of 2 missing tests added: notice 5 of 6 planted faults, run 4 of 7 lines of what they test",
         "1 of 2 tidy jobs verified",
     ]
-    assert said(sums)[2].brief == "1 of 2 missing tests added"
-    assert sums_of([], 0) == ()
+    assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
+    assert sums_of([], 0, TOTALS) == ()
 
 
 def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> None:

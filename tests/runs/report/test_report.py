@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remora.runs.records.totals import Docstrings, NewTests, Sum
+from remora.bootstrap.operations import BUILT_IN
+from remora.runs.records.totals import Sum, sums_of
 from remora.runs.report.html_page import page
 from remora.runs.report.markdown import markdown
 from remora.runs.report.report_formats import FORMATS
@@ -43,6 +44,13 @@ def told(desk: Desk) -> Report:
     return report_on(desk.project, desk.view(desk.newest))
 
 
+def own_sum(operation: str) -> Sum:
+    """The sum of an operation that knows of no findings."""
+    job = {"operation": operation, "status": "submitted", "review": "pending", "findings": None}
+    (found,) = sums_of([job, {**job, "status": "failed", "review": ""}], 0, BUILT_IN.totals)
+    return found
+
+
 def hostile(report: Report) -> Report:
     """The same, its names chosen by somebody who wants to be seen."""
     jobs = [
@@ -60,7 +68,7 @@ def hostile(report: Report) -> Report:
         for job in report.jobs
     ]
     file = {"path": HOSTILE, "detail": HOSTILE}
-    sums = (*report.sums, Sum(operation=HOSTILE, jobs=2, verified=1))
+    sums = (*report.sums, own_sum(HOSTILE))
     return replace(
         report, project=HOSTILE, model=HOSTILE, jobs=tuple(jobs), sums=sums, unreadable=(file,)
     )
@@ -95,27 +103,38 @@ class TestRecord:
         import msgspec
 
         report = told(shop)
-        assert msgspec.json.decode(FORMATS["json"](report), type=Report) == report
+        document = msgspec.json.decode(FORMATS["json"](report))
+        assert document["sums"] == [each.document() for each in report.sums]
+        document["sums"] = msgspec.to_builtins(report.sums)
+        assert msgspec.convert(document, Report) == report
 
 
 WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 4}
 
 
+def summed(operation: str, fixed: dict[str, int], worth: dict[str, int] | None) -> dict[str, Any]:
+    """A job's document as far as sums need it: verified, all fixed."""
+    found = {"before": fixed, "after": {}}
+    known = {"status": "submitted", "review": "pending", "findings": found, "worth": worth}
+    return {"operation": operation, **known}
+
+
 def of_all_agents(report: Report) -> Report:
     """As if the run had been one of all three built-in agents."""
-    sums = (
-        *report.sums,
-        Sum(
-            operation="docstring",
-            jobs=1,
-            verified=1,
-            docstrings=Docstrings(added=1, mended=0, of=1),
-        ),
-        Sum(operation="test", jobs=1, verified=1, tests=NewTests(added=1, of=1, **WORTH)),
-    )
+    jobs = [
+        summed("docstring", {"missing docstring": 1}, None),
+        summed("test", {"missing test": 1}, WORTH),
+    ]
+    sums = (*report.sums, *sums_of(jobs, 0, BUILT_IN.totals))
     lint = next(job for job in report.jobs if job.files)
     text = replace(lint, operation="docstring", fixed={"missing docstring": 1})
-    test = replace(lint, operation="test", fixed={"missing test": 1}, worth=WORTH)
+    test = replace(
+        lint,
+        operation="test",
+        fixed={"missing test": 1},
+        worth=WORTH,
+        worth_text=BUILT_IN.worth_text(WORTH),
+    )
     left = replace(text, files=(), fixed={}, left=(Finding(code="missing docstring", message=""),))
     return replace(report, sums=sums, jobs=(*report.jobs, text, test, left))
 
@@ -248,7 +267,7 @@ class _Page(HTMLParser):
 class TestPage:
     def test_hostile_names_are_text(self, shop: Desk) -> None:
         plain_page, hostile_page = _Page(), _Page()
-        sums = (*told(shop).sums, Sum(operation="own", jobs=2, verified=1))
+        sums = (*told(shop).sums, own_sum("own"))
         file = {"path": "a", "detail": "b"}
         plain_page.feed(page(replace(told(shop), sums=sums, unreadable=(file,))))
         hostile_page.feed(page(hostile(told(shop))))

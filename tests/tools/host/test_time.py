@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.tools.host.find_references import find_references
 from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.text_files import list_files
-from remora.tools.registry import HOST_FUNCTIONS, seconds_for
 from remora.tools.tree import Place
 
 
@@ -37,6 +37,6 @@ def test_the_next_call_has_its_own_time(tree: Path) -> None:
         assert list_files(place, "*") == ["a.py"]
 
 
-@pytest.mark.parametrize("name", HOST_FUNCTIONS)
+@pytest.mark.parametrize("name", BUILT_IN.host_functions)
 def test_no_call_may_take_for_ever(name: str) -> None:
-    assert 0 < seconds_for(name) <= 600
+    assert 0 < BUILT_IN.host_functions[name].seconds <= 600

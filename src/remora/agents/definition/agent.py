@@ -21,10 +21,11 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import ConfigError, NotFound
 from remora.memory.canonical import escape_surrogates
 from remora.memory.summarizers import Summarizer
+from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks
+from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 
-BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 MOST_OWN = 100
 """Agents that a project may have: each command reads all of their definitions."""
 
@@ -66,12 +67,19 @@ def visible(schema: ToolSchema) -> ToolSchema:
     return ToolSchema(name=schema.name, description=description, parameters=parameters)
 
 
-def load_agent(folder: Path, *, builtin: bool = False, checks: ScriptChecks | None = None) -> Agent:
+def load_agent(
+    folder: Path,
+    operations: Operations,
+    *,
+    builtin: bool = False,
+    checks: ScriptChecks | None = None,
+) -> Agent:
     """The agent in `folder`. `checks` bounds the time for its scripts with those of others.
 
     Raises ConfigError that points at the place.
     """
-    definition = read_definition(folder / "agent.yaml")
+    definition = read_definition(folder / "agent.yaml", operations)
+    functions = operations.host_functions
     scripts = load_scripts(folder, definition, checks or ScriptChecks())
     granted = definition.candidates
     return Agent(
@@ -79,11 +87,15 @@ def load_agent(folder: Path, *, builtin: bool = False, checks: ScriptChecks | No
         folder=folder,
         builtin=builtin,
         tools={
-            tool.name: _tool(scripts, tool, tool.name, tool.description)
+            tool.name: _tool(functions, scripts, tool, tool.name, tool.description)
             for tool in definition.tools
         },
-        candidates=_tool(scripts, granted, "candidates") if granted is not None else None,
-        context=tuple(_tool(scripts, reference, "context") for reference in definition.context),
+        candidates=_tool(functions, scripts, granted, "candidates")
+        if granted is not None
+        else None,
+        context=tuple(
+            _tool(functions, scripts, reference, "context") for reference in definition.context
+        ),
         scripts=scripts,
         summarizers={
             tool.name: _summarizer(scripts, tool.summarizer, tool.name, folder)
@@ -93,12 +105,12 @@ def load_agent(folder: Path, *, builtin: bool = False, checks: ScriptChecks | No
     )
 
 
-def agent_folders(root: Path) -> Iterator[tuple[Path, bool]]:
+def agent_folders(root: Path, operations: Operations) -> Iterator[tuple[Path, bool]]:
     """Folders of the built-in agents, then of the project's own; true for built-in ones.
 
     Raises ConfigError after `MOST_OWN` of the project's, if it has more.
     """
-    yield from ((folder, True) for folder in _folders(BUILTIN_FOLDER))
+    yield from ((folder, True) for folder in sorted(operations.folders))
     own = _folders(root / OWN_FOLDER)
     yield from ((folder, False) for folder in own[:MOST_OWN])
     if len(own) > MOST_OWN:
@@ -118,14 +130,18 @@ def _folders(base: Path) -> list[Path]:
 
 
 def load_agents(
-    root: Path, names: Collection[str] | None = None, *, checks: ScriptChecks | None = None
+    root: Path,
+    operations: Operations,
+    names: Collection[str] | None = None,
+    *,
+    checks: ScriptChecks | None = None,
 ) -> dict[str, Agent]:
     """Agents by operation: all of them, or those whose name or operation is in `names`.
 
     With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
     that is, or that takes the name or operation of another one; NotFound for an unknown name.
     """
-    found, wrong = read_definitions(root)
+    found, wrong = read_definitions(root, operations)
     checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
@@ -145,7 +161,9 @@ def load_agents(
             claimed |= own_names
         if wanted:
             taken |= own_names
-            agents[definition.operation] = load_agent(folder, builtin=builtin, checks=checks)
+            agents[definition.operation] = load_agent(
+                folder, operations, builtin=builtin, checks=checks
+            )
     for name in names or ():
         if name not in taken:
             raise wrong[0] if wrong else _unknown(name, found)
@@ -156,14 +174,14 @@ Found = list[tuple[Path, bool, AgentDefinition]]
 """Folders, whether they are built in, and what their `agent.yaml` says."""
 
 
-def read_definitions(root: Path) -> tuple[Found, list[ConfigError]]:
+def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
     """What can be read, and what is wrong with the rest; no script is looked at."""
     found: Found = []
     wrong: list[ConfigError] = []
     try:
-        for folder, builtin in agent_folders(root):
+        for folder, builtin in agent_folders(root, operations):
             try:
-                found.append((folder, builtin, read_definition(folder / "agent.yaml")))
+                found.append((folder, builtin, read_definition(folder / "agent.yaml", operations)))
             except ConfigError as error:
                 wrong.append(error)
     except ConfigError as error:
@@ -209,11 +227,15 @@ def _summarizer(scripts: Mapping[str, Script], name: str, tool: str, folder: Pat
 
 
 def _tool(
-    scripts: Mapping[str, Script], reference: ScriptReference, name: str, description: str = ""
+    functions: Mapping[str, HostFunction],
+    scripts: Mapping[str, Script],
+    reference: ScriptReference,
+    name: str,
+    description: str = "",
 ) -> Tool:
     return Tool(
         name=name,
         description=description,
         script=scripts[reference.script],
-        grants=tuple(reference.grants),
+        grants=tuple(functions[grant] for grant in reference.grants),
     )

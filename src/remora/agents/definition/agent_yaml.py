@@ -1,7 +1,7 @@
 """What `agent.yaml` may say, and how it is read."""
 
 import string
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from os.path import realpath
 from pathlib import Path
@@ -9,21 +9,27 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from remora.agents.builtin_tools import RECALL, SUBMIT
-from remora.agents.verification import CHECKS
 from remora.config.messages import explain
 from remora.config.schema import ModelName
 from remora.config.yaml_positions import Marked, Where, place_of, read_yaml_file
 from remora.errors import ConfigError
 from remora.memory.canonical import canonical
-from remora.tools.registry import HOST_FUNCTIONS
+from remora.operations.base import Operations
 
-NEEDS = ("ruff", "docstring", "test", "always")
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
 OWN_FOLDER = Path(".remora") / "agents"
@@ -46,16 +52,23 @@ def _summarizer(value: str) -> str:
     return value
 
 
-def _need(value: str) -> str:
-    if value not in NEEDS and not value.endswith(".pym"):
-        raise ValueError(f"one of {', '.join(NEEDS)}, or the path of a .pym script")
+def _need(value: str, info: ValidationInfo[Operations]) -> str:
+    return _known(value, info.context.needs)
+
+
+def _check(value: str, info: ValidationInfo[Operations]) -> str:
+    return _known(value, info.context.checks)
+
+
+def _known(value: str, names: Collection[str]) -> str:
+    if value not in names and not is_script(value):
+        raise ValueError(f"one of {', '.join(names)}, or the path of a .pym script")
     return value
 
 
-def _check(value: str) -> str:
-    if value not in CHECKS and not value.endswith(".pym"):
-        raise ValueError(f"one of {', '.join(CHECKS)}, or the path of a .pym script")
-    return value
+def is_script(value: str) -> bool:
+    """Return True if `value` is the path of a script, not a built-in name."""
+    return value.endswith(".pym")
 
 
 def _checks(value: Any) -> Any:
@@ -195,8 +208,8 @@ class Use(NamedTuple):
     grants: tuple[str, ...] = ()
 
 
-def read_definition(path: Path) -> AgentDefinition:
-    """The definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+def read_definition(path: Path, operations: Operations) -> AgentDefinition:
+    """Return the definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
@@ -205,7 +218,7 @@ def read_definition(path: Path) -> AgentDefinition:
     _check_place(path)
     marked = read_yaml_file(path)
     try:
-        definition = AgentDefinition.model_validate(marked.value)
+        definition = AgentDefinition.model_validate(marked.value, context=operations)
     except ValidationError as error:
         message = "\n".join(explain(error, AgentDefinition, marked))
         raise ConfigError(message, hint="`remora schema agent` lists every key") from error
@@ -219,7 +232,7 @@ def read_definition(path: Path) -> AgentDefinition:
     for use in uses(definition):
         _check_script(path.parent, use.script, place_of(marked, use.where)[1])
     for where, reference in _parts(definition):
-        _check_grants(reference, where, marked)
+        _check_grants(reference, where, marked, operations)
     return definition
 
 
@@ -242,10 +255,10 @@ def uses(definition: AgentDefinition) -> Iterator[Use]:
     last = definition.candidates
     if last is not None:
         yield Use(("candidates", "script"), "candidates", last.script, tuple(last.grants))
-    if definition.needs not in NEEDS:
+    if is_script(definition.needs):
         yield Use(("needs",), "needs", definition.needs)
     for index, check in enumerate(definition.verify):
-        if check not in CHECKS:
+        if is_script(check):
             yield Use(("verify", index), "verify", check)
 
 
@@ -275,14 +288,17 @@ def _check_script(folder: Path, script: str, place: str) -> None:
         )
 
 
-def _check_grants(reference: ScriptReference, where: Where, marked: Marked) -> None:
+def _check_grants(
+    reference: ScriptReference, where: Where, marked: Marked, operations: Operations
+) -> None:
+    known = operations.host_functions
     for index, name in enumerate(reference.grants):
-        if name not in HOST_FUNCTIONS:
+        if name not in known:
             place = place_of(marked, (*where, "grants", index))[1]
-            near = get_close_matches(name, HOST_FUNCTIONS, n=1, cutoff=0.0)
+            near = get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
                 f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
-                hint=f"there is {', '.join(sorted(HOST_FUNCTIONS))}",
+                hint=f"there is {', '.join(sorted(known))}",
             )
 
 

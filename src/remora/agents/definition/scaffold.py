@@ -12,6 +12,7 @@ from string import Template
 from remora.agents.definition.agent import read_definitions
 from remora.agents.definition.agent_yaml import NAME_PATTERN, OWN_FOLDER
 from remora.errors import ConfigError, DiskError, UsageError
+from remora.operations.base import Operations
 
 _TEMPLATE = Path(__file__).parent / "template"
 _PLAIN = ".txt"  # a Python file that is none of ours
@@ -28,7 +29,11 @@ class Started:
 
 
 def start_agent(
-    root: Path, name: str, operation: str | None = None, node_types: Sequence[str] = ()
+    root: Path,
+    operations: Operations,
+    name: str,
+    operation: str | None = None,
+    node_types: Sequence[str] = (),
 ) -> Started:
     """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
 
@@ -36,7 +41,7 @@ def start_agent(
     ConfigError where it would lie outside the project; DiskError where it cannot be written.
     """
     operation = operation or name
-    _check_names(root, name, operation)
+    _check_names(root, operations, name, operation)
     folder = root / OWN_FOLDER / name
     words = {
         "name": name,
@@ -53,7 +58,7 @@ def start_agent(
     return Started(name=name, operation=operation, folder=folder, files=files)
 
 
-def _check_names(root: Path, name: str, operation: str) -> None:
+def _check_names(root: Path, operations: Operations, name: str, operation: str) -> None:
     for what, word in (("name", name), ("operation", operation)):
         if not re.fullmatch(NAME_PATTERN, word):
             raise UsageError(
@@ -65,7 +70,7 @@ def _check_names(root: Path, name: str, operation: str) -> None:
             f"{root / OWN_FOLDER / name} is already there",
             hint="choose another name, or remove it first",
         )
-    for folder, builtin, definition in read_definitions(root)[0]:
+    for folder, builtin, definition in read_definitions(root, operations)[0]:
         taken = {definition.name, definition.operation} & {name, operation}
         if taken:
             whose = "a built-in agent" if builtin else f"the agent in {folder}"

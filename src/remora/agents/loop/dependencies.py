@@ -9,9 +9,9 @@ from remora.agents.decision.query_settings import Asking
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
-from remora.agents.verification import Findings
 from remora.memory.events import Event
 from remora.models.protocol import Model
+from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
 from remora.trace.content.objects import ObjectStore
 from remora.trace.redact.redactor import Redactor
@@ -22,7 +22,7 @@ from remora.workspaces.copy.workspace import Workspace
 @dataclass(frozen=True, kw_only=True)
 class AgentDependencies:
     """Everything outside the loop. `findings_before` lints the base, `findings_after` the
-    workspace; `on_event` is told of each event once it is in the stream.
+    workspace; `checks` are the built-in ones, by name; `on_event` is told of each event once it is in the stream.
 
     `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
     was forked from, up to there. `rebased` names the files of the workspace's base that are not as
@@ -42,6 +42,7 @@ class AgentDependencies:
     redact: Redactor
     findings_before: Findings
     findings_after: Findings
+    checks: Mapping[str, Check]
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]
     user_file: UserFile | None = None

@@ -33,7 +33,7 @@ from remora.agents.loop.tool_execution import (
 from remora.agents.redaction import RedactedModel, brought_back
 from remora.agents.summarizers import summarized
 from remora.agents.threads import aside
-from remora.agents.verification import Check, Proved, Submission, verify
+from remora.agents.verification import Check, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError
 from remora.ids import spell_path
@@ -52,8 +52,8 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import packet_json
+from remora.operations.submission import Result, Submission
 from remora.text import REPORT, fault
-from remora.tools.host.proving.proof import PROOF_S, Proof, prove
 from remora.tools.tree import Place
 
 _log = logging.getLogger("remora.text")
@@ -269,34 +269,38 @@ class AgentRunner:
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Append what the checks say of the changes; there is nothing to check without any."""
-        proved = Proved(self._prove)
-        checks = await aside(self._checks, proved) if self._changes else []
+        submission = self._submission()
+        checks = await aside(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
             summary=str(call.args.get("summary") or ""),
             checks=[check.recorded() for check in checks],
             verified=all(check.ok for check in checks),
-            observed=self._redact.clean(proved.observed()),
+            observed=self._redact.clean(submission.observed),
         )
         self._emit(submitted, turn)
         return submitted
 
-    def _checks(self, proved: Proved) -> list[Check]:
-        submission = Submission(
-            job=self.job,
+    def _submission(self) -> Submission:
+        return Submission(
+            path=self.job.path,
+            node_id=self.job.node_id,
+            node_name=self.job.node_name,
+            qualname=self.job.qualname,
             files=self._changes.contents(),
             findings_before=self.stage.findings_before,
             findings_after=cache(self.stage.findings_after),  # no check changes a file
             target=self._scene().target,
-            prove=proved,
+            in_tree=self._in_workspace,
         )
-        agent = self.stage.agent
-        return self._redact.clean(verify(agent.definition.verify, submission, agent.scripts))
 
-    def _prove(self, ids: list[str]) -> Proof:
-        """What the new tests are worth, in the workspace as it is."""
-        place = Place(self.stage.workspace.tree, self.stage.python)
-        with place.within(PROOF_S):
-            return prove(place, self.job.path, self.job.qualname, ids, enough=1)
+    def _checks(self, submission: Submission) -> list[Check]:
+        agent, checks = self.stage.agent, self.stage.checks
+        return self._redact.clean(
+            verify(agent.definition.verify, submission, checks, agent.scripts)
+        )
+
+    def _in_workspace(self, work: Callable[[Place], Result], /) -> Result:
+        return work(Place(self.stage.workspace.tree, self.stage.python))
 
     # --- what enters the packet ------------------------------------------------------------
 

@@ -31,7 +31,8 @@ def list_(options: Options) -> int:
 
     Scripts are not looked at: `remora agents validate` does.
     """
-    found, wrong = read_definitions(caller_of(options).find_root())
+    caller = caller_of(options)
+    found, wrong = read_definitions(caller.find_root(), caller.operations)
     listed = [_listed(*one) for one in found]
     document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
@@ -51,7 +52,8 @@ def show(options: Options, name: str) -> int:
 
     NAME is an agent's name or its operation.
     """
-    agent = agent_named(load_agents(caller_of(options).find_root()), name)
+    caller = caller_of(options)
+    agent = agent_named(load_agents(caller.find_root(), caller.operations), name)
     document = _listed(agent.folder, agent.builtin, agent.definition) | {
         "definition": definition_record(agent)
     }
@@ -75,7 +77,8 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     without any, all agents of the project. Faults are told with line and column of agent.yaml and
     the line of the script.
     """
-    checked = check_definitions(caller_of(options).find_root(), paths)
+    caller = caller_of(options)
+    checked = check_definitions(caller.find_root(), caller.operations, paths)
     wrong = [one for one in checked if one.error]
     document = {
         "ok": not wrong,
@@ -120,7 +123,8 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     It works at once: it removes commented-out code, has a check of its own and a test. Nothing
     that is there is overwritten; names and operations of other agents are refused.
     """
-    started = start_agent(caller_of(options).find_root(), name, operation, node_types)
+    caller = caller_of(options)
+    started = start_agent(caller.find_root(), caller.operations, name, operation, node_types)
     document = {
         "name": started.name,
         "operation": started.operation,

@@ -13,6 +13,7 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import ConfigError
+from remora.operations.base import Operations
 from remora.runs.doctor import Check, copying, deciding, linting, machine, proving
 from remora.runs.planning.agent_definitions import check_definitions
 from remora.sandbox.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
@@ -31,7 +32,12 @@ def doctor(options: Options) -> int:
     """
     caller = caller_of(options)
     root = caller.find_root()
-    checks = [*machine(root, caller.folders), linting(root), *_configured(caller), _agents(root)]
+    checks = [
+        *machine(root, caller.folders),
+        linting(root),
+        *_configured(caller),
+        _agents(root, caller.operations),
+    ]
     level, better = best_level(), list(lacking())
     ok = all(check.ok for check in checks if check.needed)
     document = {
@@ -65,9 +71,9 @@ def _configured(caller: Caller) -> list[Check]:
     ]
 
 
-def _agents(root: Path) -> Check:
+def _agents(root: Path, operations: Operations) -> Check:
     """The definitions of agents: a wrong one is told at its place."""
-    checked = check_definitions(root)
+    checked = check_definitions(root, operations)
     wrong = next((one for one in checked if one.error), None)
     if wrong is not None:
         return Check(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)

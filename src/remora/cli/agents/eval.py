@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, room, table, wrapped
 from remora.cli.app.project_context import records_of
@@ -73,7 +74,9 @@ def memory(
     """
     folder = records_of(options)
     asked = settings(summarizers, limits, renderers)
-    report = what_if(folder, folder.root, agents_of(folder, names), asked)
+    report = what_if(
+        folder, folder.root, caller_of(options).operations, agents_of(folder, names), asked
+    )
     for name, why in report.skipped:
         note(options, f"{name} is left out: {why}")
     for text in report.notes:

@@ -16,7 +16,7 @@ from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, roo
 from remora.memory.encode_values import storable
 from remora.pym import ScriptChecks
 from remora.text import plain
-from remora.tools.registry import HOST_FUNCTIONS
+from remora.tools.host_functions import HostFunction
 from remora.tools.script_check import ScriptCheck
 
 _EXIT = {"success": 0, "partial": 0, "error": 1}
@@ -25,9 +25,10 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions that scripts may be granted."""
-    checks = ScriptChecks()
-    found = [_tool_document(tool, checks) for tool in known_tools(caller_of(options).find_root())]
-    functions = [_function_document(name) for name in HOST_FUNCTIONS]
+    caller, checks = caller_of(options), ScriptChecks()
+    known = known_tools(caller.find_root(), caller.operations)
+    found = [_tool_document(tool, checks) for tool in known]
+    functions = [_function_document(each) for each in caller.operations.host_functions.values()]
     emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
     for tool in found:
         if tool["error"]:
@@ -49,7 +50,8 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     Nothing of a script is run. It is a warning where a script declares an external that nobody
     offers, or that the definition of its agent does not grant: calling it is denied.
     """
-    checked = check_scripts(caller_of(options).find_root(), paths)
+    caller = caller_of(options)
+    checked = check_scripts(caller.find_root(), caller.operations, paths)
     ok = all(one.ok for one in checked)
     scripts = [
         {"path": one.path, "ok": one.ok, "errors": one.errors, "warnings": one.warnings}
@@ -135,8 +137,8 @@ def _tool_document(tool: KnownTool, checks: ScriptChecks) -> dict[str, Any]:
     }
 
 
-def _function_document(name: str) -> dict[str, str]:
-    function = HOST_FUNCTIONS[name]
+def _function_document(host: HostFunction) -> dict[str, str]:
+    name, function = host.name, host.function
     shape = inspect.signature(function)
     own = [part for part in shape.parameters.values() if part.name != "place"]
     signature = f"{name}{shape.replace(parameters=own)}".replace("typing.", "")

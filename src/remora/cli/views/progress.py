@@ -17,7 +17,7 @@ from remora.cli.app.output import count
 from remora.cli.views.job_view import done_text, status_word
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.runs.planning.plan import Plan
-from remora.runs.records.findings import OURS, Codes, fixed, known_findings
+from remora.runs.records.findings import Codes, fixed, is_lint_code, known_findings
 from remora.runs.review.review import Pace, Usable
 from remora.text import plain
 
@@ -60,8 +60,8 @@ class Count:
         self.done += 1
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
-            self.fixed += 0 if code in OURS else number
-            self.written += number if code in OURS else 0
+            self.fixed += number if is_lint_code(code) else 0
+            self.written += 0 if is_lint_code(code) else number
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Findings of the job's node by code: fixed, and left. Only what was verified is fixed."""

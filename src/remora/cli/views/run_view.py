@@ -12,7 +12,7 @@ from remora.cli.views.job_view import Document, job_lines, reviewed
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import listed_runs
-from remora.runs.records.totals import asked_text, said, sums_of
+from remora.runs.records.totals import asked_text, phrases_of, sums_of
 from remora.text import plain
 
 _WRONG = ("failed", "error")
@@ -39,7 +39,8 @@ def run_lines(
     if not options.verbose and any(job["why"] for job in jobs):
         why = again(options, project.root, "show", view.run_id, "-v")
         yield from wrapped(f"why some changed nothing: `{why}`", width)
-    for told in said(sums_of(jobs, view.start.plan.get("findings", 0))):
+    sums = sums_of(jobs, view.start.plan.get("findings", 0), project.operations.totals)
+    for told in phrases_of(sums):
         yield from wrapped(plain(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)

@@ -82,6 +82,7 @@ def _stage(
         redact=run.project.redact,
         findings_before=ground.findings,
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
+        checks=run.project.operations.checks,
         clock=run.clock,
         on_event=lambda event: run.watcher.event(job, event),
         max_turns=max_turns,

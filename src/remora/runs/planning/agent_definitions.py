@@ -8,6 +8,7 @@ from remora.agents.definition.agent import agent_folders, load_agent, load_agent
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.agents.definition.scripts import script_warnings
 from remora.errors import RemoraError
+from remora.operations.base import Operations
 from remora.pym import ScriptChecks
 
 
@@ -26,21 +27,24 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
 
-def check_definitions(root: Path, paths: Sequence[Path] = ()) -> list[Checked]:
+def check_definitions(
+    root: Path, operations: Operations, paths: Sequence[Path] = ()
+) -> list[Checked]:
     """The named definitions (folders, files, names), else every one that `root` has."""
-    checks = ScriptChecks()
+    checker = _Checker(root, operations, ScriptChecks())
     if paths:
-        return [_named(root, path, checks) for path in paths]
-    checked = [_check(folder, checks, builtin=builtin) for folder, builtin in agent_folders(root)]
+        return [checker.named(path) for path in paths]
+    folders = agent_folders(root, operations)
+    checked = [checker.check(folder, builtin=builtin) for folder, builtin in folders]
     if not any(one.error for one in checked):
-        checked = _beside_each_other(root, checked, checks)
+        checked = _beside_each_other(checker, checked)
     return checked
 
 
-def _beside_each_other(root: Path, checked: list[Checked], checks: ScriptChecks) -> list[Checked]:
+def _beside_each_other(checker: "_Checker", checked: list[Checked]) -> list[Checked]:
     """Two agents of one name or operation: told once, at the definition that the error names."""
     try:
-        load_agents(root, checks=checks)
+        load_agents(checker.root, checker.operations, checks=checker.scripts)
     except RemoraError as error:
         guilty = next((one for one in checked if str(one.path) in error.message), checked[-1])
         wrong = Checked(path=guilty.path, name=guilty.name, error=error.message, hint=error.hint)
@@ -48,29 +52,37 @@ def _beside_each_other(root: Path, checked: list[Checked], checks: ScriptChecks)
     return checked
 
 
-def _check(folder: Path, checks: ScriptChecks, *, builtin: bool) -> Checked:
-    path = folder / "agent.yaml"
-    try:
-        agent = load_agent(folder, builtin=builtin, checks=checks)
-    except RemoraError as error:
+@dataclass(frozen=True)
+class _Checker:
+    """Checks definitions of a root; `scripts` bounds the time for all of them."""
+
+    root: Path
+    operations: Operations
+    scripts: ScriptChecks
+
+    def check(self, folder: Path, *, builtin: bool) -> Checked:
+        path = folder / "agent.yaml"
+        try:
+            agent = load_agent(folder, self.operations, builtin=builtin, checks=self.scripts)
+        except RemoraError as error:
+            return Checked(path=path, error=error.message, hint=error.hint)
+        return Checked(
+            path=path,
+            name=agent.definition.name,
+            warnings=tuple(script_warnings(folder, agent.definition, agent.scripts)),
+        )
+
+    def named(self, path: Path) -> Checked:
+        """Check a folder or file that exists, else the agent of that name."""
+        if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
+            return self.check(path.parent if path.is_file() else path, builtin=False)
+        known = agent_folders(self.root, self.operations)
+        folders = {folder.name: (folder, builtin) for folder, builtin in known}
+        own = self.root / OWN_FOLDER / path.name  # reports that agent.yaml is missing
+        if str(path) in folders:
+            folder, builtin = folders[str(path)]
+            return self.check(folder, builtin=builtin)
+        if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
+            return self.check(path if path.is_dir() else own, builtin=False)
+        error = no_agent(str(path), folders)
         return Checked(path=path, error=error.message, hint=error.hint)
-    return Checked(
-        path=path,
-        name=agent.definition.name,
-        warnings=tuple(script_warnings(folder, agent.definition, agent.scripts)),
-    )
-
-
-def _named(root: Path, path: Path, checks: ScriptChecks) -> Checked:
-    """A folder or file that is there, else the agent of that name."""
-    if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
-        return _check(path.parent if path.is_file() else path, checks, builtin=False)
-    folders = {folder.name: (folder, builtin) for folder, builtin in agent_folders(root)}
-    own = root / OWN_FOLDER / path.name  # one without an agent.yaml is told so
-    if str(path) in folders:
-        folder, builtin = folders[str(path)]
-        return _check(folder, checks, builtin=builtin)
-    if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
-        return _check(path if path.is_dir() else own, checks, builtin=False)
-    error = no_agent(str(path), folders)
-    return Checked(path=path, error=error.message, hint=error.hint)

@@ -10,18 +10,15 @@ import msgspec
 from remora.agents.definition.agent import Agent
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.agents.job import Job
-from remora.code.docstrings.need import needs_docstring
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.node_patterns import match_nodes
-from remora.code.syntax.nodes import Module, Node, node_summary, owner
+from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.code.syntax.source import Unreadable
-from remora.code.testing.need import needs_test
-from remora.errors import ConfigError, HostError, RemoraError, UsageError
+from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.runs.planning.has_tests import Tested
+from remora.operations.base import Amount, Need
 from remora.runs.planning.need_scripts import OwnNeeds
 from remora.text import REPORT, fault
-from remora.tools.host.ruff.file_findings import lint_findings
 from remora.tools.tree import TEXT_LIMIT
 
 AGENTS = f"{OWN_FOLDER.parts[0]}/"
@@ -81,12 +78,20 @@ def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Sour
 
 
 def make_plan(
-    run_id: str, tree: Path, source: Source, agents: Sequence[Agent], selection: Selection
+    run_id: str,
+    tree: Path,
+    source: Source,
+    agents: Sequence[Agent],
+    needs: Mapping[str, Need],
+    selection: Selection,
 ) -> Plan:
-    """The jobs of a run. Raises UsageError for a glob that matches no node."""
+    """Return the jobs of a run. Raises UsageError for a glob that matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
-    sought = _Sought(run_id, tree, agents, wanted, _findings(tree, source, agents), Tested(tree))
+    named = dict.fromkeys(agent.definition.needs for agent in agents)
+    amounts = {name: needs[name].prepare(tree, source.modules) for name in named if name in needs}
+    counting = frozenset(name for name in amounts if needs[name].counts_findings)
+    sought = _Sought(run_id, tree, agents, wanted, amounts, counting)
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
     for module in source.modules:
@@ -120,33 +125,42 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _Sought:
-    """What is looked for in each file, and by what."""
+    """What is planned in each file; `counting` names the needs whose amounts are findings."""
 
     run_id: str
     tree: Path
     agents: Sequence[Agent]
     wanted: set[NodeKey]
-    findings: Mapping[str, list[dict[str, Any]]]
-    tested: Tested
+    amounts: Mapping[str, Amount]
+    counting: frozenset[str]
 
     def within(self, module: Module, room: int | None) -> _Part:
         """The jobs on the nodes of a file, on the first `room` of those that need any."""
-        counts = _by_owner(module, self.findings.get(module.path, []))
-        text = OwnNeeds(self.tree, module)
+        scripts = OwnNeeds(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()
         skipped = found = 0
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
-                findings = counts.get(node.key, 0)
                 full = room is not None and len(chosen | {node.key}) > room
-                if full or not _needs(agent, module, node, findings, text, self.tested):
+                amount = 0 if full else self._amount(agent, module, node, scripts)
+                if not amount:
                     skipped += 1
                     continue
                 chosen.add(node.key)
-                found += findings if agent.definition.needs == "ruff" else 0
+                found += amount if agent.definition.needs in self.counting else 0
                 jobs.append(_job(self.run_id, agent, node))
         return _Part(jobs, len(chosen), skipped, found)
+
+    def _amount(self, agent: Agent, module: Module, node: Node, scripts: OwnNeeds) -> int:
+        """Return how much work the node needs from the agent."""
+        needs, types = agent.definition.needs, agent.definition.node_types
+        if node.skip or node.node_type not in types:
+            return 0
+        if needs in self.amounts:
+            return self.amounts[needs](module, node)
+        findings = sum(self.amounts[name](module, node) for name in self.counting)
+        return int(scripts.asked(agent, node, findings))
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:
@@ -191,49 +205,6 @@ def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
     if selection.changed is not None:
         keys = [key for key in keys if key in selection.changed]
     return set(keys)
-
-
-def _findings(
-    tree: Path, source: Source, agents: Sequence[Agent]
-) -> Mapping[str, list[dict[str, Any]]]:
-    """Findings by path, from one ruff run over all selected files."""
-    if not source.modules or all(agent.definition.needs != "ruff" for agent in agents):
-        return {}
-    by_path: dict[str, list[dict[str, Any]]] = {}
-    try:
-        found = lint_findings(tree, [module.path for module in source.modules])
-    except HostError as error:  # with the project's own ruff settings
-        hint = "correct it: ruff's settings are the project's"
-        raise ConfigError(error.message, hint=hint) from error
-    for finding in found:
-        by_path.setdefault(finding["path"], []).append(finding)
-    return by_path
-
-
-def _by_owner(module: Module, findings: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for finding in findings:
-        key = owner(module, int(finding["line"]))
-        counts[key] = counts.get(key, 0) + 1
-    return counts
-
-
-def _needs(
-    agent: Agent, module: Module, node: Node, findings: int, text: OwnNeeds, tested: Tested
-) -> bool:
-    definition = agent.definition
-    if node.skip or node.node_type not in definition.node_types:
-        return False
-    match definition.needs:
-        case "ruff":
-            return findings > 0
-        case "docstring":
-            return needs_docstring(module, node)
-        case "test":
-            return needs_test(module, node) and not tested.holds(node.key)
-        case "always":
-            return True
-    return text.asked(agent, node, findings)
 
 
 def _job(run_id: str, agent: Agent, node: Node) -> Job:

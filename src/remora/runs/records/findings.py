@@ -1,6 +1,7 @@
-"""What was wrong with nodes, by code: what a stream tells of it, what went and what stayed.
+"""Findings of nodes by code, as streams record them: fixed and left.
 
-A missing or an outdated docstring, and a missing test, are findings like the linter's.
+A linter's code is one word. The code of any other finding is `missing THING` or `outdated THING`,
+such as `missing docstring`; what fixes it is called `THING added` or `THING mended`.
 """
 
 from collections import Counter
@@ -10,12 +11,12 @@ from typing import Any
 from remora.memory.events import Event
 
 Codes = Mapping[str, int]
-MISSING, OUTDATED, UNTESTED = "missing docstring", "outdated docstring", "missing test"
-OURS = {MISSING: "docstring added", OUTDATED: "docstring mended", UNTESTED: "test added"}
-"""What our own agents know nodes by, and what is told where it went; all else is a linter's code."""
-WORTH = ("killed", "mutants", "lines", "all_lines")
-"""What the test agent knows of its test: mutants that fail it, of all; lines of the function run."""
-_VERBS = {"added": "add", "mended": "mend"}
+_DEEDS = {"missing": ("added", "add"), "outdated": ("mended", "mend")}
+
+
+def is_lint_code(code: str) -> bool:
+    """Return True for a linter's code, False for a missing or outdated thing."""
+    return " " not in code
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
@@ -24,9 +25,8 @@ def known_findings(event: Event) -> dict[str, int] | None:
 
 
 def known_worth(event: Event) -> dict[str, int] | None:
-    """What a tool's result let the packet know of the worth of the test that it wrote."""
-    worth = _known_counts(event, "worth")
-    return worth if worth is not None and set(worth) == set(WORTH) else None
+    """Return the numbers a tool's result reports of its work, such as mutants killed."""
+    return _known_counts(event, "worth")
 
 
 def _known_counts(event: Event, key: str) -> dict[str, int] | None:
@@ -66,11 +66,11 @@ def codes_text(codes: Codes) -> str:
 
 
 def deeds(gone: Codes, *, done: bool = True) -> str:
-    """`fixed F401 x2, UP045`, `docstring added`; in the conditional where it is not `done`."""
-    linted = {code: n for code, n in gone.items() if code not in OURS}
+    """`fixed F401 x2, UP045`, `docstring added`; in the conditional if it is not `done`."""
+    linted = {code: n for code, n in gone.items() if is_lint_code(code)}
     told = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
-    for code, deed in OURS.items():
-        if gone.get(code):
-            what, how = deed.split(" ")
-            told.append(deed if done else f"would {_VERBS[how]} a {what}")
+    for code in (code for code, n in gone.items() if n and not is_lint_code(code)):
+        state, _, thing = code.partition(" ")
+        participle, verb = _DEEDS.get(state, ("fixed", "fix"))
+        told.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
     return ", ".join(told)

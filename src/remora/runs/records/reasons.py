@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.memory.events import Event
-from remora.runs.records.findings import OURS, Codes
+from remora.runs.records.findings import Codes, is_lint_code
 
 
 class Reason:
@@ -31,5 +31,5 @@ class Reason:
     def text(self, left: Codes | None) -> str | None:
         """None where nothing was said. Of a linter's findings that stay, `left`, the tool's result
         tells more than that they are left."""
-        linted = left and not OURS.keys() & left.keys()
+        linted = left and all(map(is_lint_code, left))
         return self._state or (self._found if linted else self._offered) or None

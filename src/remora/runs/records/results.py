@@ -101,7 +101,10 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             "skipped": plan.get("skipped", 0),
             "skipped_nodes": planned_left_alone(plan),
             "unreadable": plan.get("unreadable", []),
-            "operations": msgspec.to_builtins(sums_of(jobs, plan.get("findings", 0))),
+            "operations": [
+                each.document()
+                for each in sums_of(jobs, plan.get("findings", 0), project.operations.totals)
+            ],
         },
     }
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from html import escape
 
-from remora.runs.records.findings import OURS
-from remora.runs.records.totals import said
+from remora.runs.records.findings import is_lint_code
+from remora.runs.records.totals import phrases_of
 from remora.runs.report.page_style import STYLE
 from remora.runs.report.phrases import (
     choices,
@@ -52,7 +52,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(course(report))}</p>'
     yield from _numbers(report)
     yield f"<h2>Jobs</h2>\n<p>{_text(totals(report))}. {_text(choices(report))}.</p>"
-    yield from (f"<p>{_text(one.whole)}.</p>" for one in said(report.sums) if one.more)
+    yield from (f"<p>{_text(one.whole)}.</p>" for one in phrases_of(report.sums) if one.more)
     for job in report.jobs:
         yield from _job(job)
     yield from _left(report)
@@ -64,7 +64,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _numbers(report: Report) -> Iterator[str]:
     accepted = report.states.get("accepted", 0)
     left = sum(len(job.left) for job in report.jobs)
-    shown = [(f"{one.done:,} / {one.of:,}", one.what) for one in said(report.sums)]
+    shown = [(f"{one.done:,} / {one.of:,}", one.what) for one in phrases_of(report.sums)]
     shown += [
         (f"{report.waiting:,}", "change sets wait"),
         (f"{accepted:,}", "accepted"),
@@ -119,7 +119,7 @@ def _left(report: Report) -> Iterator[str]:
     yield "<h2>Left</h2>\n<table><tr><th>where</th><th>rule</th><th>what</th></tr>"
     for job, finding in found:
         place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
-        ours = finding.code in OURS
+        ours = bool(finding.code) and not is_lint_code(finding.code)
         cells = place, "" if ours else finding.code, finding.code if ours else finding.message
         yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
     for file in report.unreadable:

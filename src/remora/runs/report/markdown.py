@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from remora.runs.records.totals import said
+from remora.runs.records.totals import phrases_of
 from remora.runs.report.phrases import (
     choices,
     count,
@@ -40,7 +40,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"Run {_code(report.run_id)} · {_text(course(report))}"
     yield ""
     yield f"{_text(totals(report))}. {choices(report)}."
-    more = [one for one in said(report.sums) if one.more]
+    more = [one for one in phrases_of(report.sums) if one.more]
     if more:
         yield ""
         yield from (f"- {_text(plain(one.whole))}" for one in more)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from remora.runs.records.findings import codes_text, deeds
-from remora.runs.records.totals import asked_text, said
+from remora.runs.records.totals import asked_text, phrases_of
 from remora.runs.report.remaining import STAYS
 from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import plain
@@ -14,7 +14,7 @@ STATES = {"submitted": "verified", "pending": "verified", "no_change": "no chang
 
 def headline(report: Report) -> str:
     """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
-    parts = [plain(told.brief) for told in said(report.sums)]
+    parts = [plain(told.brief) for told in phrases_of(report.sums)]
     return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
 
 
@@ -63,11 +63,7 @@ def done(job: JobReport) -> str:
         return ""
     is_done = job.review in ("pending", "accepted")
     told = plain(deeds(job.fixed, done=is_done))
-    if job.worth and job.fixed and is_done:
-        told += (
-            f", which notices {job.worth['killed']:,} of {job.worth['mutants']:,} planted faults"
-        )
-    return told
+    return f"{told}, {plain(job.worth_text)}" if job.worth_text and job.fixed and is_done else told
 
 
 def left_codes(left: Sequence[Finding]) -> str:

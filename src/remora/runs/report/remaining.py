@@ -8,7 +8,7 @@ from contextlib import suppress
 from remora.errors import RemoraError
 from remora.memory.events import AgentStart, Event
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.records.findings import OURS
+from remora.runs.records.findings import is_lint_code
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
 from remora.trace.read.reader import read_events, typed
@@ -43,7 +43,7 @@ def findings_left(folder: TraceFolder, job: JobView) -> tuple[Finding, ...]:
 def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
     for code, number in sorted(missing.items()):
         for _ in range(number):
-            where = "" if code in OURS else "the record does not say where"
+            where = "the record does not say where" if is_lint_code(code) else ""
             yield Finding(code=code, message=where)
 
 

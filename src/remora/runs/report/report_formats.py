@@ -11,7 +11,9 @@ from remora.runs.report.sarif import sarif
 
 
 def _as_json(report: Report) -> str:
-    return msgspec.json.format(msgspec.json.encode(report)).decode()
+    document = msgspec.to_builtins(report)
+    document["sums"] = [each.document() for each in report.sums]
+    return msgspec.json.format(msgspec.json.encode(document)).decode()
 
 
 def _as_sarif(report: Report) -> str:

@@ -54,6 +54,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: dict[str, int]
     fixed: dict[str, int]
     worth: dict[str, int] | None
+    worth_text: str
     left: tuple[Finding, ...]
     files: tuple[FileChange, ...]
     conflicts: tuple[dict[str, Any], ...]

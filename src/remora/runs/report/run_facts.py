@@ -29,8 +29,8 @@ def report_on(project: Project, view: RunView) -> Report:
     jobs = tuple(
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
-    sums = sums_of(documents, plan.get("findings", 0))
-    linted = [told.findings for told in sums if told.findings is not None]
+    sums = sums_of(documents, plan.get("findings", 0), project.operations.totals)
+    linted = [found for one in sums if (found := one.measures.get("findings")) is not None]
     return Report(
         run_id=view.run_id,
         project=project.root.name,
@@ -46,8 +46,8 @@ def report_on(project: Project, view: RunView) -> Report:
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),
-        fixed=sum(found.fixed for found in linted) if linted else None,
-        findings=sum(found.of for found in linted) if linted else None,
+        fixed=sum(found["fixed"] for found in linted) if linted else None,
+        findings=sum(found["of"] for found in linted) if linted else None,
         sums=sums,
         asked=sum(job.asked for job in view.jobs),
         differed=sum(job.differed for job in view.jobs),
@@ -71,6 +71,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         decided_by=job.decided_by,
         fixed=dict(known[0]) if known else {},
         worth=job.worth,
+        worth_text=project.operations.worth_text(job.worth or {}),
         left=findings_left(project.trace, job),
         files=tuple(
             file for change in job.change_set if (file := _file(project, change)) is not None

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from remora.ids import unspell_path
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.records.findings import OURS
+from remora.runs.records.findings import is_lint_code
 from remora.runs.report.phrases import done, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
@@ -87,7 +87,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
 
 
 def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
-    known = finding.code and finding.code not in OURS
+    known = finding.code and is_lint_code(finding.code)
     rule = finding.code if known else f"remora/{job.operation}"
     result = _result(job, rule, finding.message or finding.code, "warning", number)
     return {

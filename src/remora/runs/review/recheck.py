@@ -9,16 +9,17 @@ from typing import Any
 from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.inputs.target_location import located
 from remora.agents.job import Job
-from remora.agents.verification import Proved, Submission, parse_errors, verify
+from remora.agents.verification import verify
 from remora.errors import HostError, RemoraError
 from remora.files.project_files import project_files
+from remora.operations.checks import parse_errors
+from remora.operations.submission import Result, Submission
 from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.attempts import attempts_of
 from remora.runs.records.job_view import JobView
 from remora.sandbox.rmtree import discard
-from remora.tools.host.proving.proof import PROOF_S, Proof, prove
 from remora.tools.host.ruff.file_findings import lint_text
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import Place
@@ -119,21 +120,30 @@ class Recheck:
             return lambda path: lint_text(self._project.root, path, files[path][side] or b"")
 
         submission = Submission(
-            job=known,
+            path=known.path,
+            node_id=known.node_id,
+            node_name=known.node_name,
+            qualname=known.qualname,
             files=files,
             findings_before=findings(0),
             findings_after=findings(1),
             target=located(known, now, None),
-            prove=Proved(lambda ids: self._prove(known, prepared, tree, ids)),
+            in_tree=_Merged(self._project, self._run_id, prepared, tree),
         )
         names = [name for name in agent.definition.verify if name not in _OF_ALL]
-        failed = [check for check in verify(names, submission, agent.scripts) if not check.ok]
+        failed = [
+            check
+            for check in verify(names, submission, self._project.operations.checks, agent.scripts)
+            if not check.ok
+        ]
         return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
 
     def _agent(self, job: JobView) -> Agent:
         """As it was when it did the work: what a project's agent checks today is no proof."""
         if job.operation not in self._agents:
-            self._agents |= load_agents(self._project.root, [job.operation])
+            self._agents |= load_agents(
+                self._project.root, self._project.operations, [job.operation]
+            )
         agent = self._agents[job.operation]
         start = start_of(self._project.trace, job.agent_id)
         if start is not None and not agent.builtin:
@@ -145,21 +155,29 @@ class Recheck:
         begun = attempts_of(self._project.trace, self._run_id).begun
         return {attempt.job.agent_id: attempt.job for attempt in begun}
 
-    def _prove(self, job: Job, prepared: Prepared, tree: Tree, ids: list[str]) -> Proof:
-        """What merged tests are worth, in a copy of all that they were merged with."""
-        if self._project.interpreter is None:
+
+@dataclass(frozen=True)
+class _Merged:
+    """Runs work in a copy of the tree that a change set was merged with."""
+
+    project: Project
+    run_id: str
+    prepared: Prepared
+    tree: Tree
+
+    def __call__(self, work: Callable[[Place], Result], /) -> Result:
+        if self.project.interpreter is None:
             raise HostError("code of the project is not run here")
         try:
-            python = self._project.interpreter()
+            python = self.project.interpreter()
         except RemoraError as error:
             raise HostError(error.message) from error
-        folder = self._project.cache / "bases" / f"{self._run_id}~merged"
+        folder = self.project.cache / "bases" / f"{self.run_id}~merged"
         discard(folder)
         try:
-            with SlotDriver(tree.copy(folder), self._project.cache / "slots").open() as workspace:
-                workspace.set_files({w.path: (w.result, w.mode) for w in prepared.writes})
-                place = Place(workspace.tree, python)
-                with place.within(PROOF_S):
-                    return prove(place, job.path, job.qualname, ids, enough=1)
+            base, slots = self.tree.copy(folder), self.project.cache / "slots"
+            with SlotDriver(base, slots).open() as workspace:
+                workspace.set_files({w.path: (w.result, w.mode) for w in self.prepared.writes})
+                return work(Place(workspace.tree, python))
         finally:
             discard(folder)

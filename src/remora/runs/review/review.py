@@ -17,7 +17,7 @@ from remora.runs.records.run_stream import RunStream, opened_run
 from remora.runs.review.apply_changes import land, objections
 from remora.runs.review.filters import ALL, Narrowing, narrowed
 from remora.runs.review.journals import complete_journals, details
-from remora.runs.review.merge_tests import beside_others
+from remora.runs.review.merges import merged_with_others
 from remora.runs.review.observed_tests import witnessed
 from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import chosen
@@ -180,7 +180,7 @@ def _accept_one(
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
     prepared = prepare(project.root, patches)
     if prepared.conflicts:
-        prepared = beside_others(project, patches)
+        prepared = merged_with_others(project, patches)
     before = objections(job, patches, prepared, recheck, users_tree(project))
     if before:
         return refused(project, stream, job, details(job.node_id, before))

@@ -1,0 +1,8 @@
+"""The built-in operations; the only place that names them."""
+
+from remora.operations.base import Operations
+from remora.operations.docstring.operation import DOCSTRING
+from remora.operations.lint.operation import LINT
+from remora.operations.test.operation import TEST
+
+BUILT_IN = Operations([LINT, DOCSTRING, TEST])

@@ -1,0 +1,202 @@
+"""What an operation is: its agent, which nodes need it, host functions, checks and totals."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from remora.code.syntax.nodes import Module, Node
+    from remora.operations.submission import Check
+    from remora.tools.host_functions import HostFunction
+    from remora.workspaces.apply.transaction import FilePatch
+
+Amount = Callable[["Module", "Node"], int]
+"""Returns how much work a node needs; 0 is none."""
+Merge = Callable[[Path, "FilePatch"], "FilePatch"]
+"""Takes the project's root and a patch whose file may have changed; returns the patch to apply."""
+Codes = Mapping[str, int]
+"""How often each finding occurs, by code. A linter's codes have no space."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One value of `needs` in `agent.yaml`.
+
+    `prepare` looks at the planned files of a tree once and returns the amount for each node.
+    With `counts_findings` the amounts are lint findings, and plans show their sum.
+    """
+
+    prepare: Callable[[Path, Sequence["Module"]], Amount]
+    counts_findings: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFindings:
+    """What a job's change set fixes and what it leaves, with or without it, by code.
+
+    `counts` is False if the change set is not and will not be in the user's files. `worth` holds
+    further numbers that the operation's tools reported of the work.
+    """
+
+    fixed: Codes
+    left: Codes
+    counts: bool
+    worth: Codes = field(default_factory=dict)
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """Every code that the node had or has."""
+        return frozenset((*self.fixed, *self.left))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phrase:
+    """A total in words: `done` of `of`, of what, and perhaps more."""
+
+    done: int
+    of: int
+    what: str
+    more: str = ""
+
+    @property
+    def brief(self) -> str:
+        """`41 of 44 findings fixed`."""
+        return f"{self.done:,} of {self.of:,} {self.what}"
+
+    @property
+    def whole(self) -> str:
+        """`5 of 6 docstrings written: 4 added, 1 mended`."""
+        return f"{self.brief}: {self.more}" if self.more else self.brief
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """How jobs are summed up: `measure` returns the numbers under `key` in JSON documents.
+
+    It returns None if no job knows of such work. `planned` findings were met when the run began.
+    """
+
+    key: str
+    measure: Callable[[Sequence[JobFindings], int], dict[str, int] | None]
+    phrase: Callable[[Mapping[str, int]], Phrase]
+    worth_text: Callable[[Codes], str] = lambda _worth: ""
+    """Returns what a job's `worth` says of its change, to follow `test added, `."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts of an operation that only planning, running and verifying need."""
+
+    needs: Mapping[str, Need] = field(default_factory=dict)
+    checks: Mapping[str, "Check"] = field(default_factory=dict)
+    host_functions: tuple["HostFunction", ...] = ()
+    merge: Merge | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One kind of work: a folder with its `agent.yaml` and scripts, and what they rely on.
+
+    `by_default` operations run if `analyze` names none. `load` is called on first use, so commands
+    that only read do not import what runs agents. `settings` validates the operation's keys in the
+    configuration, beside `max_turns`. `checks_run_code` names checks that start the project's
+    interpreter.
+    """
+
+    name: str
+    folder: Path
+    by_default: bool = False
+    load: Callable[[], Parts] = Parts
+    totals: Totals | None = None
+    settings: "Callable[[], type[BaseModel]] | None" = None
+    checks_run_code: frozenset[str] = frozenset()
+
+
+class Operations:
+    """All operations of a process, built in or added, with the names they share.
+
+    Raises ValueError if two give one name to different things.
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self.all = tuple(operations)
+        _unique("operation", [each.name for each in self.all])
+
+    def __or__(self, other: Operation) -> "Operations":
+        """Return these operations and another one."""
+        return Operations((*self.all, other))
+
+    @property
+    def defaults(self) -> tuple[str, ...]:
+        """Names of the operations that run if none is named."""
+        return tuple(each.name for each in self.all if each.by_default)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders of the agents."""
+        return tuple(each.folder for each in self.all)
+
+    @property
+    def totals(self) -> tuple[Totals, ...]:
+        """The totals, in the order of the operations."""
+        return tuple(each.totals for each in self.all if each.totals is not None)
+
+    @property
+    def checks_run_code(self) -> frozenset[str]:
+        """Names of checks that start the project's interpreter."""
+        return frozenset[str]().union(*(each.checks_run_code for each in self.all))
+
+    def worth_text(self, worth: Codes) -> str:
+        """Return what the numbers that a job's tools reported say of its change, or nothing."""
+        return next(filter(None, (each.worth_text(worth) for each in self.totals)), "")
+
+    @cached_property
+    def needs(self) -> Mapping[str, Need]:
+        """By the name that `agent.yaml` uses; `always` is every node's."""
+        always = Need(prepare=lambda _tree, _modules: lambda _module, _node: 1)
+        return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
+
+    @cached_property
+    def checks(self) -> Mapping[str, "Check"]:
+        """By the name that `agent.yaml` uses, those of no operation among them."""
+        from remora.operations.checks import CHECKS
+
+        return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
+
+    @cached_property
+    def host_functions(self) -> Mapping[str, "HostFunction"]:
+        """By the name that scripts declare, sorted, those of no operation among them."""
+        from remora.tools.host_functions import GENERIC
+
+        given = [{each.name: each for each in parts.host_functions} for parts in self._parts]
+        merged = _merged("host function", [{each.name: each for each in GENERIC}, *given])
+        return dict(sorted(merged.items()))
+
+    @cached_property
+    def merges(self) -> tuple[Merge, ...]:
+        """What reconciles a change set with files that others changed."""
+        return tuple(parts.merge for parts in self._parts if parts.merge is not None)
+
+    @cached_property
+    def _parts(self) -> tuple[Parts, ...]:
+        return tuple(each.load() for each in self.all)
+
+
+def plural(word: str, number: int) -> str:
+    """Return the word, with an `s` unless `number` is 1."""
+    return word if number == 1 else f"{word}s"
+
+
+def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    _unique(kind, [name for each in given for name in each])
+    return {name: value for each in given for name, value in each.items()}
+
+
+def _unique(kind: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the {kind} {twice[0]!r} is defined twice")

@@ -1,0 +1,112 @@
+"""Checks of a submission that belong to no operation."""
+
+from collections.abc import Mapping
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, Node, find_node, own_lines
+from remora.code.syntax.source import parses
+from remora.ids import NodeKey
+from remora.operations.submission import Check, Submission
+from remora.tools.host.ruff.new_findings import new_findings
+
+
+def parse_errors(files: Mapping[str, bytes | None]) -> str:
+    """Return why the first of these Python files does not parse, or an empty text."""
+    for path, content in files.items():
+        if path.endswith((".py", ".pyi")) and content is not None:
+            error = parses(content)
+            if error:
+                return f"{path}: {error}"
+    return ""
+
+
+def all_parse(submission: Submission) -> str:
+    """Every changed Python file parses."""
+    return parse_errors({path: after for path, (_, after) in submission.files.items()})
+
+
+def no_new_findings(submission: Submission) -> str:
+    """No changed Python file has a lint finding that it did not have before."""
+    for path, (before, _) in submission.files.items():
+        if path.endswith((".py", ".pyi")):
+            known = submission.findings_before(path) if before is not None else []
+            extra = new_findings(known, submission.findings_after(path))
+            if extra:
+                return f"{path}: new finding {extra[0]['code']} {extra[0]['message']}"
+    return ""
+
+
+def own_lines_only(submission: Submission) -> str:
+    """Lines outside the node are unchanged and in the same order."""
+    path, key = submission.path, submission.node_id
+    for changed, (before, after) in submission.files.items():
+        if changed != path:
+            return f"{changed} is not the target's file"
+        known = known_keys(path, before)
+        kept = _other_lines(path, key, after, known)
+        if kept is None:
+            return f"{path} has no {submission.node_name} any more"
+        if kept != _other_lines(path, key, before, known):
+            return f"{path}: lines outside {submission.node_name} changed"
+    return ""
+
+
+def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
+    """Return the nodes of the file before the change.
+
+    A function that a fix creates inside its node, for example from a lambda, belongs to that node.
+    """
+    module = parse_module(path, before) if before is not None else None
+    return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
+
+
+def node_lines(
+    path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
+) -> frozenset[int] | None:
+    """Return the node's own lines, perhaps none; None if the file has no such node."""
+    module = parse_module(path, source) if source is not None else None
+    if not isinstance(module, Module):
+        return None
+    node = find_node(module, key)
+    return own_lines(module, node.key, known) if node is not None else None
+
+
+def _other_lines(
+    path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
+) -> list[bytes] | None:
+    """Return the lines that are not the node's; blank ones only if they are within another node.
+
+    If a node ends with lines that a fix deletes, the blank line before them becomes part of its
+    surroundings, which is no reason to refuse the fix.
+    """
+    module = parse_module(path, source) if source is not None else None
+    if source is None or not isinstance(module, Module):
+        return None
+    node = find_node(module, key)
+    if node is None:
+        return None
+    own, exact = own_lines(module, node.key, known), _lines_of_others(module, node)
+    lines = source.splitlines(keepends=True)
+    return [
+        line
+        for number, line in enumerate(lines, 1)
+        if number not in own and (number in exact or line.strip())
+    ]
+
+
+def _lines_of_others(module: Module, node: Node) -> set[int]:
+    """Return the lines of the nodes that do not surround `node`."""
+    return {
+        line
+        for other in module.nodes
+        if other.line_start > node.line_start or other.line_end < node.line_end
+        for line in range(other.line_start, other.line_end + 1)
+    }
+
+
+CHECKS: Mapping[str, Check] = {
+    "parses": all_parse,
+    "no_new_findings": no_new_findings,
+    "own_lines_only": own_lines_only,
+}
+"""By the name that `agent.yaml` uses."""

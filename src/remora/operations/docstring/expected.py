@@ -1,0 +1,79 @@
+"""What a node's docstring may describe, read from its code."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.effects import gives, is_none, is_stub, own_nodes
+from remora.operations.docstring.parts import Parameter, Skeleton
+from remora.operations.docstring.raised import exits
+
+_RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
+
+
+def skeleton(node: DefinitionNode | ast.Module) -> Skeleton:
+    """Of a function, a class or a module."""
+    if isinstance(node, ast.Module):
+        return Skeleton()
+    if isinstance(node, ast.ClassDef):
+        return Skeleton(attributes=tuple(_attributes(node)))
+    stub = is_stub(node, node.body)
+    return Skeleton(
+        parameters=tuple(_parameters(node.args)),
+        raises=() if stub else exits(node.body, _names(node.args)),
+        outcome=_outcome(node, node.body),
+        annotation=None if is_none(node.returns) else source_of(node.returns),
+    )
+
+
+def source_of(node: ast.expr | None) -> str | None:
+    """An expression on one line; a string annotation is what it holds."""
+    if node is None:
+        return None
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value if node.value.isprintable() else repr(node.value)
+    try:
+        return ast.unparse(node)
+    except (RecursionError, ValueError):
+        return "…"
+
+
+def _outcome(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, body: Sequence[ast.stmt]
+) -> Literal["nothing", "returns", "yields"]:
+    if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(body)):
+        return "yields"
+    if gives(body) or (is_stub(node, body) and not is_none(node.returns)):
+        return "returns"
+    return "nothing"
+
+
+def _parameters(args: ast.arguments) -> Iterator[Parameter]:
+    plain = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
+    for index, (arg, default) in enumerate(zip(plain, defaults, strict=True)):
+        if (index or arg.arg not in _RECEIVERS) and not arg.arg.startswith("_"):
+            yield Parameter(arg.arg, "", source_of(arg.annotation), source_of(default))
+    if args.vararg is not None:
+        yield Parameter(args.vararg.arg, "*", source_of(args.vararg.annotation))
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if not arg.arg.startswith("_"):
+            yield Parameter(arg.arg, "", source_of(arg.annotation), source_of(default))
+    if args.kwarg is not None:
+        yield Parameter(args.kwarg.arg, "**", source_of(args.kwarg.annotation))
+
+
+def _names(args: ast.arguments) -> list[str]:
+    """All that the body is given."""
+    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    return [each.arg for each in given if each is not None]
+
+
+def _attributes(node: ast.ClassDef) -> Iterator[Parameter]:
+    """The annotated ones of the class's own body, but for constants of the class."""
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            name, annotation = statement.target.id, source_of(statement.annotation)
+            if not name.startswith("_") and "ClassVar" not in (annotation or ""):
+                yield Parameter(name, "", annotation, source_of(statement.value))

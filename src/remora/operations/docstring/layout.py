@@ -1,0 +1,111 @@
+"""A docstring's lines in Google's, NumPy's or reST's style."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from remora.operations.docstring.parts import Kind, Manner, Parameter, Skeleton, Texts
+
+_TITLES: Mapping[Kind, tuple[str, str]] = {
+    "parameters": ("Args", "Parameters"),
+    "attributes": ("Attributes", "Attributes"),
+    "returns": ("Returns", "Returns"),
+    "yields": ("Yields", "Yields"),
+    "raises": ("Raises", "Raises"),
+}
+_FIELDS: Mapping[Kind, str] = {
+    "parameters": "param",
+    "attributes": "ivar",
+    "returns": "returns",
+    "yields": "yields",
+    "raises": "raises",
+}
+STEP = "    "
+
+
+def rendered(texts: Texts, made_of: Skeleton, manner: Manner, indent: str) -> list[str]:
+    """The lines between the quotes, the first without its indentation; one line where that is all."""
+    sections = list(_sections(texts, made_of))
+    body: list[str] = []
+    for kind, entries in sections:
+        together = manner.style == "rest" and body
+        body += [] if together else [""]
+        body += section_lines(kind, entries, manner, indent)
+    return [texts.summary, *body]
+
+
+Entry = tuple[Parameter, str]
+"""What is described, and its description; an outcome has no name."""
+
+
+def _sections(texts: Texts, made_of: Skeleton) -> Iterator[tuple[Kind, list[Entry]]]:
+    """Only with all parameters described are they listed: a list of some would be outdated."""
+    for kind, listed, said in (
+        ("parameters", made_of.parameters, texts.parameters),
+        ("attributes", made_of.attributes, texts.attributes),
+    ):
+        entries = [(each, said.get(each.name, "")) for each in listed]
+        if entries and all(text for _, text in entries):
+            yield kind, entries  # type: ignore[misc]
+    if texts.outcome and made_of.outcome != "nothing":
+        yield made_of.outcome, [(Parameter("", annotation=made_of.annotation), texts.outcome)]
+    raises = [(Parameter(each.name), texts.raises.get(each.name, "")) for each in made_of.raises]
+    if raises and all(text for _, text in raises):
+        yield "raises", raises
+
+
+def section_lines(
+    kind: Kind, entries: Sequence[Entry], manner: Manner, indent: str
+) -> Iterator[str]:
+    """A section with its title, every line indented."""
+    google, numpy = _TITLES[kind]
+    if manner.style == "rest":
+        for entry in entries:
+            yield from item_lines(kind, entry, manner, indent)
+        return
+    if manner.style == "numpy":
+        yield from (indent + numpy, indent + "-" * len(numpy))
+        inner = indent
+    else:
+        yield f"{indent}{google}:"
+        inner = indent + STEP
+    for entry in entries:
+        yield from item_lines(kind, entry, manner, inner)
+
+
+def item_lines(kind: Kind, entry: Entry, manner: Manner, margin: str) -> list[str]:
+    """One entry of a section, at its margin."""
+    what, text = entry
+    name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
+    if manner.style == "numpy":
+        head = _numpy_head(kind, what, name)
+        said = _wrapped(text, manner.width, margin + STEP if head else margin)
+        return [margin + head, *said] if head else said
+    if manner.style == "rest":
+        field = f":{_FIELDS[kind]}{' ' + name if name else ''}:"
+        return _wrapped(f"{field} {text}".rstrip(), manner.width, margin, STEP)
+    return _wrapped(f"{name}: {text}".rstrip() if name else text, manner.width, margin, STEP)
+
+
+def _numpy_head(kind: Kind, what: Parameter, name: str) -> str:
+    if kind in ("returns", "yields"):
+        return what.annotation or ""
+    if kind not in ("parameters", "attributes"):
+        return name
+    optional = ", optional" if what.default is not None and what.annotation else ""
+    return f"{name} : {what.annotation}{optional}" if what.annotation else name
+
+
+def _wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
+    if not text:
+        return []
+    room = max(width, len(first.expandtabs()) + 32)
+    return textwrap.wrap(
+        text,
+        room,
+        initial_indent=first,
+        subsequent_indent=first + deeper,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )

@@ -1,0 +1,79 @@
+"""The docstring operation: write a missing docstring, or update an outdated one."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remora.operations.base import (
+    Amount,
+    JobFindings,
+    Need,
+    Operation,
+    Parts,
+    Phrase,
+    Totals,
+    plural,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from remora.code.syntax.nodes import Module
+
+_MISSING, _OUTDATED = "missing docstring", "outdated docstring"
+
+
+def _load() -> Parts:
+    from remora.operations.docstring.checks import docstrings_only, documented
+    from remora.operations.docstring.host_functions import docstring_plan, write_docstring
+    from remora.tools.host_functions import HostFunction
+
+    return Parts(
+        needs={"docstring": Need(prepare=_prepare)},
+        checks={"docstrings_only": docstrings_only, "documented": documented},
+        host_functions=(
+            HostFunction(function=docstring_plan),
+            HostFunction(function=write_docstring, seconds=60.0),
+        ),
+    )
+
+
+def _prepare(_tree: Path, _modules: Sequence["Module"]) -> Amount:
+    from remora.operations.docstring.missing import needs_docstring
+
+    return lambda module, node: int(needs_docstring(module, node))
+
+
+def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:
+    known = [job for job in jobs if job.codes & {_MISSING, _OUTDATED}]
+    if not known:
+        return None
+    done = Counter(code for job in known if job.counts for code in job.fixed)
+    return {"added": done[_MISSING], "mended": done[_OUTDATED], "of": len(known)}
+
+
+def _phrase(measure: Mapping[str, int]) -> Phrase:
+    parts = [f"{measure[how]:,} {how}" for how in ("added", "mended") if measure[how]]
+    return Phrase(
+        done=measure["added"] + measure["mended"],
+        of=measure["of"],
+        what=f"{plural('docstring', measure['of'])} written",
+        more=", ".join(parts),
+    )
+
+
+def _settings() -> "type[BaseModel]":
+    from remora.operations.docstring.settings import DocstringSettings
+
+    return DocstringSettings
+
+
+DOCSTRING = Operation(
+    name="docstring",
+    folder=Path(__file__).parent,
+    by_default=True,
+    load=_load,
+    totals=Totals(key="docstrings", measure=_measure, phrase=_phrase),
+    settings=_settings,
+)

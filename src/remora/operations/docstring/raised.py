@@ -1,0 +1,144 @@
+"""Which exceptions come out of a body's own `raise` statements, and on what condition."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.docstring_drift import SILENT
+from remora.code.syntax.effects import exception_name, last_name, may_be
+from remora.operations.docstring.parts import Raise
+from remora.operations.docstring.quotes import code_text, message_text, negated
+
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+class _Where(NamedTuple):
+    """`caught`: names that a `try` around it takes; `reason`: on what condition one comes here, in
+    terms of `names`, which callers know."""
+
+    caught: tuple[str, ...] = ()
+    reason: str = ""
+    names: frozenset[str] = frozenset()
+
+
+def exits(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
+    """Each exception once, in the order of the source; the reasons of one, joined by `or`.
+
+    `names` are the parameters: nothing else of a body means anything to who calls it.
+    """
+    reasons: dict[str, list[str]] = {}
+    for name, reason in _raised(body, _Where(names=frozenset(names))):
+        kept = reasons.setdefault(name, [])
+        if reason not in kept:
+            kept.append(reason)
+    return tuple(Raise(name, _either(kept)) for name, kept in reasons.items())
+
+
+def _either(reasons: Sequence[str]) -> str:
+    """`if A or if B`; nothing where one of them is not known, or there are too many."""
+    if not all(reasons) or len(reasons) > 2:
+        return ""
+    if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
+        return ""
+    return " or ".join(reasons)
+
+
+def _raised(body: Sequence[Any], where: _Where) -> Iterator[tuple[str, str]]:
+    passed: list[ast.If] = []  # what one comes past only on some condition
+    for statement in body:
+        alone = isinstance(statement, ast.Raise) and passed
+        yield from _of(statement, where._replace(reason=_past(passed, where)) if alone else where)
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], _LEAVES):
+            passed.append(statement)
+
+
+def _of(statement: Any, where: _Where) -> Iterator[tuple[str, str]]:
+    if isinstance(statement, ast.Raise):
+        yield from _one(statement, where)
+    elif isinstance(statement, ast.If):
+        yield from _raised(statement.body, where._replace(reason=_when(statement.test, where)))
+        unless = where._replace(reason=_unless(statement.test, where))
+        yield from _raised(statement.orelse, unless)
+    elif isinstance(statement, ast.Try | ast.TryStar):
+        yield from _tried(statement, where)
+    elif isinstance(statement, ast.With | ast.AsyncWith):
+        yield from _raised(statement.body, where._replace(caught=where.caught + _muted(statement)))
+    elif not isinstance(statement, DEFINITIONS):
+        for name in ("body", "orelse", "finalbody", "cases"):
+            # a loop or a case has a condition of its own
+            yield from _raised(getattr(statement, name, None) or [], where._replace(reason=""))
+
+
+def _one(statement: ast.Raise, where: _Where) -> Iterator[tuple[str, str]]:
+    name = exception_name(statement.exc)
+    if name is None or name in SILENT or statement.exc is None:
+        return
+    if any(may_be(name, base) for base in where.caught):
+        return
+    made = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    yield ast.unparse(made), _reason(statement, where)
+
+
+def _reason(statement: ast.Raise, where: _Where) -> str:
+    """The condition; where that is but a name, what the exception itself says tells more."""
+    message = message_text(statement.exc, where.names)
+    weak = re.fullmatch(r"if `(?:not )?\w+`", where.reason) is not None
+    return message if message and (weak or not where.reason) else where.reason
+
+
+def _tried(statement: Any, where: _Where) -> Iterator[tuple[str, str]]:
+    caught = tuple(name for handler in statement.handlers for name in _caught(handler.type))
+    yield from _raised(statement.body, where._replace(caught=where.caught + caught))
+    for handler in statement.handlers:
+        inside = where._replace(reason=_failing(statement.body, handler.type, where))
+        yield from _raised(handler.body, inside)
+    yield from _raised(statement.orelse, where)
+    yield from _raised(statement.finalbody, where)
+
+
+def _caught(kind: ast.expr | None) -> Iterator[str]:
+    if kind is None:
+        yield "BaseException"
+    for each in kind.elts if isinstance(kind, ast.Tuple) else [kind]:
+        if each is not None:
+            yield last_name(each)
+
+
+def _muted(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
+    """What a `with suppress(…)` takes."""
+    calls = [item.context_expr for item in statement.items]
+    return tuple(
+        last_name(argument)
+        for call in calls
+        if isinstance(call, ast.Call) and last_name(call) == "suppress"
+        for argument in call.args
+    )
+
+
+def _failing(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Where) -> str:
+    """`if `int(text)` raises `ValueError``, where the block does one thing."""
+    value = getattr(body[0], "value", None) if len(body) == 1 else None
+    tried = code_text(value, where.names) if isinstance(value, ast.Call | ast.Subscript) else ""
+    error = code_text(kind) if kind is not None else ""
+    if not tried or not error or isinstance(kind, ast.Tuple):
+        return ""
+    return f"if {tried} raises {error}"
+
+
+def _when(test: ast.expr, where: _Where) -> str:
+    text = code_text(test, where.names)
+    return f"if {text}" if text else ""
+
+
+def _unless(test: ast.expr, where: _Where) -> str:
+    text = code_text(negated(test), where.names)
+    return f"if {text}" if text else ""
+
+
+def _past(passed: Sequence[ast.If], where: _Where) -> str:
+    """Why one comes behind an `if` that always leaves; nothing where that is not all of it."""
+    if where.reason or len(passed) != 1 or passed[0].orelse:
+        return ""
+    return _unless(passed[0].test, where)

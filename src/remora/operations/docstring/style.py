@@ -1,0 +1,77 @@
+"""In which style and manner the docstrings of a file are written."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source
+from remora.operations.docstring.parse import parse
+from remora.operations.docstring.parts import Manner, Style
+
+_DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
+
+
+class Habits:
+    """What was seen in docstrings: counts, that add up over files."""
+
+    def __init__(self) -> None:
+        self.styles: Counter[Style] = Counter()
+        self.below: Counter[bool] = Counter()
+        self.quotes: Counter[str] = Counter()
+        self.ticks: Counter[str] = Counter()
+
+    def see(self, source: Source) -> None:
+        """Count the docstrings of a file."""
+        for literal, text in _docstrings(source):
+            style = parse(text).style
+            if style is not None:
+                self.styles[style] += 1
+            if "\n" in text.strip():
+                self.below[not text.split("\n", 1)[0].strip()] += 1
+            self.quotes["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
+            self.ticks["``"] += len(_DOUBLE.findall(text))
+            self.ticks["`"] += len(_SINGLE.findall(text))
+
+    def add(self, other: "Habits") -> None:
+        """Count what was seen elsewhere too."""
+        self.styles += other.styles
+        self.below += other.below
+        self.quotes += other.quotes
+        self.ticks += other.ticks
+
+
+def manner(seen: Iterable[Habits], *, style: Style | None, width: int) -> Manner:
+    """How to write: as `style` says, else as the first of `seen` that shows a habit."""
+    habits = list(seen)
+    chosen = style or _most([each.styles for each in habits]) or "google"
+    return Manner(
+        style=chosen,
+        width=width,
+        below=bool(_most([each.below for each in habits])),
+        quotes=_most([each.quotes for each in habits]) or '"""',
+        tick=_most([each.ticks for each in habits]) or ("``" if chosen == "rest" else "`"),
+    )
+
+
+def _most(counts: Iterable[Counter[Any]]) -> Any:
+    """What is most frequent in the first that counted anything."""
+    for counter in counts:
+        best = counter.most_common(1)
+        if best and best[0][1]:
+            return best[0][0]
+    return None
+
+
+def _docstrings(source: Source) -> Iterator[tuple[str, str]]:
+    """Each docstring's beginning in the file, and its value."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, (*DEFINITIONS, ast.Module)):
+            text = docstring_text(node.body)
+            if text:
+                first = node.body[0]
+                start = source.offset(first.lineno, first.col_offset)
+                yield source.utf8[start : start + 5].decode("utf-8", "replace"), text

@@ -1,0 +1,175 @@
+"""An outdated docstring brought in line with its code, every other word left as it stands."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from remora.code.syntax.docstring_drift import Differences
+from remora.code.syntax.docstring_sections import indent_of
+from remora.operations.docstring.layout import item_lines
+from remora.operations.docstring.parse import parse
+from remora.operations.docstring.parts import (
+    Item,
+    Kind,
+    Manner,
+    Parameter,
+    Parsed,
+    Section,
+    Skeleton,
+    Style,
+    Texts,
+)
+
+_Edit = tuple[int, int, list[str]]
+"""Lines from, up to and without: what comes in their place."""
+
+
+def mended(
+    inner: str, made_of: Skeleton, other: Differences, texts: Texts, manner: Manner
+) -> list[str]:
+    """The lines between the quotes once what is gone has gone, and what was not listed is."""
+    read = parse(inner)
+    renamed = {old: new for old, new in texts.renames.items() if old in other.gone}
+    lost = other.gone - set(renamed)
+    fresh = [name for name in other.unlisted if name not in renamed.values()]
+    added = list(_places(read, made_of, fresh))
+    homes = [section for _, section, _ in added]
+    edits: list[_Edit] = []
+    for section in read.sections:
+        if section.kind in ("returns", "yields") and other.nothing:
+            edits.append(_whole(read, section))
+        elif section.kind == "parameters":
+            edits += _thinned(read, section, lost, keep=section in homes)
+            edits += _renamed(read, section, renamed)
+        elif section.kind == "raises":
+            edits += _thinned(read, section, other.never, keep=bool(other.raised))
+    for what, section, at in added:
+        entry = what, texts.parameters.get(what.name, "")
+        edits.append((at, at, _like(read, section, "parameters", entry, manner)))
+    edits += _added_raises(read, sorted(other.raised), texts, manner)
+    return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
+
+
+def _whole(read: Parsed, section: Section) -> _Edit:
+    """The section, with the blank lines before it, or after it where none come before."""
+    first, last = section.first, section.last
+    while first > 1 and not read.lines[first - 1].strip():
+        first -= 1
+    if first == section.first:
+        while last + 1 < len(read.lines) - 1 and not read.lines[last + 1].strip():
+            last += 1
+    alone = read.style != "rest"
+    return (first if alone else section.first, (last if alone else section.last) + 1, [])
+
+
+def _thinned(
+    read: Parsed, section: Section, gone: frozenset[str], *, keep: bool
+) -> Iterator[_Edit]:
+    """Without what is gone; without the section, where nothing is left and nothing comes."""
+    hit = [item for item in section.items if gone.intersection(item.names)]
+    if hit and not keep and all(gone.issuperset(item.names) for item in section.items):
+        yield _whole(read, section)
+        return
+    for item in hit:
+        if gone.issuperset(item.names):
+            yield item.first, _end(section, item), []
+        else:
+            kept = [name for name in item.names if name not in gone]
+            yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
+
+
+def _end(section: Section, item: Item) -> int:
+    """Where the next item begins, else behind the item's last line."""
+    following = [other.first for other in section.items if other.first > item.first]
+    return min(following, default=item.last + 1)
+
+
+def _with_names(line: str, kept: Sequence[str]) -> str:
+    """The item's first line with some of its names."""
+    head, colon, rest = line.partition(":")
+    margin = head[: len(head) - len(head.lstrip())]
+    named = [part.strip() for part in head.split(",")]
+    left = [part for part in named if any(re.search(rf"\b{name}\b", part) for name in kept)]
+    space = head[len(head.rstrip()) :]
+    return f"{margin}{', '.join(left)}{space}{colon}{rest}"
+
+
+def _renamed(read: Parsed, section: Section, names: dict[str, str]) -> Iterator[_Edit]:
+    for item in section.items:
+        line = read.lines[item.first]
+        for old, new in names.items():
+            if old in item.names:
+                line = re.sub(rf"\b{re.escape(old)}\b", new, line, count=1)
+        if line != read.lines[item.first]:
+            yield item.first, item.first + 1, [line]
+
+
+def _places(
+    read: Parsed, made_of: Skeleton, fresh: Sequence[str]
+) -> Iterator[tuple[Parameter, Section, int]]:
+    """Each new parameter, the section it belongs to, and the line before which it comes."""
+    sections = [each for each in read.sections if each.kind == "parameters"]
+    listed = [(each, item) for each in sections for item in each.items if item.names]
+    order = [each.name for each in made_of.parameters]
+    for what in made_of.parameters:
+        if what.name in fresh and listed:
+            before = set(order[: order.index(what.name)])
+            above = [pair for pair in listed if before.intersection(pair[1].names)]
+            section, item = above[-1] if above else listed[0]
+            yield what, section, item.last + 1 if above else item.first
+
+
+def _added_raises(
+    read: Parsed, names: Sequence[str], texts: Texts, manner: Manner
+) -> Iterator[_Edit]:
+    sections = [each for each in read.sections if each.kind == "raises"]
+    for name in names if sections else ():
+        entry = Parameter(name), texts.raises.get(name, "")
+        at = sections[-1].last + 1
+        yield at, at, _like(read, sections[-1], "raises", entry, manner)
+
+
+def _like(
+    read: Parsed, section: Section, kind: Kind, entry: tuple[Parameter, str], manner: Manner
+) -> list[str]:
+    """A new item as the section's others are: their style, margin, marked types, blank lines."""
+    style: Style = read.style or manner.style
+    sample = read.lines[section.items[0].first]
+    margin = sample[: indent_of(sample)]
+    what, text = entry
+    own = Manner(style=style, width=manner.width)
+    lines = item_lines(kind, (what, text), own, margin)
+    if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
+        typed = Parameter(
+            f"{what.name} ({what.annotation})" if what.annotation else what.name, what.kind
+        )
+        lines = item_lines(kind, (typed, text), own, margin)
+    spaced = len(section.items) > 1 and section.items[1].first > section.items[0].last + 1
+    return ["", *lines] if spaced else lines
+
+
+def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
+    """With the edits made, from the last line up. At one place what is deleted goes before
+    something comes, and what is to stand last comes first."""
+
+    def order(pair: tuple[int, _Edit]) -> tuple[int, bool, int]:
+        number, (first, end, _) = pair
+        return first, end > first, number
+
+    for _, (first, end, new) in sorted(enumerate(edits), key=order, reverse=True):
+        lines[first:end] = new
+    return lines
+
+
+def _tidy(lines: list[str], had: int) -> list[str]:
+    """With no more blank lines before the closing quotes than it had."""
+    while len(lines) > 2 and _blank_at_end(lines) > had:
+        del lines[-2]
+    return lines
+
+
+def _blank_at_end(lines: Sequence[str]) -> int:
+    """How many blank lines stand before the closing quotes, which have a line of their own."""
+    if len(lines) < 2 or lines[-1].strip():
+        return 0
+    filled = (at for at, line in enumerate(reversed(lines[:-1])) if line.strip())
+    return next(filled, len(lines) - 1)

@@ -1,0 +1,136 @@
+"""The docstring of one node, written or mended; nothing else of the file changes."""
+
+import ast
+from functools import lru_cache
+from typing import NamedTuple
+
+from remora.code.syntax.definitions import DefinitionNode, contents
+from remora.code.syntax.docstring_drift import Differences, differences
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.errors import HostError
+from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.operations.docstring.ast_equality import without_docstring_of
+from remora.operations.docstring.expected import skeleton
+from remora.operations.docstring.insertion_point import Body, docstring_spot, new_spot
+from remora.operations.docstring.layout import rendered
+from remora.operations.docstring.literal_source import (
+    escaped,
+    mended_literal,
+    new_literal,
+    read_literal,
+)
+from remora.operations.docstring.parse import parse
+from remora.operations.docstring.parts import Manner, Skeleton, Texts
+from remora.operations.docstring.update import mended
+
+
+class Found(NamedTuple):
+    """A node in its file; `node` has no docstring where `text` is null."""
+
+    path: str
+    qualname: str
+    source: Source
+    node: DefinitionNode | ast.Module
+    key: NodeKey
+    parent: DefinitionNode | ast.Module | None
+    text: str | None
+
+    @property
+    def differences(self) -> Differences:
+        """Where its docstring is outdated; nothing for a module."""
+        if self.text is None or isinstance(self.node, ast.Module):
+            return Differences()
+        return differences(self.node, self.text)
+
+
+@lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
+def find(path: str, content: bytes, qualname: str) -> Found:
+    """The node of a file. Raises HostError."""
+    source = read_source(path, content)
+    if isinstance(source, Unreadable):
+        raise HostError(f"{path}: {source.detail}")
+    spelled = spell_path(path)
+    key = node_key(spelled) if qualname == MODULE else node_key(spelled, qualname)
+    if qualname == MODULE:  # a definition may be called so too: the module comes first
+        return Found(
+            path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
+        )
+    by_key = {each.key: each for each in contents(source.tree, spelled).definitions}
+    here = by_key.get(key)
+    if here is None:
+        raise HostError(f"{path}: there is no {qualname}")
+    above = by_key.get(here.parent)
+    parent = above.node if above is not None else source.tree
+    return Found(path, qualname, source, here.node, key, parent, docstring_text(here.node.body))
+
+
+def write(found: Found, texts: Texts, manner: Manner) -> bytes:
+    """The file's bytes with a docstring for a node that has none, or an outdated one mended.
+
+    Raises HostError where that would not leave a docstring that is right, and everything else as
+    it was.
+    """
+    made_of = skeleton(found.node)
+    if found.text is None:
+        content = _new(found, texts, made_of, manner)
+    else:
+        content = _mended(found, texts, made_of, manner)
+    _check(found, content)
+    return content
+
+
+def _new(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> bytes:
+    if not texts.summary:
+        raise HostError("a new docstring begins with a summary")
+    body = Body(found.source)
+    spot = new_spot(found.node, found.source, body)
+    lines = rendered(texts, made_of, manner, spot.indent)
+    if any(manner.quotes in line for line in lines):
+        raise HostError("a text holds the quotes that would end the docstring")
+    literal = new_literal(lines, manner.quotes, spot.indent, below=manner.below)
+    return body.with_lines(spot, literal)
+
+
+def _mended(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> bytes:
+    body = Body(found.source)
+    spot = docstring_spot(found.node, body)
+    text = body.raw[spot.start : spot.end].decode()
+    source = text.replace("\r\n", "\n").replace("\r", "\n")
+    literal = read_literal(source, found.text or "")
+    if literal is None:
+        raise HostError("the docstring is no plain literal whose lines could be changed")
+    missing = unsaid(found, texts)
+    if missing:
+        raise HostError(f"nothing is known to say of {', '.join(missing)}")
+    said = Texts(
+        parameters={name: escaped(each, literal) for name, each in texts.parameters.items()},
+        raises={name: escaped(each, literal) for name, each in texts.raises.items()},
+        renames=texts.renames,
+    )
+    lines = mended(literal.inner, made_of, found.differences, said, manner)
+    return body.with_lines(spot, [mended_literal(literal, lines)])
+
+
+def unsaid(found: Found, texts: Texts) -> list[str]:
+    """Parts that an outdated docstring must get, and that would stand there without a word:
+    `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
+    name of an exception but in Google's."""
+    style = parse(found.text or "").style
+    named = {each.name: each for each in skeleton(found.node).parameters}
+    known = {*texts.parameters, *texts.renames.values()}
+    typed = {name for name, each in named.items() if style == "numpy" and each.annotation}
+    parameters = [name for name in found.differences.unlisted if name not in known | typed]
+    raises = found.differences.raised - set(texts.raises) if style == "google" else ()
+    return [f"parameters.{name}" for name in parameters] + [
+        f"raises.{name}" for name in sorted(raises)
+    ]
+
+
+def _check(found: Found, content: bytes) -> None:
+    now = find(found.path, content, found.qualname)
+    if now.text is None or now.differences != Differences():
+        raise HostError("the docstring would still document what the code does not have")
+    before = without_docstring_of(found.path, found.source.raw, found.key)
+    if before is None or before != without_docstring_of(found.path, content, found.key):
+        raise HostError("more than the docstring would change")

@@ -1,0 +1,1 @@
+"""Lint: remove findings of ruff."""

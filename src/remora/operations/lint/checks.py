@@ -1,0 +1,35 @@
+"""The check that a lint change set removes findings."""
+
+import re
+from typing import Any
+
+from remora.operations.checks import known_keys, node_lines
+from remora.operations.submission import Submission
+
+_SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGNORECASE)
+"""Comments that silence linters."""
+
+
+def fewer_findings(submission: Submission) -> str:
+    """The node has fewer findings than before, and no more comments that silence a linter."""
+    path, key = submission.path, submission.node_id
+    contents = submission.files.get(path)
+    if contents is None:
+        return f"{path} was not changed"
+    known = known_keys(path, contents[0])
+    own = [node_lines(path, key, source, known) for source in contents]
+    if own[1] is None:
+        return f"{path} has no {submission.node_name} any more"
+    if _silences(contents[1]) > _silences(contents[0]):
+        return f"{path}: a comment silences findings, and mends none"
+    before = _count(submission.findings_before(path), own[0] or frozenset())
+    after = _count(submission.findings_after(path), own[1])
+    return "" if after < before else f"{before} findings on the node before, {after} after"
+
+
+def _silences(source: bytes | None) -> int:
+    return len(_SILENCING.findall(source or b""))
+
+
+def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:
+    return sum(finding.get("line") in lines for finding in findings)

@@ -1,0 +1,37 @@
+"""Which nodes have lint findings: one ruff run over all planned files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from remora.code.syntax.nodes import Module, Node, owner
+from remora.errors import ConfigError, HostError
+from remora.operations.base import Amount
+from remora.tools.host.ruff.file_findings import lint_findings
+
+
+def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
+    """Return the number of findings that each node owns. Raises ConfigError for ruff settings."""
+    lines: dict[str, list[int]] = {}
+    try:
+        found = lint_findings(tree, [module.path for module in modules]) if modules else []
+    except HostError as error:  # with the project's own ruff settings
+        hint = "correct it: ruff's settings are the project's"
+        raise ConfigError(error.message, hint=hint) from error
+    for finding in found:
+        lines.setdefault(finding["path"], []).append(int(finding["line"]))
+    counts: dict[str, dict[str, int]] = {}
+
+    def amount(module: Module, node: Node) -> int:
+        if module.path not in counts:
+            counts[module.path] = _by_owner(module, lines.get(module.path, []))
+        return counts[module.path].get(node.key, 0)
+
+    return amount
+
+
+def _by_owner(module: Module, lines: Sequence[int]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for line in lines:
+        key = owner(module, line)
+        counts[key] = counts.get(key, 0) + 1
+    return counts

@@ -1,0 +1,47 @@
+"""The lint operation: remove findings of ruff from one node."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from remora.operations.base import (
+    JobFindings,
+    Need,
+    Operation,
+    Parts,
+    Phrase,
+    Totals,
+    plural,
+)
+
+
+def _load() -> Parts:
+    from remora.operations.lint.checks import fewer_findings
+    from remora.operations.lint.need import findings_by_node
+
+    return Parts(
+        needs={"ruff": Need(prepare=findings_by_node, counts_findings=True)},
+        checks={"fewer_findings": fewer_findings},
+    )
+
+
+def _measure(jobs: Sequence[JobFindings], planned: int) -> dict[str, int] | None:
+    linted = [job for job in jobs if not any(" " in code for code in job.codes)]
+    if not linted:
+        return None
+    met = sum(sum(job.fixed.values()) + sum(job.left.values()) for job in linted)
+    fixed = sum(sum(job.fixed.values()) for job in linted if job.counts)
+    return {"fixed": fixed, "of": max(planned, met)}
+
+
+def _phrase(measure: Mapping[str, int]) -> Phrase:
+    what = f"{plural('finding', measure['of'])} fixed"
+    return Phrase(done=measure["fixed"], of=measure["of"], what=what)
+
+
+LINT = Operation(
+    name="lint",
+    folder=Path(__file__).parent,
+    by_default=True,
+    load=_load,
+    totals=Totals(key="findings", measure=_measure, phrase=_phrase),
+)

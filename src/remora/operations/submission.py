@@ -1,0 +1,48 @@
+"""What is checked before a change set is proposed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from remora.tools.tree import Place
+
+Findings = Callable[[str], list[dict[str, Any]]]
+"""The lint findings of one file (by path) of a tree."""
+Result = TypeVar("Result")
+
+
+class RunInTree(Protocol):
+    """Runs work on the changed tree, where the project's own code may be started.
+
+    Raises HostError where it may not.
+    """
+
+    def __call__(self, work: Callable[[Place], Result], /) -> Result:
+        """Return what `work` returns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """An agent's changes to one node.
+
+    `path`, `node_id`, `node_name` and `qualname` name the node. `files` holds the changed files
+    before and after (None: no such file). `target` says where the node is now, as scripts get it.
+    `observed` takes what checks saw while project code ran; it is recorded. `results` lets the
+    checks of one submission share what is costly to make.
+    """
+
+    path: str
+    node_id: str
+    node_name: str
+    qualname: str
+    files: Mapping[str, tuple[bytes | None, bytes | None]]
+    findings_before: Findings
+    findings_after: Findings
+    target: Mapping[str, Any] = field(default_factory=dict)
+    in_tree: RunInTree | None = None
+    observed: dict[str, Any] = field(default_factory=dict)
+    results: dict[Any, Any] = field(default_factory=dict)
+
+
+Check = Callable[[Submission], str]
+"""Returns what is wrong in a line, or an empty text."""

@@ -1,0 +1,1 @@
+"""Test: write a missing test and prove that it notices faults."""

@@ -1,0 +1,154 @@
+"""Calls of a function that a test could make, as source text, the most telling first."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.inverse_functions import partners_of, taken_alone
+from remora.operations.test.cases.sample_values import built, values_of
+from remora.operations.test.cases.type_check import contradicts
+from remora.operations.test.target import Subject
+
+MOST = 40
+_LONGEST = 120
+_MOST_SITES = 10
+_MOST_OWNERS = 3
+_MOST_TRIPS = 4
+_EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
+
+
+def candidate_calls(subject: Subject, others: Iterable[ast.Module]) -> list[str]:
+    """Examples of its docstring, calls with constants in `others` (files of the project), then values by
+    type and use; last what its annotations do not allow.
+
+    Expressions over names of its module; at most `MOST`.
+    """
+    trees = [subject.source.tree, *others]
+    receivers = list(_receivers(subject, trees))
+    given = [
+        *_in_docstring(subject.function),
+        *_sites(subject.function.name, trees),
+        *_made(subject),
+    ]
+    given = list(dict.fromkeys(given))
+    calls = [f"{receiver}({words})" for receiver in receivers[:1] for words in given]
+    more = [f"{receiver}({words})" for receiver in receivers[1:] for words in given[:6]]
+    more += _round_trips(subject)
+    calls = calls[: MOST - len(more)] + more
+    calls = [call for call in calls if len(call) <= _LONGEST]
+    return sorted(calls, key=lambda call: contradicts(subject, call))[:MOST]
+
+
+def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
+    """Calls with literals alone: those in the function's docstring, then those in `trees`."""
+    given = [*_in_docstring(function), *_sites(function.name, trees)]
+    return [f"{function.name}({words})" for words in given]
+
+
+def _round_trips(subject: Subject) -> Iterator[str]:
+    """Calls of the function within one that undoes it, or around one that it undoes."""
+    if "." in subject.qualname:
+        return
+    for partner in partners_of(subject.function.name, subject.source.tree):
+        for inner, outer in ((subject.function, partner), (partner, subject.function)):
+            if taken_alone(inner) and taken_alone(outer):
+                arg = [*inner.args.posonlyargs, *inner.args.args][0]
+                values = values_of(arg, None, inner, _classes(subject))[:_MOST_TRIPS]
+                yield from (f"{outer.name}({inner.name}({value}))" for value in values)
+
+
+def _receivers(subject: Subject, trees: list[ast.Module]) -> Iterator[str]:
+    """What stands before the arguments."""
+    owner = subject.owner
+    if owner is None:
+        yield subject.qualname
+        return
+    method = subject.function.name
+    made = list(built(owner, _classes(subject)))
+    sites = [f"{owner.name}({words})" for words in _sites(owner.name, trees)]
+    for maker in list(dict.fromkeys((*sites, *made)))[:_MOST_OWNERS]:
+        yield f"{maker}.{method}"
+
+
+def _in_docstring(function: FunctionNode) -> Iterator[str]:
+    """Arguments in the examples of its docstring."""
+    for line in _EXAMPLE.findall(ast.get_docstring(function) or ""):
+        tree = parse_text(line)
+        if isinstance(tree, ast.Module):
+            yield from _sites(function.name, [tree])
+
+
+def _sites(name: str, trees: Iterable[ast.Module]) -> list[str]:
+    """Arguments of calls by that name, where all are constants."""
+    found: dict[str, None] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _called(node) == name and _is_constant(node):
+                words = [ast.unparse(one) for one in node.args]
+                words += [f"{one.arg}={ast.unparse(one.value)}" for one in node.keywords]
+                found[", ".join(words)] = None
+        if len(found) >= _MOST_SITES:
+            break
+    return list(found)[:_MOST_SITES]
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return getattr(function, "id", "") or getattr(function, "attr", "")
+
+
+def _is_constant(node: ast.Call) -> bool:
+    if any(one.arg is None for one in node.keywords):
+        return False
+    try:
+        for part in (*node.args, *(one.value for one in node.keywords)):
+            ast.literal_eval(part)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return False
+    return True
+
+
+def _made(subject: Subject) -> Iterator[str]:
+    """From types, defaults and use: everything required at its best, then one other at a time."""
+    classes, args = _classes(subject), subject.parameters
+    positional = [*args.posonlyargs, *args.args][subject.implied :]
+    first_default = len(positional) - len(args.defaults)
+    values: dict[str, list[str]] = {}
+    required: list[str] = []
+    for number, arg in enumerate(positional):
+        default = args.defaults[number - first_default] if number >= first_default else None
+        values[arg.arg] = values_of(arg, default, subject.function, classes)
+        required += [arg.arg] if default is None else []
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        values[arg.arg] = values_of(arg, default, subject.function, classes)
+        required += [arg.arg] if default is None else []
+    if args.vararg is not None and not positional:
+        yield "3, 1, 2"
+        yield "'a', 'b'"
+    by_place = {arg.arg for arg in positional}
+    for chosen in _combined(values, required):
+        words = [
+            text if name in by_place and name in required else f"{name}={text}"
+            for name, text in chosen.items()
+        ]
+        yield ", ".join(words)
+
+
+def _combined(values: dict[str, list[str]], required: list[str]) -> Iterator[dict[str, str]]:
+    if not all(values[name] for name in required):
+        return
+    base = {name: values[name][0] for name in required}
+    yield base
+    for number in range(1, max((len(texts) for texts in values.values()), default=0) + 1):
+        for name, texts in values.items():
+            if number < len(texts) or (name not in base and number == len(texts)):
+                yield {**base, name: texts[number] if number < len(texts) else texts[0]}
+        several = {n: values[n][number] for n in required if number < len(values[n])}
+        if len(several) > 1:
+            yield {**base, **several}
+
+
+def _classes(subject: Subject) -> dict[str, ast.ClassDef]:
+    return {one.name: one for one in subject.source.tree.body if isinstance(one, ast.ClassDef)}

@@ -1,0 +1,132 @@
+"""Cases of one shape as the rows of a table: the columns are what differs from call to call."""
+
+import ast
+import builtins
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.best_cases import Case, literal, quoted
+from remora.operations.test.target import Subject
+from remora.operations.test.test_location import Home
+
+_MOST_COLUMNS = 3
+_TAKEN = frozenset({"expected", "request", "pytest", *dir(builtins)})
+
+
+class Table(NamedTuple):
+    """`columns` are parameters, `types` theirs and that of what is expected; each row ends with what
+    is expected, and `claim` says of all rows that it comes out."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[str]
+    claim: str
+
+
+class _Made(NamedTuple):
+    """A call by parameter, and which of them stand by their place."""
+
+    given: dict[str, str]
+    by_place: frozenset[str]
+    function: str
+
+
+def table_of(subject: Subject, cases: Sequence[Case], home: Home, width: int) -> Table | None:
+    """None where the calls are not of one shape, or a row would say less than a line of its own."""
+    calls = [_made(subject, case) for case in cases]
+    made = [call for call in calls if call is not None]
+    defaults = _defaults(subject)
+    if not made or len(made) < len(cases) or len({call.function for call in made}) > 1:
+        return None
+    columns = [n for n in _names(subject) if any(n in call.given for call in made)]
+    missing = {name for name in columns for call in made if name not in call.given}
+    if (
+        not 0 < len(columns) <= _MOST_COLUMNS
+        or not missing <= defaults.keys()
+        or len({case.listed for case in cases}) > 1
+        or not _TAKEN.isdisjoint(columns)
+        or made[0].function.partition("(")[0].partition(".")[0] in columns
+    ):
+        return None
+    words = _words(columns, made, set(_positional(subject)))
+    call = f"{made[0].function}({', '.join(words)})"
+    call = quoted(f"list({call})" if cases[0].listed else call, home.quote)
+    same = {case.value for case in cases} <= {"True", "False", "None"}
+    claim = f"assert {call} {'is' if same else '=='} expected"
+    cells = [[call.given.get(n, defaults.get(n, "")) for n in columns] for call in made]
+    expected = [literal(case.value) for case in cases]
+    rows = [
+        quoted(f"({', '.join([*each, value])})", home.quote)
+        for each, value in zip(cells, expected, strict=True)
+    ]
+    types = [_type(list(column)) for column in zip(*cells, strict=True)]
+    types.append(_type([case.value for case in cases]))
+    if len(claim) + 4 > width or (home.typed and "" in types):
+        return None
+    fitting = [row for row in rows if len(row) + 9 <= width]
+    return Table(columns, types, list(dict.fromkeys(fitting)), claim)
+
+
+def _made(subject: Subject, case: Case) -> _Made | None:
+    tree = parse_text(case.call)
+    one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
+    if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
+        return None
+    call, names = one.value, _positional(subject)
+    if len(call.args) > len(names) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    placed = {name: ast.unparse(arg) for name, arg in zip(names, call.args, strict=False)}
+    named = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg}
+    if len(named) < len(call.keywords) or not named.keys() <= set(_names(subject)):
+        return None
+    return _Made(placed | named, frozenset(placed), ast.unparse(call.func))
+
+
+def _words(columns: Sequence[str], calls: Sequence[_Made], positional: set[str]) -> list[str]:
+    """By place as long as no call gives it by name."""
+    words: list[str] = []
+    by_place = True
+    for name in columns:
+        named = any(name in call.given and name not in call.by_place for call in calls)
+        by_place = by_place and name in positional and not named
+        words.append(name if by_place else f"{name}={name}")
+    return words
+
+
+def _positional(subject: Subject) -> list[str]:
+    args = subject.parameters
+    return [arg.arg for arg in (*args.posonlyargs, *args.args)][subject.implied :]
+
+
+def _names(subject: Subject) -> list[str]:
+    return [*_positional(subject), *(arg.arg for arg in subject.parameters.kwonlyargs)]
+
+
+def _defaults(subject: Subject) -> dict[str, str]:
+    """Those that a row can spell."""
+    args = subject.parameters
+    placed = [*args.posonlyargs, *args.args]
+    pairs: list[tuple[ast.arg, ast.expr | None]] = [
+        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    return {
+        arg.arg: ast.unparse(default) for arg, default in pairs if isinstance(default, ast.Constant)
+    }
+
+
+def _type(texts: list[str]) -> str:
+    """What all are; empty where they are not all of one plain type."""
+    found = {type(_value(text)).__name__ for text in texts}
+    if found == {"int", "float"}:
+        return "float"
+    (only,) = found if len(found) == 1 else ("",)
+    return only if only in ("int", "str", "float", "bool", "bytes") else ""
+
+
+def _value(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return object()

@@ -1,0 +1,146 @@
+"""What may hold of a function whatever it is given: guesses from names and types, to be judged by running."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.cases.arguments import literal_calls
+from remora.operations.test.cases.inverse_functions import partners_of, taken_alone
+from remora.operations.test.cases.strategies import DOMAINS, domain, given_kinds
+from remora.operations.test.target import Subject
+
+_TYPE = "type"
+_MOST_CLAIMS = 3
+_SIZED = ("st.text", "st.binary", "st.lists")
+_PLAIN = frozenset({"int", "str", "bytes", "float", "list", "dict", "tuple", "set", "bool"})
+
+
+class Property(msgspec.Struct, frozen=True, kw_only=True):
+    """`ending` is what the test is called after the function; `given`: a strategy by parameter;
+    `claims`: what is asserted. `says` tells it from others."""
+
+    ending: str
+    given: dict[str, str]
+    claims: tuple[str, ...]
+
+    @property
+    def says(self) -> str:
+        """In one line."""
+        words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
+        return f"{' and '.join(self.claims)}, {words}"
+
+
+def properties_of(subject: Subject, others: Iterable[ast.Module]) -> list[list[Property]]:
+    """For each thing that may hold the same with ever narrower domains, the widest first; what is no
+    round trip with the widest alone: that html keeps its length without tags is nothing to hold on to."""
+    if "." in subject.qualname:
+        return []
+    trees = [subject.source.tree, *others]
+    found: dict[tuple[str, ...], list[Property]] = {}
+    for number in range(DOMAINS):
+        for each in _within(subject, trees, number):
+            known = found.setdefault(each.claims, [])
+            if each not in known:
+                known.append(each)
+    return list(found.values())
+
+
+def best_property(
+    held: Sequence[Property], killed: Sequence[frozenset[int]]
+) -> tuple[Property, frozenset[int]] | None:
+    """Of those that hold the one that notices most mutants, with what others of the same domain notice
+    beside it; and which those are. That it is of a type is nothing by itself."""
+    pairs = [pair for pair in zip(held, killed, strict=True) if pair[1]]
+    alone = [pair for pair in pairs if pair[0].ending != _TYPE]
+    if not alone:
+        return None
+    best, told = max(alone, key=lambda pair: len(pair[1]))
+    for other, kills in sorted(pairs, key=lambda pair: -len(pair[1])):
+        if other.given == best.given and kills - told and len(best.claims) < _MOST_CLAIMS:
+            best = msgspec.structs.replace(best, claims=(*best.claims, *other.claims))
+            told |= kills
+    return best, told
+
+
+def is_known(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
+    """Whether it is made of these: nothing else is ever written."""
+    known = [one for group in groups for one in group if one.given == holds.given]
+    claims = {claim for one in known for claim in one.claims}
+    endings = {one.ending for one in known}
+    return bool(holds.claims) and claims.issuperset(holds.claims) and holds.ending in endings
+
+
+def _within(subject: Subject, trees: list[ast.Module], number: int) -> Iterator[Property]:
+    function, module = subject.function, subject.source.tree
+    given = _given(subject, function, trees, number)
+    for partner in partners_of(function.name, module):
+        there, back = taken_alone(function), taken_alone(partner)
+        if given and there and len(given) == 1 and back:
+            claim = f"{partner.name}({function.name}({there})) == {there}"
+            yield Property(ending="round_trip", given=given, claims=(claim,))
+        other = _given(subject, partner, trees, number)
+        if other and back and len(other) == 1 and there:
+            claim = f"{function.name}({partner.name}({back})) == {back}"
+            yield Property(ending=f"undoes_{partner.name}", given=other, claims=(claim,))
+    if given and number == 0:
+        yield from _alone(function, given)
+
+
+def _alone(function: FunctionNode, given: dict[str, str]) -> Iterator[Property]:
+    """What may hold of a function by itself."""
+    first, *rest = given
+    call = f"{function.name}({', '.join(given)})"
+    returned, taken = _name_of(function.returns), given[first]
+    if taken.startswith("st.lists") and returned in ("", "list", "List"):
+        yield Property(ending="sorts", given=given, claims=(f"{call} == sorted({first})",))
+    if _may_be_same(function, first):
+        again = f"{function.name}({', '.join((call, *rest))}) == {call}"
+        yield Property(ending="is_idempotent", given=given, claims=(again,))
+    if taken.startswith("st.lists") and returned in ("", "list", "List"):
+        kept = f"sorted({call}) == sorted({first})"
+        yield Property(ending="keeps_items", given=given, claims=(kept,))
+        part = f"set({call}) <= set({first})"
+        yield Property(ending="adds_no_items", given=given, claims=(part,))
+    if taken.startswith(_SIZED) and returned in ("", "str", "bytes", "list", "List"):
+        same = f"len({call}) == len({first})"
+        yield Property(ending="keeps_length", given=given, claims=(same,))
+    if returned in _PLAIN:
+        kind = f"isinstance({call}, {returned})"
+        yield Property(ending=_TYPE, given=given, claims=(kind,))
+
+
+def _given(
+    subject: Subject, function: FunctionNode, trees: list[ast.Module], number: int
+) -> dict[str, str] | None:
+    """A domain for each parameter that must be given; None where one is not known, or there is none."""
+    args = function.args
+    if args.vararg is not None or None in args.kw_defaults:
+        return None
+    positional = [*args.posonlyargs, *args.args]
+    required = positional[: len(positional) - len(args.defaults)] or positional[:1]
+    kinds = given_kinds(literal_calls(function, trees))
+    found: dict[str, str] = {}
+    for place, arg in enumerate(required):
+        seen = kinds[place] if place < len(kinds) else None
+        text = domain(msgspec.structs.replace(subject, function=function), arg, seen, number)
+        if text is None or arg.arg in (function.name, "st"):
+            return None
+        found[arg.arg] = text
+    return found or None
+
+
+def _may_be_same(function: FunctionNode, first: str) -> bool:
+    """Whether what comes out may go in again."""
+    arg = next((one for one in function.args.args if one.arg == first), None)
+    taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
+    returned = ast.unparse(function.returns) if function.returns else ""
+    return not taken or not returned or taken == returned
+
+
+def _name_of(annotation: ast.expr | None) -> str:
+    if annotation is None:
+        return ""
+    outer = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return ast.unparse(outer).rpartition(".")[2]

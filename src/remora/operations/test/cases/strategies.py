@@ -1,0 +1,95 @@
+"""From what a parameter may be to where Hypothesis takes its values from, as source text."""
+
+import ast
+
+from remora.operations.test.cases.sample_values import ALIASES, Use, kind_of
+from remora.operations.test.target import Subject
+
+_WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
+_OF_KIND: dict[str, tuple[str, ...]] = {
+    "int": ("st.integers()", "st.integers(min_value=0)", "st.integers(0, 1000)"),
+    "float": (
+        "st.floats(allow_nan=False, allow_infinity=False)",
+        "st.floats(-1000, 1000)",
+        "st.floats(0, 1000)",
+    ),
+    "str": ("st.text()", "st.text('abc xyz')", _WORD),
+    "bytes": ("st.binary()",),
+    "bool": ("st.booleans()",),
+    "list": ("st.lists(st.integers())", "st.lists(st.integers(0, 1000))", f"st.lists({_WORD})"),
+    "dict": ("st.dictionaries(st.text(), st.integers())",),
+}
+"""The widest first."""
+DOMAINS = 3
+_ANY = ("st.text()", "st.binary()", "st.integers()")
+_OF_ITEMS = {"list": "lists", "set": "sets"}
+
+
+def domain(subject: Subject, arg: ast.arg, seen: str | None, number: int) -> str | None:
+    """Values of a parameter: of its annotated type, else of the kind that calls give it (`seen`), else
+    by its use, else one thing after the other. None for a type that is not understood; domain 0 is the
+    widest."""
+    if arg.annotation is not None:
+        return _of_type(arg.annotation, number)
+    used = Use(arg.arg, subject.function).kinds
+    kind = seen or next(iter(used), None)
+    return _of(kind, number) if kind is not None else _ANY[number]
+
+
+def given_kinds(calls: list[str]) -> list[str | None]:
+    """By position, what kind of literal calls give."""
+    found: list[str | None] = []
+    for call in calls:
+        body = ast.parse(call, mode="eval").body
+        if isinstance(body, ast.Call) and not body.keywords and len(body.args) > len(found):
+            found = [kind_of(one) for one in body.args]
+    return found
+
+
+def _of_type(annotation: ast.expr, number: int) -> str | None:
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                return _of_type(ast.parse(text, mode="eval").body, number)
+            except SyntaxError:
+                return None
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _first(left, right, number)
+        case ast.Subscript(value=outer, slice=inner):
+            return _of_generic(_last(outer), inner, number)
+        case ast.Name() | ast.Attribute():
+            return _of(ALIASES.get(_last(annotation), _last(annotation)), number)
+    return None
+
+
+def _first(left: ast.expr, right: ast.expr, number: int) -> str | None:
+    """Of a union: both where they are known; None, which says little, last."""
+    sides = [s for s in (_of_type(left, number), _of_type(right, number)) if s is not None]
+    return " | ".join(sides) if sides else None
+
+
+def _of_generic(outer: str, inner: ast.expr, number: int) -> str | None:
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if outer == "Literal":
+        return f"st.sampled_from([{', '.join(map(ast.unparse, parts))}])"
+    if outer == "Optional":
+        return _of_type(parts[0], number)
+    kind = ALIASES.get(outer, outer)
+    items = [_of_type(part, number) for part in parts]
+    words = [item for item in items if item is not None]
+    if len(words) != len(items):
+        return None
+    if kind in _OF_ITEMS and len(words) == 1:
+        return f"st.{_OF_ITEMS[kind]}({words[0]})"
+    if kind == "dict" and len(words) == 2:
+        return f"st.dictionaries({words[0]}, {words[1]})"
+    return f"st.tuples({', '.join(words)})" if kind == "tuple" else None
+
+
+def _of(kind: str | None, number: int) -> str | None:
+    known = _OF_KIND.get(kind or "", ())
+    return known[min(number, len(known) - 1)] if known else None
+
+
+def _last(node: ast.expr) -> str:
+    return ast.unparse(node).rpartition(".")[2]

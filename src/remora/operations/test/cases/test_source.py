@@ -1,0 +1,104 @@
+"""Test functions before they have a place: what cases and properties come to as source text."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from remora.operations.test.cases.best_cases import Case, quoted, statements
+from remora.operations.test.cases.parametrize import Table, table_of
+from remora.operations.test.cases.property_guesses import Property
+from remora.operations.test.target import Subject
+from remora.operations.test.test_location import Home, test_name
+
+_TYPES = {
+    "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
+    "st.booleans": "bool",
+}  # fmt: skip
+_ENOUGH = 3
+"""So many cases of one shape are a table, whatever the other tests look like."""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` is what it is to be called; `body` is not indented; `parameters` are as they stand
+    between the parentheses."""
+
+    name: str
+    body: list[str]
+    decorators: list[str] = []
+    parameters: str = ""
+
+
+def drafts_of(
+    subject: Subject, cases: Sequence[Case], home: Home, width: int, *, tables: bool = True
+) -> list[Draft]:
+    """One test with all cases; or one table of calls, and a test of what is refused beside it."""
+    wanted = test_name(subject.qualname)
+    values = [case for case in cases if not case.raises]
+    raising = [case for case in cases if case.raises]
+    few = 2 if home.table else _ENOUGH
+    table = table_of(subject, values, home, width) if tables and len(values) >= few else None
+    if table is None or len(table.rows) < few:
+        body = statements(cases, home.quote, width)
+        return [Draft(name=wanted, body=body)] if body else []
+    refused = statements(raising, home.quote, width)
+    found = [_tabular(table, wanted, home)]
+    return [*found, Draft(name=f"{wanted}_raises", body=refused)] if refused else found
+
+
+def _tabular(table: Table, name: str, home: Home) -> Draft:
+    columns = [*table.columns, "expected"]
+    if home.table == "text":
+        heads = f"{home.quote}{', '.join(columns)}{home.quote}"
+    else:
+        heads = f"({', '.join(f'{home.quote}{each}{home.quote}' for each in columns)})"
+    rows = [f"        {row}," for row in table.rows]
+    decorator = ["@pytest.mark.parametrize(", f"    {heads},", "    [", *rows, "    ],", ")"]
+    typed = [f"{each}: {kind}" for each, kind in zip(columns, table.types, strict=True)]
+    return Draft(
+        name=name,
+        body=[table.claim],
+        decorators=decorator,
+        parameters=", ".join(typed if home.typed else columns),
+    )
+
+
+def draft_of(subject: Subject, holds: Property, home: Home, width: int) -> Draft | None:
+    """A property test; None where a line would be too long, or the tests around say what each
+    parameter is and that is not known."""
+    words = [f"{name}={text}" for name, text in holds.given.items()]
+    words = [quoted(word, home.quote) for word in words]
+    decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]
+    types = [_type_of(text) for text in holds.given.values()]
+    if home.typed and None in types:
+        return None
+    names = [f"{n}: {t}" if home.typed else n for n, t in zip(holds.given, types, strict=True)]
+    lines = [*decorators, *(f"    assert {claim}" for claim in holds.claims)]
+    if any(len(line) > width for line in lines):
+        return None
+    return Draft(
+        name=f"{test_name(subject.qualname)}_{holds.ending}",
+        body=[f"assert {claim}" for claim in holds.claims],
+        decorators=decorators,
+        parameters=", ".join(names),
+    )
+
+
+def source_of(holds: Property) -> tuple[str, str]:
+    """The name of a test of it, and its text: for trying it."""
+    words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
+    head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
+    body = [f"    assert {claim}" for claim in holds.claims]
+    return "test", "\n".join([*head, f"def test({', '.join(holds.given)}):", *body]) + "\n"
+
+
+def _wrapped(call: str, words: Sequence[str], width: int) -> list[str]:
+    line = f"{call}({', '.join(words)})"
+    return [line] if len(line) <= width else [f"{call}(", *(f"    {word}," for word in words), ")"]
+
+
+def _type_of(strategy: str) -> str | None:
+    head, _, inner = strategy.partition("(")
+    if head == "st.lists" and " | " not in strategy:
+        of = _type_of(inner)
+        return f"list[{of}]" if of else None
+    return _TYPES.get(head) if " | " not in strategy else None

@@ -1,0 +1,111 @@
+"""Whether a call gives a function what its annotations allow."""
+
+import ast
+
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.sample_values import ALIASES
+from remora.operations.test.target import Subject
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),
+    "bytes": (bytes,), "bool": (bool,), "list": (list,), "tuple": (tuple,), "set": (set,),
+    "dict": (dict,), "None": (type(None),),
+}  # fmt: skip
+_LOOSE = frozenset({"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"})
+"""What more types are than it is an alias of."""
+_DEEPEST = 4
+
+
+def contradicts(subject: Subject, call: str) -> bool:
+    """Whether a literal in it is of another type than its parameter's; of what no annotation tells,
+    None where the function says nothing of None."""
+    tree = parse_text(call)
+    one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
+    if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
+        return False
+    args = subject.parameters
+    named = [*args.posonlyargs, *args.args][subject.implied :]
+    by_name = {arg.arg: arg for arg in (*named, *args.kwonlyargs)}
+    pairs = [
+        *zip(named, one.value.args, strict=False),
+        *((by_name[w.arg], w.value) for w in one.value.keywords if w.arg in by_name),
+    ]
+    return any(_is_against(subject, arg, value) for arg, value in pairs)
+
+
+def _is_against(subject: Subject, arg: ast.arg, given: ast.expr) -> bool:
+    try:
+        value = ast.literal_eval(given)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    if arg.annotation is None:
+        return value is None and not _speaks_of_none(subject)
+    by_default = value is None and arg.arg in _none_by_default(subject.parameters)
+    return not by_default and not _allows(arg.annotation, value, _meanings(subject), 0)
+
+
+def _none_by_default(args: ast.arguments) -> set[str]:
+    placed = [*args.posonlyargs, *args.args]
+    pairs = [
+        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    return {
+        arg.arg for arg, value in pairs if isinstance(value, ast.Constant) and value.value is None
+    }
+
+
+def _speaks_of_none(subject: Subject) -> bool:
+    """In its code, its defaults or its docstring."""
+    return any(
+        isinstance(one, ast.Constant)
+        and (one.value is None or (isinstance(one.value, str) and "None" in one.value))
+        for one in ast.walk(subject.function)
+    )
+
+
+def _meanings(subject: Subject) -> dict[str, ast.expr]:
+    """What the module's own names for types stand for."""
+    found: dict[str, ast.expr] = {}
+    for one in ast.walk(subject.source.tree):
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.setdefault(name, value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found.setdefault(name, value)
+    return found
+
+
+def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], depth: int) -> bool:
+    """True also for what is not understood."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            tree = parse_text(text)
+            first = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
+            inner = first.value if isinstance(first, ast.Expr) else ast.Name("object")
+            return _allows(inner, value, meanings, depth)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return any(_allows(side, value, meanings, depth) for side in (left, right))
+        case ast.Subscript(value=outer, slice=inner):
+            return _allows_generic(
+                ast.unparse(outer).rpartition(".")[2], inner, value, meanings, depth
+            )
+    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is one, too
+    if name in meanings and depth < _DEEPEST:
+        return _allows(meanings[name], value, meanings, depth + 1)
+    types = _TYPES.get(ALIASES.get(name, name))
+    return types is None or name in _LOOSE or isinstance(value, types)
+
+
+def _allows_generic(
+    outer: str, inner: ast.expr, value: object, meanings: dict[str, ast.expr], depth: int
+) -> bool:
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if outer in ("Optional", "Union"):
+        known = any(_allows(part, value, meanings, depth) for part in parts)
+        return known or (outer == "Optional" and value is None)
+    if outer == "Literal":
+        return any(ast.unparse(part) == repr(value) for part in parts)
+    if outer == "Annotated":
+        return _allows(parts[0], value, meanings, depth)
+    return _allows(ast.Name(outer), value, meanings, depth)

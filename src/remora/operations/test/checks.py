@@ -1,0 +1,73 @@
+"""Checks that a change set adds one test, which passes and notices faults."""
+
+import re
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import HostError
+from remora.operations.submission import Submission
+from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.runner.proof import PROOF_S, Proof, prove
+from remora.tools.tree import Place
+
+_MAX_TESTS = 2
+
+
+def test_only_adds(submission: Submission) -> str:
+    """One test file has one more test, perhaps a second for what is refused, and their imports."""
+    found = _new_tests(submission)
+    if isinstance(found, str):
+        return found
+    first = re.sub(r"_\d+\Z", "", found[0])
+    rest = [name for name in found[1:] if not name.startswith(f"{first}_raises")]
+    return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
+
+
+def test_passes(submission: Submission) -> str:
+    """The new test passes on the code as it is, twice, and in different circumstances."""
+    proof = _proof(submission)
+    return proof if isinstance(proof, str) else proof.problem
+
+
+def test_kills_mutant(submission: Submission) -> str:
+    """The new test fails for at least one fault in the node."""
+    proof = _proof(submission)
+    if isinstance(proof, str) or proof.killed:
+        return proof if isinstance(proof, str) else ""
+    return proof.problem or f"it notices none of {proof.tried} faults in {submission.node_name}"
+
+
+def _new_tests(submission: Submission) -> list[str] | str:
+    """Return the pytest ids of the added tests, or what else was changed."""
+    if len(submission.files) != 1:
+        return f"{len(submission.files)} files were changed"
+    ((path, (before, after)),) = submission.files.items()
+    if not is_test_file(path) or path == submission.path:
+        return f"{path} is no test file"
+    names = added_tests(path, before, after)
+    return names if isinstance(names, str) else [f"{path}::{name}" for name in names]
+
+
+def _proof(submission: Submission) -> Proof | str:
+    """Return what the new tests are worth; made once for all checks of a submission."""
+    ids = _new_tests(submission)
+    if isinstance(ids, str):
+        return ids
+    if submission.in_tree is None:
+        return "code of the project is not run here"
+    key = (_proof, *ids)
+    if key not in submission.results:
+
+        def work(place: Place) -> Proof:
+            with place.within(PROOF_S):
+                return prove(place, submission.path, submission.qualname, ids, enough=1)
+
+        try:
+            submission.results[key] = submission.in_tree(work)
+        except HostError as error:
+            return error.message
+    proof: Proof = submission.results[key]
+    if proof.seen.tests:
+        submission.observed.update(msgspec.to_builtins(proof.seen))
+    return proof

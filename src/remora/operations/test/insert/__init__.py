@@ -1,0 +1,1 @@
+"""A new test added to a test file: imports, place, names."""

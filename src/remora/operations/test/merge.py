@@ -1,0 +1,36 @@
+"""Merge of two change sets that both add tests to one file."""
+
+from pathlib import Path
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import HostError
+from remora.operations.test.insert.added_tests import joined
+from remora.tools.host.ruff.file_findings import imports_sorted, lint_text
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.style_config import width_of
+from remora.tools.tree import Place
+from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+
+
+def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
+    """Return a patch of the user's current test file that keeps the tests of both sides.
+
+    Any patch that does more than add tests is returned as it is.
+    """
+    try:
+        ours = Beneath(root).read_bytes(patch.path, limit=FILE_LIMIT)
+    except HostError:
+        return patch
+    if not is_test_file(patch.path):
+        return patch
+    width = width_of(Place(root), patch.path)
+    made = joined(patch.path, patch.base, patch.theirs, ours, width)
+    if made is None:
+        return patch
+    extra = new_findings(lint_text(root, patch.path, ours), lint_text(root, patch.path, made))
+    if any(str(each["code"]).startswith("I0") for each in extra):
+        made = imports_sorted(root, patch.path, made)
+    return msgspec.structs.replace(patch, base=ours, theirs=made)

@@ -1,0 +1,106 @@
+"""The test operation: write a missing test and prove that it notices faults."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remora.operations.base import (
+    Amount,
+    Codes,
+    JobFindings,
+    Need,
+    Operation,
+    Parts,
+    Phrase,
+    Totals,
+    plural,
+)
+
+if TYPE_CHECKING:
+    from remora.code.syntax.nodes import Module, Node
+
+_MISSING = "missing test"
+_WORTH = ("killed", "mutants", "lines", "all_lines")
+"""Of a test: mutants that fail it, of all that were tried; lines of the function it runs, of all."""
+
+
+def _load() -> Parts:
+    from remora.operations.test import checks
+    from remora.operations.test.merge import keep_both_tests
+    from remora.operations.test.probe_functions import observe_calls, test_plan
+    from remora.operations.test.write_functions import coverage_of, run_tests, write_test
+    from remora.tools.host_functions import HostFunction
+
+    return Parts(
+        needs={"test": Need(prepare=_prepare)},
+        checks={
+            "test_only_adds": checks.test_only_adds,
+            "test_passes": checks.test_passes,
+            "test_kills_mutant": checks.test_kills_mutant,
+        },
+        host_functions=(
+            HostFunction(function=coverage_of, seconds=90.0, runs_project_code=True),
+            HostFunction(function=observe_calls, seconds=120.0, runs_project_code=True),
+            HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
+            HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
+            HostFunction(function=write_test, seconds=90.0),
+        ),
+        merge=keep_both_tests,
+    )
+
+
+def _prepare(tree: Path, _modules: Sequence["Module"]) -> Amount:
+    from remora.operations.test.has_tests import Tested
+    from remora.operations.test.testable import needs_test
+
+    tested = Tested(tree)
+
+    def amount(module: "Module", node: "Node") -> int:
+        return int(needs_test(module, node) and not tested.holds(node.key))
+
+    return amount
+
+
+def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:
+    known = [job for job in jobs if _MISSING in job.codes]
+    if not known:
+        return None
+    added = [job for job in known if _MISSING in job.fixed and job.counts]
+    worth = Counter[str]()
+    for job in added:
+        worth.update(job.worth)
+    sums = {name: worth[name] for name in _WORTH}
+    return {"added": len(added), "of": len(known), **sums}
+
+
+def _phrase(measure: Mapping[str, int]) -> Phrase:
+    what = f"missing {plural('test', measure['of'])} added"
+    return Phrase(done=measure["added"], of=measure["of"], what=what, more=_worth(measure))
+
+
+def _worth(measure: Mapping[str, int]) -> str:
+    """Return what the tests notice and run; empty if that is not known."""
+    if not measure["mutants"]:
+        return ""
+    faults = f"{measure['mutants']:,} planted {plural('fault', measure['mutants'])}"
+    lines = f"{measure['all_lines']:,} {plural('line', measure['all_lines'])}"
+    return (
+        f"notice {measure['killed']:,} of {faults}, "
+        f"run {measure['lines']:,} of {lines} of what they test"
+    )
+
+
+def _worth_text(worth: Codes) -> str:
+    if not set(_WORTH) <= set(worth):
+        return ""
+    return f"which notices {worth['killed']:,} of {worth['mutants']:,} planted faults"
+
+
+TEST = Operation(
+    name="test",
+    folder=Path(__file__).parent,
+    load=_load,
+    totals=Totals(key="tests", measure=_measure, phrase=_phrase, worth_text=_worth_text),
+    checks_run_code=frozenset({"test_passes", "test_kills_mutant"}),
+)

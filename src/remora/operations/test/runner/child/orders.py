@@ -1,0 +1,75 @@
+"""Reads the orders, and has each carried out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from typing import Callable
+
+from .determinism import cut_off, shift_clocks
+from .fork import Order, in_child, write
+from .function_calls import run_calls
+from .properties import prepare
+from .pytest_run import run_tests
+
+
+def main() -> None:
+    """Carry out what standard input says."""
+    asked = json.loads(sys.stdin.buffer.read())
+    sys.path[:1] = asked["paths"]
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(asked["root"])
+    if asked["shift"]:
+        shift_clocks(asked["shift"])
+    cut_off()
+    if not asked["orders"] or any("ids" in order for order in asked["orders"]):
+        try:
+            import pytest
+        except ImportError:
+            write(asked["out"], "pytest", {"missing": sys.executable})
+            return
+        # plugins of the environment are imported once, for all children
+        pytest.main(["--version", "-c", os.devnull, "--noconftest", "--rootdir", asked["out"]])
+    if any(order.get("properties") for order in asked["orders"]) and not prepare():
+        for order in asked["orders"]:
+            order["properties"] = []
+    for number, order in enumerate(asked["orders"]):
+        with_text(order, functools.partial(carry_out, asked, str(number), order))
+    write(asked["out"], "done", {})
+
+
+def with_text(order: Order, work: Callable[[], None]) -> None:
+    """Work while the order's file has its text."""
+    if order.get("text") is None:
+        work()
+        return
+    with open(order["path"], "rb") as file:
+        before = file.read()
+    put(order["path"], order["text"].encode("utf-8", "surrogatepass"))
+    try:
+        work()
+    finally:
+        put(order["path"], before)
+
+
+def put(path: str, content: bytes) -> None:
+    """Write a file."""
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def carry_out(asked: Order, name: str, order: Order) -> None:
+    """In a process of its own, which has so many seconds and then none."""
+
+    def work() -> None:
+        if "ids" in order:
+            run_tests(asked, name, order)
+        else:
+            run_calls(asked, name, order)
+
+    if not in_child(work, order["seconds"]):
+        write(asked["out"], name + "-late", {})

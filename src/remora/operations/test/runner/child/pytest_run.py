@@ -1,0 +1,98 @@
+"""Tests run by pytest, in this process, and how each of them went."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from typing import Any, Iterator
+
+from .fork import Order, line_of, write
+from .tracer import Effects, Lines, strangers
+
+_TAIL = 4_000
+
+
+class Reports:
+    """The plugin: how each test ended, and which lines of a file were run by it."""
+
+    def __init__(self, asked: Order, order: Order, hookwrapper: Any) -> None:
+        self.tests: dict[str, Any] = {}
+        self.lines = Lines(order["path"], asked["root"])
+        self.effects = Effects(asked["root"], asked["scratch"])
+        self.seen: dict[str, Order] = {}
+        self.failed: list[str] = []
+        self.looks = order.get("text") is None
+        # what a test runs is traced, and not all that pytest does for it
+
+        @hookwrapper  # type: ignore[untyped-decorator]
+        def around(pyfuncitem: Any) -> Iterator[None]:
+            if not self.looks:
+                yield
+                return
+            self.lines.entered, self.lines.calls = {}, {}
+            with self.effects, self.lines:
+                yield
+            self.seen[pyfuncitem.nodeid] = self.lines.told()
+
+        self.pytest_pyfunc_call = around
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A test is as good as its worst part."""
+        known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
+        known["ms"] += int(report.duration * 1000)
+        if report.outcome != "passed" and known["outcome"] == "passed":
+            broken = report.outcome == "failed" and report.when != "call"
+            known["outcome"] = "error" if broken else report.outcome
+            known["message"] = worst(str(report.longrepr))
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """What could not be collected."""
+        if report.failed:
+            self.failed.append(worst(str(report.longrepr)))
+
+
+def worst(text: str) -> str:
+    """The line that says what was wrong."""
+    said = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+    found = said or [line.strip() for line in text.splitlines() if line.strip()]
+    return (found[0] if said else found[-1] if found else "")[:200]
+
+
+class Tail(io.TextIOBase):
+    """What was written last."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        """Keep the end of it."""
+        self.text = (self.text + text)[-_TAIL:]
+        return len(text)
+
+
+def run_tests(asked: Order, name: str, order: Order) -> None:
+    """Run tests in this process."""
+    import pytest
+
+    reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
+    words = ["-q", "-s", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    said, problem = Tail(), ""
+    with contextlib.redirect_stderr(said):
+        try:
+            code = int(pytest.main([*words, *order["ids"]], plugins=[reports]))
+        except BaseException as error:
+            code, problem = -1, f"pytest does not begin: {type(error).__name__}: {line_of(error)}"
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    found = {
+        "code": code,
+        "tests": reports.tests,
+        "failed": reports.failed or ([worst(said.text)] if said.text else []),
+        "lines": sorted(reports.lines.seen),
+        "seen": reports.seen,
+        "effects": reports.effects.seen[:1],
+        "imported": any(isinstance(f, str) and os.path.realpath(f) == order["path"] for f in files),
+        "problem": problem or strangers(asked),
+    }
+    write(asked["out"], name, found)

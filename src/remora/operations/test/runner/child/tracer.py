@@ -1,0 +1,177 @@
+"""What the project's code does while it runs: lines, effects, where its modules came from."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+from .fork import Order
+
+_LATER = 0x20 | 0x80 | 0x200
+"""Flags of generators, coroutines, asynchronous generators: they run after they were called."""
+
+
+class Lines:
+    """Which lines of one file are run, and which code of the tree beneath `root` is entered, by whom."""
+
+    def __init__(self, path: str, root: str) -> None:
+        self.path = path
+        self.prefix = root + os.sep
+        self.seen: set[int] = set()
+        self.entered: dict[CodeType, None] = {}
+        self.calls: dict[tuple[CodeType, int, CodeType], None] = {}
+        self.known: dict[str, str] = {}
+
+    def __enter__(self) -> None:
+        sys.settrace(self.begin)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def own(self, code: CodeType) -> str:
+        """The file it is from, relative to the root; empty where it is from elsewhere."""
+        name = code.co_filename
+        if name not in self.known:
+            real = os.path.realpath(name)
+            self.known[name] = real[len(self.prefix) :] if real.startswith(self.prefix) else ""
+        return self.known[name]
+
+    def begin(self, frame: FrameType, *_: object) -> Any:
+        """Note who enters what, and follow frames of the file."""
+        code, caller = frame.f_code, frame.f_back
+        file = self.own(code)
+        if not file:
+            return None
+        self.entered[code] = None
+        if caller is not None and self.own(caller.f_code) and called_by(code, caller.f_code):
+            self.calls[caller.f_code, caller.f_lineno, code] = None
+        return self.step if self.prefix + file == self.path else None
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Any:
+        """Note a line."""
+        if event == "line":
+            self.seen.add(frame.f_lineno)
+        return self.step
+
+    def told(self) -> Order:
+        """What was entered, and the calls, as numbers of the codes."""
+        numbers = {code: number for number, code in enumerate(self.entered)}
+        calls = [
+            [numbers[caller], line, numbers[callee]]
+            for caller, line, callee in self.calls
+            if caller in numbers
+        ]
+        codes = [[self.own(code), code.co_firstlineno, code.co_name] for code in numbers]
+        return {"codes": codes, "calls": calls}
+
+
+def called_by(code: CodeType, caller: CodeType) -> bool:
+    """Whether the frame before is the one that called: whoever takes the next value of a generator
+    is not, unless its code names it."""
+    if not code.co_flags & _LATER or code.co_name.startswith("<"):
+        return True
+    names = caller.co_names + caller.co_varnames + caller.co_freevars + caller.co_cellvars
+    return code.co_name in names
+
+
+class Effects:
+    """What is done to anything but the process itself while it is looked at: files that are written,
+    or read from elsewhere, processes, connections."""
+
+    ALLOWED = (
+        "import",
+        "exec",
+        "compile",
+        "object.",
+        "sys._getframe",
+        "sys.settrace",
+        "marshal.",
+        "code.",
+        "builtins.",
+        "os.listdir",
+        "os.scandir",
+        "os.walk",
+        "glob.",
+        "pickle.",
+        "re.",
+        "time.",
+        "sys.setprofile",
+        "sys._current",
+        "sys.excepthook",
+        "sys.unraisablehook",
+        "gc.",
+        "array.",
+        "cpython.",
+        "json.",
+        "tempfile.",
+        "types.",
+        "function.",
+        "os.fwalk",
+        "setopencodehook",
+    )
+
+    watching: list[Effects | None] = []  # noqa: RUF012 - one hook for the process, for good
+
+    def __init__(self, root: str, scratch: str) -> None:
+        self.seen: list[str] = []
+        self.inside = tuple(
+            os.path.realpath(each) + os.sep
+            for each in (root, sys.prefix, sys.base_prefix, os.path.dirname(__file__))
+        )
+        self.scratch = scratch
+
+    def __enter__(self) -> None:
+        if not Effects.watching:
+            sys.addaudithook(Effects.note)
+        Effects.watching.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        Effects.watching[-1] = None
+
+    @staticmethod
+    def note(event: str, args: tuple[Any, ...]) -> None:
+        """Python tells of what it is about to do."""
+        self = Effects.watching[-1]
+        if self is None or event.startswith(Effects.ALLOWED):
+            return
+        if event == "open" and self.is_harmless(*args):
+            return
+        if event.startswith("os.") and self.is_scratch(args):
+            return
+        self.seen.append(event)
+
+    def is_harmless(self, path: Any, mode: Any, flags: Any) -> bool:
+        """Whether a file of the project, or of Python's own, is only read."""
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if not isinstance(path, str):
+            return isinstance(path, int)
+        writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        if self.is_scratch((path,)):
+            return True
+        if (mode and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & writes):
+            return path == os.devnull
+        return os.path.abspath(path).startswith(self.inside)
+
+    def is_scratch(self, args: tuple[Any, ...]) -> bool:
+        """Whether all paths that are named lie where Hypothesis keeps what it knows of characters."""
+        paths = [os.fsdecode(each) for each in args if isinstance(each, (str, bytes))]
+        where = [os.path.abspath(path) + os.sep for path in paths]
+        return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
+
+
+def strangers(asked: Order) -> str:
+    """A module that came from where the workspace was copied from: it is not what is to be tried."""
+    prefixes = tuple(os.path.realpath(each) + os.sep for each in {sys.prefix, sys.base_prefix})
+    for name, module in sorted(sys.modules.items()):
+        origin = getattr(module, "__file__", None)
+        if not isinstance(origin, str):
+            continue
+        real = os.path.realpath(origin)
+        if real.startswith(asked["away"] + os.sep) and not real.startswith(
+            (asked["root"] + os.sep, *prefixes)
+        ):
+            return f"import of {name}: it came from {real}"
+    return ""

@@ -1,0 +1,214 @@
+"""Has the project's interpreter carry out orders in isolation, and reads what came of them.
+
+What comes back was said by a process in which the project's own code ran: it is read as anybody's
+words, and nothing that the process changed in the tree stays.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import ProjectPython, readable_for
+from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.process import run
+from remora.sandbox.rmtree import private_folder
+from remora.sandbox.supervisor_client import PATH, Command
+from remora.tools.tree import Place
+from remora.workspaces.rooted_files import Beneath
+
+CHILD = Path(__file__).with_name("child")
+_PROGRAM = """
+import sys
+sys.path[0] = sys.argv.pop()
+from remora_test_child.orders import main
+main()
+"""
+"""Modules of ours have a package of their own, so that no project's module is taken for one of them."""
+SHIFT = 400 * 24 * 3600 + 3723
+"""More than a year, and no whole hours: other days, other months, other minutes."""
+_CACHES = shutil.ignore_patterns("__pycache__")
+_RESULT_LIMIT = 1 << 20
+_ALL_RESULTS = 1 << 24
+"""Of one process. An honest one leaves some hundred bytes for each call."""
+_GRACE = 10.0
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What must make no difference: the seed of hashes, the time, the time zone."""
+
+    hash_seed: int
+    shift: int
+    zone: str
+
+
+TWICE = (
+    Circumstances(hash_seed=1, shift=0, zone="UTC"),
+    Circumstances(hash_seed=20_011, shift=SHIFT, zone="XYZ-7"),
+)
+"""What depends on none of it comes out the same under both."""
+
+Order = dict[str, Any]
+
+
+class _Test(msgspec.Struct, omit_defaults=True):
+    outcome: str = ""
+    message: str = ""
+    ms: int = 0
+
+
+class _Entered(msgspec.Struct):
+    """What one test entered, as `seen.py` reads it."""
+
+    codes: list[tuple[str, int, str]] = []
+    calls: list[tuple[int, int, int]] = []
+
+
+class _Told(msgspec.Struct, omit_defaults=True):
+    """All that may stand in a result, of an order or of a call; what else stands there is left out."""
+
+    problem: str = ""
+    code: int | None = None
+    tests: dict[str, _Test] = {}
+    failed: list[str] = []
+    lines: list[int] = []
+    seen: dict[str, _Entered] = {}
+    effects: list[str] = []
+    imported: bool = False
+    how: str = ""
+    text: str = ""
+    listed: bool = False
+    effect: str = ""
+    type: str = ""
+    module: str = ""
+    path: str = ""
+    line: int | None = None
+
+
+class Results:
+    """What the process left behind, by number of the order and of the call."""
+
+    def __init__(self, files: Mapping[str, dict[str, Any]]) -> None:
+        self._files = files
+
+    def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
+        """None where nothing came: it was ended, or ended itself."""
+        name = str(order) if call is None else f"{order}-{call}"
+        return self._files.get(name)
+
+    def of_property(self, order: int, name: str) -> str | None:
+        """`held`, or how it did not; None where nothing came. `name`: numbers of group and member."""
+        found = self._files.get(f"{order}-p{name}")
+        return str(found.get("how")) if isinstance(found, dict) else None
+
+    def is_late(self, order: int) -> bool:
+        """Whether it was ended because its time was up."""
+        return f"{order}-late" in self._files
+
+
+def carry_out(
+    place: Place, paths: Sequence[str], orders: Sequence[Order], under: Circumstances = TWICE[0]
+) -> Results:
+    """`paths` are folders of the tree that modules are imported from. Without orders it is only seen
+    whether there is a pytest. Raises HostError where no code of the project may be run, or its
+    interpreter cannot be."""
+    python = permitted(place.python)
+    needed = sum(order["seconds"] for order in orders) + _GRACE
+    root = place.seen
+    with private_folder("remora-proving-") as private:
+        (private / "out").mkdir(mode=0o700)
+        program = shutil.copytree(
+            CHILD, private / "program" / "remora_test_child", ignore=_CACHES
+        ).parent
+        asked = {
+            "root": str(root),
+            "away": str(python.root),
+            "out": str(private / "out"),
+            "scratch": str(private / "out" / "scratch"),
+            "paths": [str(root / path) if path else str(root) for path in paths],
+            "shift": under.shift,
+            "orders": list(orders),
+        }
+        command = Command(
+            argv=(str(python.python), "-B", "-c", _PROGRAM, str(program)),
+            folder=place.tree,
+            seconds=min(needed, place.left()),
+            within=Confinement(
+                read=(*_readable(python), program),
+                write=(private / "out",),
+                scratch=(place.tree,),
+            ),
+            environment={
+                "PATH": f"{python.python.parent}:{PATH}",
+                "PYTHONHASHSEED": str(under.hash_seed),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HYPOTHESIS_STORAGE_DIRECTORY": str(private / "out" / "scratch"),
+                "TZ": under.zone,
+            },
+        )
+        finished = run(command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode())
+        place.ran_under(finished.isolation)
+        results = _read(private / "out", orders)
+    if "pytest" in results:
+        raise HostError(
+            f"{python.python} has no pytest: install it there (`{python.python} -m pip install "
+            "pytest`), or name another interpreter as `python` in remora.yaml"
+        )
+    if not results:
+        said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
+        raise HostError(f"the project's interpreter {python.python} came to nothing: {why[:200]}")
+    return Results(results)
+
+
+def permitted(python: ProjectPython | None) -> ProjectPython:
+    """The interpreter, if code of the project may be run at all. Raises HostError."""
+    if python is None:
+        raise HostError("code of the project is not run here")
+    if best_level() < SAFE_LEVEL and not python.trusted:
+        raise HostError(f"code of the project runs at L{SAFE_LEVEL} or with consent only")
+    return python
+
+
+def _readable(python: ProjectPython) -> list[Path]:
+    """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
+    installation names them, nothing may be imported from there."""
+    found = readable_for(python.python, trusted=python.trusted or python.activated)
+    prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
+    return [
+        path
+        for path in found
+        if not path.resolve().is_relative_to(python.root)
+        or any(path.resolve().is_relative_to(prefix) for prefix in prefixes)
+    ]
+
+
+def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
+    """The results that were asked for, as far as they are what they should be: regular files, of a
+    bounded size each and together."""
+    files = Beneath(out)
+    found: dict[str, dict[str, Any]] = {}
+    left = _ALL_RESULTS
+    for name in _names(orders):
+        try:
+            content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
+            left -= len(content)
+            told = msgspec.json.decode(content, type=_Told)
+        except (HostError, msgspec.DecodeError, RecursionError):
+            continue
+        found[name] = msgspec.to_builtins(told)
+    return found
+
+
+def _names(orders: Sequence[Order]) -> Iterator[str]:
+    yield from ("pytest", "done")
+    for number, order in enumerate(orders):
+        yield from (str(number), f"{number}-late")
+        yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
+        for group, members in enumerate(order.get("properties", ())):
+            yield from (f"{number}-p{group}-{member}" for member in range(len(members)))

@@ -1,0 +1,144 @@
+"""Whether tests pass whatever the circumstances, and notice faults in the function they are for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.operations.test.mutants import MOST, Mutant, mutants
+from remora.operations.test.runner.coverage import Seen, seen_in
+from remora.operations.test.runner.parent import TWICE, Order, carry_out
+from remora.operations.test.target import Subject, subject_of
+from remora.tools.tree import Place
+
+PROOF_S = 240.0
+"""All that one proof may take."""
+_OF_TESTS = 60.0
+_OF_MUTANT = 10.0
+_AT_ONCE = 3
+_CONFIGURED = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
+_IMPORT_MODE = "--import-mode=importlib"
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """`problem`: why the tests do not pass, empty where they do. `killed`: mutants with which they
+    fail, of all that were tried. `lines` of the function are run by them; `seen` is all that they run."""
+
+    problem: str = ""
+    tests: dict[str, dict[str, Any]] = {}
+    killed: tuple[str, ...] = ()
+    survived: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    seen: Seen = Seen()
+
+    @property
+    def tried(self) -> int:
+        """How many mutants."""
+        return len(self.killed) + len(self.survived)
+
+
+def prove(
+    place: Place, path: str, qualname: str, ids: Sequence[str], *, enough: int = MOST
+) -> Proof:
+    """Run tests (pytest's ids) twice, then with mutants of the function, until `enough` are killed.
+
+    Raises HostError where code of the project may not be run here."""
+    subject = subject_of(path, place.read(path), qualname, place.files.exists)
+    if isinstance(subject, str):
+        raise HostError(f"{qualname}: {subject}")
+    runs = [ran(place, subject.path, [subject.import_root], ids, under) for under in (0, 1)]
+    for told in runs:
+        problem = why_not(told, ids)
+        if problem:
+            return Proof(problem=problem, tests=told.get("tests") or {})
+    effects = [str(one) for told in runs for one in told.get("effects") or ()]
+    if effects:
+        why = f"they do more than call the function: {effects[0]}"
+        return Proof(problem=why, tests=runs[0]["tests"])
+    if not runs[0].get("imported"):
+        return Proof(problem=f"they do not import {path} of this copy", tests=runs[0]["tests"])
+    killed: list[str] = []
+    survived: list[str] = []
+    faults = mutants(place.read(path), qualname)
+    step = len(faults) if enough >= len(faults) else _AT_ONCE
+    for start in range(0, len(faults), max(step, 1)):
+        tried = faults[start : start + step]
+        dead = _killed(place, subject, ids, tried)
+        killed += [fault.what for fault in tried if fault in dead]
+        survived += [fault.what for fault in tried if fault not in dead]
+        if len(killed) >= enough:
+            break
+    return Proof(
+        tests=runs[0]["tests"],
+        killed=tuple(killed),
+        survived=tuple(survived),
+        lines=_lines(subject, runs[0]),
+        seen=seen_in(place, runs[0].get("seen") or {}),
+    )
+
+
+def ran(
+    place: Place, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
+) -> dict[str, Any]:
+    """One run of the tests; lines are those of the file `path`."""
+    results = carry_out(place, paths, [test_order(place, path, ids, _OF_TESTS)], TWICE[under])
+    return results.of(0) or {"tests": {}, "problem": "they did not come to an end"}
+
+
+def test_order(place: Place, path: str, ids: Sequence[str], seconds: float) -> Order:
+    """An order to run tests."""
+    root = place.seen
+    words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
+    return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
+
+
+def why_not(told: dict[str, Any], ids: Sequence[str]) -> str:
+    """What keeps the tests from passing."""
+    tests = told.get("tests")
+    tests = tests if isinstance(tests, dict) else {}
+    if told.get("problem"):
+        return str(told["problem"])[:200]
+    for name, test in tests.items():
+        if test.get("outcome") != "passed":
+            return f"{name}: {test.get('outcome')}: {test.get('message')}"[:300]
+    found = {*tests, *(name.partition("[")[0] for name in tests)}  # each row of a table is a test
+    missing = [name for name in ids if name not in found]
+    if missing:
+        said = told.get("failed") or ["pytest does not find it"]
+        return f"{missing[0]}: {said[0]}"[:300]
+    return "" if told.get("code") == 0 else f"pytest ended with {told.get('code')}"
+
+
+def _killed(
+    place: Place, subject: Subject, ids: Sequence[str], faults: Sequence[Mutant]
+) -> list[Mutant]:
+    """A mutant is dead where a test fails that passed before; also by never ending."""
+    orders = [
+        {**test_order(place, subject.path, ids, _OF_MUTANT), "text": fault.text} for fault in faults
+    ]
+    if not orders:
+        return []
+    results = carry_out(place, [subject.import_root], orders)
+    told = [results.of(number) for number in range(len(orders))]
+    late = [results.is_late(number) for number in range(len(orders))]
+    return [
+        fault
+        for fault, one, slow in zip(faults, told, late, strict=True)
+        if slow or (one is not None and bool(why_not(one, ids)))
+    ]
+
+
+def _lines(subject: Subject, told: dict[str, Any]) -> tuple[int, ...]:
+    """Those of the function's body."""
+    first, last = subject.function.body[0].lineno, subject.function.end_lineno or 0
+    lines = told.get("lines")
+    return tuple(n for n in lines if isinstance(n, int) and first <= n <= last) if lines else ()
+
+
+def _by_importlib(place: Place) -> bool:
+    """Whether the project has its tests imported so: of its options this one decides what is run."""
+    for name in _CONFIGURED:
+        if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
+            return True
+    return False

@@ -1,0 +1,15 @@
+"""Whether tests can be run at all: the project's interpreter is started once, and pytest imported."""
+
+import functools
+
+from remora.operations.test.runner.parent import carry_out
+from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.rmtree import private_folder
+from remora.tools.tree import Place
+
+
+@functools.cache  # an interpreter is tried once per command, whoever asks
+def require_pytest(python: ProjectPython) -> None:
+    """Raises HostError where the interpreter does not start, or has no pytest."""
+    with private_folder("remora-ready-") as empty:
+        carry_out(Place(empty, python), [], [])

@@ -1,0 +1,66 @@
+"""What a test is written about, and the files of the project that say how it would be."""
+
+import ast
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.syntax.source import Unreadable, read_source
+from remora.errors import HostError
+from remora.operations.test.target import Subject, subject_of
+from remora.tools.host.text_lines import decode
+from remora.tools.tree import Place
+
+_MOST_FILES = 400
+_NAMED_IN = (
+    "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "requirements*.txt",
+    "requirements/*.txt", "dev-requirements*.txt", "test-requirements*.txt", "*/requirements*.txt",
+    "uv.lock", "poetry.lock", "Pipfile",
+)  # fmt: skip
+
+
+def subject_at(place: Place, path: str, node: str) -> Subject | str:
+    """The function, or why no test can be written for it. Raises HostError."""
+    return subject_of(path, place.read(path), node, place.files.exists)
+
+
+def test_files(place: Place) -> dict[str, str]:
+    """The text of the project's test files."""
+    paths = [path for path in place.files.list("**/*.py", look=place.left) if is_test_file(path)]
+    found: dict[str, str] = {}
+    for path in paths[:_MOST_FILES]:
+        try:
+            found[path] = decode(path, place.read(path)).body
+        except HostError:  # too large, or not UTF-8: it says nothing of how tests look
+            continue
+    return found
+
+
+def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
+    """Trees of the files that call something of that name, or make the class that it is of."""
+    words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
+    found: list[ast.Module] = []
+    for path in place.files.list("**/*.py", look=place.left):
+        if path == subject.path:
+            continue
+        try:
+            content = place.read(path)
+        except HostError:
+            continue
+        if any(f"{word}(".encode() in content for word in words):
+            read = read_source(path, content)
+            if not isinstance(read, Unreadable):
+                found.append(read.tree)
+    return found
+
+
+def names_hypothesis(place: Place, tests: dict[str, str]) -> bool:
+    """Whether the project says that it has Hypothesis: its tests use it, or it is to be installed."""
+    if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
+        return True
+    for pattern in _NAMED_IN:
+        for path in place.files.list(pattern, look=place.left):
+            try:
+                if b"hypothesis" in place.read(path):
+                    return True
+            except HostError:  # too large
+                continue
+    return False

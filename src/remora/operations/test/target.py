@@ -1,0 +1,89 @@
+"""The function that a test is for: how it is imported, and how it is called."""
+
+import ast
+from collections.abc import Callable
+
+import msgspec
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.operations.test.mutants import function_named
+from remora.operations.test.testable import is_empty
+
+_STATIC = frozenset({"staticmethod", "classmethod"})
+_UNSTEADY = frozenset(
+    {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}
+)
+"""What a function says that asks where it runs, and not only what it is given."""
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """A function of a module's, or of a class's. `import_root` is the folder that `module` is
+    imported from; `name` is what a test imports. `owner`: the class that must be instantiated."""
+
+    path: str
+    qualname: str
+    import_root: str
+    module: str
+    name: str
+    owner: ast.ClassDef | None
+    function: FunctionNode
+    source: Source
+
+    @property
+    def parameters(self) -> ast.arguments:
+        """Those that a call gives: without `self` or `cls`."""
+        return self.function.args
+
+    @property
+    def implied(self) -> int:
+        """How many of the first ones a call does not give."""
+        return int("." in self.qualname and "staticmethod" not in _names(self.function))
+
+
+def subject_of(
+    path: str, content: bytes, qualname: str, exists: Callable[[str], bool]
+) -> Subject | str:
+    """The subject, or why no test can be written for it."""
+    source = read_source(path, content)
+    if isinstance(source, Unreadable):
+        return source.detail
+    function = function_named(source.tree, qualname)
+    if not isinstance(function, ast.FunctionDef):
+        return "it is no function that returns when it is called"
+    if is_empty(function):
+        return "it does nothing yet"
+    said = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+    said |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    if said & _UNSTEADY:
+        return f"it depends on where it runs ({', '.join(sorted(said & _UNSTEADY))})"
+    root, module = import_name(path, exists)
+    owner = None
+    if "." in qualname and not _STATIC & _names(function):
+        owner = class_named(source.tree, qualname.rpartition(".")[0])
+        if owner is None:
+            return "its class is not at the top of the file"
+    return Subject(
+        path=path, qualname=qualname, import_root=root, module=module,
+        name=qualname.partition(".")[0], owner=owner, function=function, source=source,
+    )  # fmt: skip
+
+
+def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
+    """The folder that a module is imported from, and what it is called there."""
+    *folders, file = path.removesuffix(".py").split("/")
+    parts = [] if file == "__init__" else [file]
+    while folders and exists("/".join((*folders, "__init__.py"))):
+        parts.insert(0, folders.pop())
+    return "/".join(folders), ".".join(parts)
+
+
+def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
+    """A class at the top of a file."""
+    return next(
+        (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name), None
+    )
+
+
+def _names(function: FunctionNode) -> set[str]:
+    return {ast.unparse(one) for one in function.decorator_list}

@@ -1,0 +1,187 @@
+"""Host functions of the test agent that write tests and run them."""
+
+import ast
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.operations.test.cases.best_cases import Case, is_sound
+from remora.operations.test.cases.property_guesses import Property, is_known, properties_of
+from remora.operations.test.cases.test_source import Draft, draft_of, drafts_of
+from remora.operations.test.insert.added_tests import with_tests
+from remora.operations.test.runner.proof import prove, ran, why_not
+from remora.operations.test.subject import callers_of, subject_at, test_files
+from remora.operations.test.target import Subject
+from remora.operations.test.test_location import Home, home_of
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
+from remora.tools.host.style_config import width_of
+from remora.tools.host.text_lines import Text, decode
+from remora.tools.tree import Place
+
+_OF_HYPOTHESIS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
+MOST_IDS = 50
+
+
+def write_test(
+    place: Place,
+    path: str,
+    node: str,
+    cases: list[dict[str, Any]],
+    holds: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write a test of a function that asserts the cases, or that a property `holds`, into the file where
+    the project would have it: several cases of one shape as a table, what is refused beside it.
+
+    Raises HostError, and writes nothing, where the file would have new findings, or the names that
+    the test needs mean something else there. Says `path`, `name` and `id` (of the first).
+    """
+    subject = subject_at(place, path, node)
+    if isinstance(subject, str):
+        raise HostError(f"{node}: {subject}")
+    home = home_of(subject, test_files(place), place.files.exists)
+    width = width_of(place, home.path)
+    if holds is not None:
+        drafts = [_property(place, subject, holds, home, width)]
+        return _written(place, home, drafts, {**_own(subject, home), **_OF_HYPOTHESIS}, width)
+    given = _cases(cases)
+    known = {**_raised(given), **_own(subject, home)}
+    for tables in (True, False):
+        drafts = drafts_of(subject, given, home, width, tables=tables)
+        try:
+            return _written(place, home, drafts, known, width)
+        except HostError:  # the project's rules may not like a table's names
+            if not tables:
+                raise
+    raise AssertionError
+
+
+def _cases(cases: list[dict[str, Any]]) -> list[Case]:
+    try:
+        given = msgspec.convert(cases, list[Case])
+    except msgspec.ValidationError as error:
+        raise HostError(f"cases: {error}") from None
+    unsound = [case.call for case in given if not is_sound(case)]
+    if unsound:
+        raise HostError(f"cases: {unsound[0]} is no call that comes to a literal, or raises")
+    return given
+
+
+def _property(
+    place: Place, subject: Subject, holds: dict[str, Any], home: Home, width: int
+) -> Draft:
+    """Nothing but what could have been found out is written."""
+    try:
+        wanted = msgspec.convert(holds, Property)
+    except msgspec.ValidationError as error:
+        raise HostError(f"holds: {error}") from None
+    if not is_known(wanted, properties_of(subject, callers_of(place, subject))):
+        raise HostError("holds: this is no property that could be known of the function")
+    draft = draft_of(subject, wanted, home, width)
+    if draft is None:
+        raise HostError("the property fits no line, or has no plain types")
+    return draft
+
+
+def _written(
+    place: Place, home: Home, drafts: list[Draft], known: dict[str, str], width: int
+) -> dict[str, Any]:
+    if not drafts:
+        raise HostError("no case fits a line")
+    text = _text_of(place, home)
+    written = with_tests(text.body, home, drafts, known, width)
+    if isinstance(written, str):
+        raise HostError(written)
+    content = _liked(place, home, text._replace(body=written.text).bytes())
+    (place.write if home.exists else place.create)(home.path, content)
+    name = written.names[0]
+    return {"path": home.path, "name": name, "id": f"{home.path}::{name}"}
+
+
+def _text_of(place: Place, home: Home) -> Text:
+    """The file as it is; empty where it is to be made."""
+    text = decode(home.path, place.read(home.path) if home.exists else b"")
+    if "\r" in text.body:
+        raise HostError(f"{home.path}: its lines end with carriage returns")
+    return text
+
+
+def _liked(place: Place, home: Home, content: bytes) -> bytes:
+    """The file as the project's lint rules would have its imports. Raises HostError for other new
+    findings."""
+    found = check_text(place, home.path, place.read(home.path)) if home.exists else []
+    extra = new_findings(found, check_text(place, home.path, content))
+    if extra and all(str(each["code"]).startswith("I0") for each in extra):
+        content = with_sorted_imports(place, home.path, content)
+        extra = new_findings(found, check_text(place, home.path, content))
+    if extra:
+        raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
+    return content
+
+
+def run_tests(place: Place, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
+    """Run tests by pytest's ids, isolated and with no effect on the tree: `passed`, a `problem`, and of
+    each test `outcome`, `message` and whole `seconds`.
+
+    With `path` and `node` also twice, and with every mutant of that function: `killed` of `mutants`,
+    and which `survived`.
+    """
+    _check_ids(place, ids)
+    if node:
+        proof = prove(place, path, node, ids)
+        return {
+            "passed": not proof.problem,
+            "problem": proof.problem,
+            "tests": _told(proof.tests),
+            "killed": len(proof.killed),
+            "mutants": proof.tried,
+            "survived": list(proof.survived),
+            "lines": len(proof.lines),
+        }
+    told = ran(place, ids[0].partition("::")[0], [""], ids)
+    problem = why_not(told, ids)
+    return {"passed": not problem, "problem": problem, "tests": _told(told.get("tests") or {})}
+
+
+def coverage_of(place: Place, ids: list[str], path: str) -> list[int]:
+    """Lines of the file `path` that are run by tests."""
+    _check_ids(place, ids)
+    lines = ran(place, path, [""], ids).get("lines")
+    return [number for number in lines if isinstance(number, int)] if lines else []
+
+
+def _check_ids(place: Place, ids: list[str]) -> None:
+    if not 0 < len(ids) <= MOST_IDS:
+        raise HostError(f"between 1 and {MOST_IDS} ids at once")
+    for each in ids:
+        path = each.partition("::")[0]
+        if path.startswith("-") or not place.files.exists(path):
+            raise HostError(f"{path}: there is no such file")
+
+
+def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Whole seconds: what a clock says beside that is not the same twice."""
+    return {
+        name: {
+            "outcome": str(test.get("outcome")),
+            "message": str(test.get("message"))[:200],
+            "seconds": int(test.get("ms") or 0) // 1000,
+        }
+        for name, test in tests.items()
+    }
+
+
+def _own(subject: Subject, home: Home) -> dict[str, str]:
+    """By name, where a test imports it from: what the module itself defines."""
+    return {
+        one.name: home.imports_from
+        for one in subject.source.tree.body
+        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+def _raised(cases: list[Case]) -> dict[str, str]:
+    """The same of exceptions that are no built-in ones."""
+    raised = {case.raises: case.origin for case in cases if case.raises}
+    return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

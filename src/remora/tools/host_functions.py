@@ -1,0 +1,80 @@
+"""Host functions: what a script may be granted, and how a granted call is carried out."""
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.tools.host.find_references import find_references
+from remora.tools.host.python_outline import parse_python
+from remora.tools.host.ruff.fixes import apply_ruff_fix, apply_safe_fixes
+from remora.tools.host.ruff.node_findings import node_findings
+from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.host.text_files import edit_text, list_files, read_text, write_new_file
+from remora.tools.tree import Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostFunction:
+    """A function that scripts declare and agents grant by its name.
+
+    `function` takes the Place first, then what the script gives, and raises HostError only.
+    `seconds` bound one call. `runs_project_code` is True if it starts the project's interpreter.
+    """
+
+    function: Callable[..., Any]
+    seconds: float = 10.0
+    runs_project_code: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name that scripts declare."""
+        return self.function.__name__
+
+
+GENERIC = (
+    HostFunction(function=apply_ruff_fix, seconds=60.0),
+    HostFunction(function=apply_safe_fixes, seconds=60.0),
+    HostFunction(function=edit_text),
+    HostFunction(function=find_references, seconds=30.0),
+    HostFunction(function=list_files),
+    HostFunction(function=node_findings, seconds=60.0),
+    HostFunction(function=parse_python),
+    HostFunction(function=read_text),
+    HostFunction(function=ruff_check, seconds=60.0),
+    HostFunction(function=write_new_file),
+)
+"""Host functions that belong to no operation."""
+
+
+def bind(granted: Iterable[HostFunction], place: Place) -> dict[str, Callable[..., Any]]:
+    """Return the granted functions by name, bound to one tree.
+
+    Arguments are checked against the functions' annotations; HostError names the wrong one.
+    """
+    return {each.name: functools.partial(_call, each, place) for each in granted}
+
+
+def _call(host: HostFunction, place: Place, /, *args: Any, **kwargs: Any) -> Any:
+    signature, hints = _shape(host.function)
+    try:
+        bound = signature.bind(place, *args, **kwargs)
+    except TypeError as error:
+        raise HostError(f"{host.name}: {error}") from None
+    for name, value in list(bound.arguments.items())[1:]:
+        try:
+            bound.arguments[name] = msgspec.convert(value, hints[name])
+        except msgspec.ValidationError as error:
+            raise HostError(f"{host.name}: {name}: {error}") from None
+    with place.within(host.seconds):
+        return host.function(*bound.args, **bound.kwargs)
+
+
+@functools.cache
+def _shape(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    return inspect.signature(function), typing.get_type_hints(function)

@@ -1,0 +1,309 @@
+"""Docstrings in each style: what is written for a function without one, and how others are mended."""
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from remora.code.syntax.source import read_source
+from remora.errors import HostError
+from remora.operations.docstring.parts import Manner, Texts
+from remora.operations.docstring.style import Habits, manner
+from remora.operations.docstring.write import find, write
+
+FUNCTION = """
+def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
+    if count < 1:
+        raise ValueError(count)
+    return shelf.take(count)
+"""
+TEXTS = Texts(
+    summary="Move books from a shelf.",
+    parameters={
+        "shelf": "Where they stand.",
+        "count": "How many.",
+        "by": "Who carries them; the first who is free if None, which is whoever came back last.",
+    },
+    outcome="Whether all of them were there.",
+    raises={"ValueError": "If `count < 1`."},
+)
+GOOGLE = '''
+    """Move books from a shelf.
+
+    Args:
+        shelf: Where they stand.
+        count: How many.
+        by: Who carries them; the first who is free if None, which is whoever came back
+            last.
+
+    Returns:
+        Whether all of them were there.
+
+    Raises:
+        ValueError: If `count < 1`.
+    """
+'''
+NUMPY = '''
+    """Move books from a shelf.
+
+    Parameters
+    ----------
+    shelf : str
+        Where they stand.
+    count : int, optional
+        How many.
+    by : Person | None, optional
+        Who carries them; the first who is free if None, which is whoever came back
+        last.
+
+    Returns
+    -------
+    bool
+        Whether all of them were there.
+
+    Raises
+    ------
+    ValueError
+        If `count < 1`.
+    """
+'''
+REST = '''
+    """Move books from a shelf.
+
+    :param shelf: Where they stand.
+    :param count: How many.
+    :param by: Who carries them; the first who is free if None, which is whoever came
+        back last.
+    :returns: Whether all of them were there.
+    :raises ValueError: If `count < 1`.
+    """
+'''
+
+
+def written(source: str, node: str = "f", texts: Texts = TEXTS, **said: Any) -> str:
+    """The file after the docstring of `node` was written."""
+    return write(find("a.py", source.encode(), node), texts, Manner(**said)).decode()
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"), [("google", GOOGLE), ("numpy", NUMPY), ("rest", REST)]
+)
+def test_a_new_docstring(style: Any, expected: str) -> None:
+    header, body = FUNCTION.split("    if count", 1)
+    made = written(FUNCTION, "move", style=style)
+    assert made == f"{header}{expected.removeprefix(chr(10))}    if count{body}"
+    assert written(FUNCTION, "move", style=style, below=True) == made.replace(
+        '"""Move', '"""\n    Move'
+    )
+
+
+def test_a_list_that_would_not_be_whole_is_left_out() -> None:
+    texts = Texts(summary="Move.", parameters={"shelf": "Where."}, raises={"OSError": "Never."})
+    made = written(FUNCTION, "move", texts)
+    assert '    """Move."""\n    if count' in made
+
+
+ONE = Texts(summary="Do it.")
+LAYOUTS = {
+    "a body behind the colon": (
+        "def f(): return 1  # why\n",
+        'def f():\n    """Do it."""\n    return 1  # why\n',
+    ),
+    "a class of dots": ("class f: ...\n", 'class f:\n    """Do it."""\n    ...\n'),
+    "a class with a body": (
+        "class f:\n    x = 1\n",
+        'class f:\n    """Do it."""\n\n    x = 1\n',
+    ),
+    "tabs": ("def f():\n\treturn 1\n", 'def f():\n\t"""Do it."""\n\treturn 1\n'),
+    "tabs, behind the colon": (
+        "class A:\n\tx = 1\n\tdef f(self): pass\n",
+        'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n\t\tpass\n',
+    ),
+    "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n    pass\r\n'),
+    "a byte order mark": (
+        "\ufeffdef f(): pass\n",
+        '\ufeffdef f():\n    """Do it."""\n    pass\n',
+    ),
+    "a comment first": (
+        "async def f(\n    a: int,  # one: two\n) -> int:\n    # why\n    return {1: 2}[a]\n",
+        'async def f(\n    a: int,  # one: two\n) -> int:\n    """Do it."""\n'
+        "    # why\n    return {1: 2}[a]\n",
+    ),
+    "no newline at the end": ("def f(): pass", 'def f():\n    """Do it."""\n    pass'),
+    "a decorated function in it": (
+        "def f():\n    @d\n    def g(): pass\n",
+        'def f():\n    """Do it."""\n    @d\n    def g(): pass\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layouts(name: str) -> None:
+    before, after = LAYOUTS[name]
+    assert written(before, "A.f" if "class A" in before else "f", ONE) == after
+
+
+def test_a_module() -> None:
+    licensed = "#!/usr/bin/env python\n# Copyright: nobody\nimport os\n"
+    made = written(licensed, "__module__", ONE)
+    assert made == '#!/usr/bin/env python\n# Copyright: nobody\n\n"""Do it."""\n\nimport os\n'
+
+
+def test_a_repeated_name_is_another_node() -> None:
+    source = "if x:\n    def f(): pass\nelse:\n    def f(): return 1\n"
+    made = written(source, "f#2", ONE)
+    assert made == source.replace(": return 1", ':\n        """Do it."""\n        return 1')
+
+
+def test_a_backslash_makes_it_raw() -> None:
+    made = written("def f(): pass\n", texts=Texts(summary=r"Match `\d`."))
+    assert 'r"""Match `\\d`."""' in made
+
+
+def test_quotes_that_would_end_it_are_refused() -> None:
+    with pytest.raises(HostError, match="quotes"):
+        written("def f(): pass\n", texts=Texts(summary='Do """ it.'))
+
+
+MENDED = {
+    "google: one is new, one is gone": (
+        """
+        def f(a, new, c):
+            '''Do it.
+
+            Long story.
+
+            Args:
+                a (int): First, which
+                    goes on.
+                gone: Was here.
+
+                c: Last.
+
+            Note:
+                Stays.
+            '''
+        """,
+        ["        gone: Was here.", "", *[]],
+        "new: New one.",
+    ),
+    "numpy: two share a line": (
+        """
+        def f(x, new):
+            '''Do it.
+
+            Parameters
+            ----------
+            x, y : int
+                Both.
+
+            See Also
+            --------
+            g
+            '''
+        """,
+        [],
+        "    new\n        New one.",
+    ),
+}
+
+
+def mended(source: str, texts: Texts | None = None, node: str = "f") -> str:
+    return written(
+        textwrap.dedent(source).strip() + "\n", node, texts or Texts(parameters={"new": "New one."})
+    )
+
+
+def test_google_mended() -> None:
+    made = mended(MENDED["google: one is new, one is gone"][0])
+    expected = """
+        Args:
+            a (int): First, which
+                goes on.
+            new: New one.
+            c: Last.
+
+        Note:
+            Stays.
+    """
+    assert textwrap.dedent(expected).strip() in textwrap.dedent(made.split("story.\n\n")[1])
+
+
+def test_blank_lines_before_the_closing_quotes_stay() -> None:
+    source = 'def f(a):\n    """Do.\n\n    Args:\n        a: One.\n        b: Two.\n\n    """\n    print(a)\n'
+    assert mended(source) == source.replace("        b: Two.\n", "")
+
+
+def test_numpy_mended() -> None:
+    made = mended(MENDED["numpy: two share a line"][0])
+    assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made
+
+
+REST_BEFORE = """
+def f(a, new):
+    '''Do it.
+
+    :param int a: First.
+    :param gone: Was here
+        for long.
+    :type gone: str
+    :returns: What is there.
+    :rtype: int
+    :raises ValueError: Never.
+    '''
+"""
+
+
+def test_rest_mended() -> None:
+    made = mended(REST_BEFORE + "    print(a)\n")
+    assert made == (
+        "def f(a, new):\n    '''Do it.\n\n    :param int a: First.\n    :param new: New one.\n"
+        "    '''\n    print(a)\n"
+    )
+
+
+def test_a_renamed_parameter_keeps_its_words() -> None:
+    made = mended(REST_BEFORE + "    return a\n", Texts(renames={"gone": "new"}))
+    assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
+    assert "gone" not in made
+
+
+def test_what_is_raised_is_added_where_others_are_listed() -> None:
+    source = '''
+        def f(a):
+            """Do it.
+
+            Raises:
+                TypeError: If odd.
+            """
+            if a:
+                raise KeyError(a)
+    '''
+    made = mended(source, Texts(raises={"KeyError": "If `a`."}))
+    assert '        TypeError: If odd.\n        KeyError: If `a`.\n    """' in made
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        '"Do it.\\n\\n:param gone: Was."',
+        '"""Do it.\\\n\n    :param gone: Was."""',
+        '"""Do it.\n\n    """ ":param gone: Was."',
+    ],
+)
+def test_a_literal_whose_lines_are_not_lines_is_left_alone(docstring: str) -> None:
+    with pytest.raises(HostError, match="no plain literal"):
+        written(f"def f(a):\n    {docstring}\n", texts=Texts())
+
+
+def test_habits() -> None:
+    sources = [GOOGLE, NUMPY, NUMPY.replace('"""Move', '"""\n    Move').replace("`", "``")]
+    seen = Habits()
+    for text in sources:
+        read = read_source("a.py", f"def f():{text}".encode())
+        assert not isinstance(read, str)
+        seen.see(read)  # type: ignore[arg-type]
+    found = manner([seen], style=None, width=79)
+    assert found == Manner(style="numpy", width=79)
+    assert manner([Habits(), seen], style="rest", width=79).style == "rest"
+    assert manner([], style=None, width=79) == Manner(style="google", width=79)

@@ -1,0 +1,124 @@
+"""What cases and properties look like as tests: tables, what is refused beside them, property tests."""
+
+import pytest
+
+from remora.operations.test.cases.best_cases import Case
+from remora.operations.test.cases.property_guesses import Property
+from remora.operations.test.cases.test_source import draft_of, drafts_of
+from remora.operations.test.target import Subject, subject_of
+from remora.operations.test.test_location import Home
+
+SOURCE = """
+def f(text: str, times: int = 1, *, loud: bool = False, mode=object()) -> str:
+    return text * times
+"""
+THREE = [
+    Case(call="f('a')", value="'a'"),
+    Case(call="f('b', times=2)", value="'bb'"),
+    Case(call="f('')", value="''"),
+]
+REFUSED = Case(call="f('x')", raises="ValueError", origin="builtins")
+
+
+def subject(source: str = SOURCE) -> Subject:
+    found = subject_of("mod.py", source.encode(), "f", lambda _: False)
+    assert isinstance(found, Subject), found
+    return found
+
+
+def home(**more: object) -> Home:
+    said = {
+        "path": "test_mod.py",
+        "exists": False,
+        "imports_from": "mod",
+        "quote": '"',
+        "typed": False,
+    }
+    return Home(**{**said, **more})  # type: ignore[arg-type]
+
+
+def test_three_cases_of_one_shape_are_a_table() -> None:
+    (draft,) = drafts_of(subject(), THREE, home(), 88)
+    assert draft.decorators == [
+        "@pytest.mark.parametrize(",
+        '    ("text", "times", "expected"),',
+        "    [",
+        '        ("a", 1, "a"),',
+        '        ("b", 2, "bb"),',
+        '        ("", 1, ""),',
+        "    ],",
+        ")",
+    ]
+    assert draft.parameters == "text, times, expected"
+    assert draft.body == ["assert f(text, times=times) == expected"]
+
+
+def test_two_are_where_the_project_has_tables() -> None:
+    assert not drafts_of(subject(), THREE[:2], home(), 88)[0].decorators
+    (draft,) = drafts_of(subject(), THREE[:2], home(table="text"), 88)
+    assert draft.decorators[1] == '    "text, times, expected",'
+
+
+def test_what_is_refused_is_a_test_of_its_own() -> None:
+    table, refused = drafts_of(subject(), [*THREE, REFUSED], home(), 88)
+    assert (table.name, refused.name) == ("test_f", "test_f_raises")
+    assert refused.body == ["with pytest.raises(ValueError):", '    f("x")']
+
+
+def test_types_where_the_tests_around_have_them() -> None:
+    (draft,) = drafts_of(subject(), THREE, home(typed=True), 88)
+    assert draft.parameters == "text: str, times: int, expected: str"
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [*THREE[:2], Case(call="f('a', mode=2)", value="'a'")],  # a default that no row can spell
+        [*THREE[:2], Case(call="f(*'ab')", value="'a'")],
+        [*THREE[:2], Case(call="F('a').f('b')", value="'a'")],
+        [*THREE[:2], Case(call="f('c')", value="['c']", listed=True)],
+    ],
+)
+def test_other_shapes_are_lines(cases: list[Case]) -> None:
+    (draft,) = drafts_of(subject(), cases, home(), 88)
+    assert not draft.decorators
+    assert len(draft.body) == 3
+
+
+@pytest.mark.parametrize("name", ["expected", "request", "list", "f"])
+def test_a_column_may_not_be_called_as_something_else_is(name: str) -> None:
+    found = subject(f"def f({name}):\n    return {name}\n")
+    cases = [Case(call=f"f({n})", value=str(n)) for n in range(3)]
+    assert not drafts_of(found, cases, home(), 88)[0].decorators
+
+
+def test_truths_are_compared_as_such() -> None:
+    cases = [Case(call=f"f('{c}')", value=str(c == "a")) for c in "abc"]
+    assert drafts_of(subject(), cases, home(), 88)[0].body == ["assert f(text) is expected"]
+
+
+def test_rows_that_are_too_long_are_left_out() -> None:
+    long = Case(call=f"f('{'x' * 90}')", value="'y'")
+    (draft,) = drafts_of(subject(), [*THREE, long], home(), 88)
+    assert len(draft.decorators) == 8
+    assert not drafts_of(subject(), THREE, home(), 20)
+
+
+HOLDS = Property(
+    ending="round_trip", given={"text": "st.text('ab')"}, claims=("g(f(text)) == text",)
+)
+
+
+def test_a_property_test() -> None:
+    draft = draft_of(subject(), HOLDS, home(typed=True), 88)
+    assert draft is not None
+    assert draft.name == "test_f_round_trip"
+    assert draft.decorators == [
+        "@settings(derandomize=True, deadline=None)",
+        '@given(text=st.text("ab"))',
+    ]
+    assert (draft.parameters, draft.body) == ("text: str", ["assert g(f(text)) == text"])
+
+
+def test_a_property_test_that_fits_no_line_is_none() -> None:
+    assert draft_of(subject(), HOLDS, home(), 30) is None

@@ -1,0 +1,168 @@
+"""The built-in test agent: what it writes, what it leaves alone, who decides, what is refused."""
+
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from remora.agents.definition.agent import Agent, load_agent
+from remora.agents.verification import Check, verify
+from remora.bootstrap.operations import BUILT_IN
+from remora.memory.events import SubmitResult, ToolCalled
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.operations.submission import Submission
+from remora.operations.test.operation import TEST
+from remora.operations.test.runner.proof import Proof
+from remora.sandbox.interpreters import ProjectPython
+from tests.agents.conftest import Play, Played, Theatre, a_job, choose, of_job
+from tests.held import need
+from tests.workspaces.conftest import skip_without
+
+SIZES = '''\
+def parse_size(text):
+    """The number of bytes.
+
+    >>> parse_size("10k")
+    10240
+    """
+    if not text:
+        raise ValueError("empty")
+    if text.endswith("k"):
+        return int(text[:-1]) * 1024
+    return len(text)
+
+
+def escape(text: str) -> str:
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def unescape(text: str) -> str:
+    return text.replace("%2F", "/").replace("%25", "%")
+
+
+def noise(a):
+    import random
+
+    return random.random() + a
+'''
+
+
+@pytest.fixture(scope="module")
+def agent() -> Agent:
+    return load_agent(TEST.folder, BUILT_IN, builtin=True)
+
+
+def play(theatre: Theatre, agent: Agent, node: str, **more: Any) -> Played:
+    need(2)
+    python = ProjectPython(python=Path(sys.executable).absolute(), root=theatre.folder / "none")
+    return theatre.play(
+        Play(agent=agent, source=SIZES, node=node, strategy="rank", python=python, **more)
+    )
+
+
+def tools(played: Played) -> list[tuple[str, str]]:
+    return [(call.tool, call.decided_by) for call in played.payloads(ToolCalled)]
+
+
+def checks(played: Played) -> list[tuple[str, bool]]:
+    (submitted,) = played.payloads(SubmitResult)
+    return [(check["name"], check["ok"]) for check in submitted.checks]
+
+
+@pytest.mark.timeout(180)
+def test_one_test_is_written_and_proved(
+    theatre: Theatre, agent: Agent, embedded: EmbeddedModel
+) -> None:
+    played = play(theatre, agent, "parse_size", model=embedded)
+    called = tools(played)
+    assert [name for name, _ in called] == ["look", "write_test", "submit_result"]
+    assert called[1][1] in {"model", "fallback"}  # whether to hold on to what is refused, too
+    assert checks(played) == [
+        ("parses", True), ("test_only_adds", True), ("no_new_findings", True),
+        ("test_passes", True), ("test_kills_mutant", True),
+    ]  # fmt: skip
+    (change,) = played.result.change_set
+    assert (change.path, change.before) == ("tests/test_mod.py", None)
+    written = played.folder.objects.get(str(change.after)).decode()
+    assert 'assert parse_size("10k") == 10240' in written
+
+
+def test_what_is_never_the_same_is_left_alone(theatre: Theatre, agent: Agent) -> None:
+    played = play(theatre, agent, "noise")
+    assert tools(played) == [("look", "rule"), ("submit_result", "rule")]
+    assert played.result.status == "no_change"
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("driver", ["slot", "overlay"])
+def test_the_one_who_chooses_may_leave_out_exceptions(
+    theatre: Theatre, agent: Agent, driver: str
+) -> None:
+    skip_without(driver, theatre.folder)
+    played = play(theatre, agent, "parse_size", answers=choose("B"), driver=driver)
+    (change,) = played.result.change_set
+    assert b"raises" not in played.folder.objects.get(str(change.after))
+    assert played.result.status == "submitted"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_property_may_be_chosen(theatre: Theatre, agent: Agent) -> None:
+    """What it is given need not be said: no project file names Hypothesis, so cases come first."""
+    played = play(theatre, agent, "escape", answers=choose("B"))
+    assert played.result.status == "submitted", checks(played)
+    (change,) = played.result.change_set
+    written = played.folder.objects.get(str(change.after)).decode()
+    assert "@given(text=st.text())" in written
+    assert "assert unescape(escape(text)) == text" in written
+    (submitted,) = played.payloads(SubmitResult)
+    (ran,) = submitted.observed["tests"].values()
+    assert {"node:mod.py:escape", "node:mod.py:unescape"} <= set(ran)
+
+
+def test_without_an_interpreter_it_ends_without_a_change(theatre: Theatre, agent: Agent) -> None:
+    played = theatre.play(Play(agent=agent, source=SIZES, node="parse_size", strategy="rank"))
+    assert played.result.status in {"no_change", "failed"}
+    assert played.result.change_set == ()
+
+
+ADDED = b"from mod import f\n\n\ndef test_f():\n    assert f() == 1\n"
+
+
+def said(name: str, path: str, after: bytes, proof: Proof | None, more: bool = False) -> str:
+    files: dict[str, tuple[bytes | None, bytes | None]] = {path: (None, after)}
+    if more:
+        files["mod.py"] = (b"", b"X = 1\n")
+    submission = Submission(
+        **of_job(a_job("f", "test")),
+        files=files,
+        findings_before=lambda _: [],
+        findings_after=lambda _: [],
+        in_tree=cast(Any, None if proof is None else lambda _work: proof),
+    )
+    (check,) = verify([name], submission, BUILT_IN.checks)
+    assert isinstance(check, Check)
+    return check.detail
+
+
+class TestChecks:
+    def test_nothing_but_one_test_in_a_test_file(self) -> None:
+        assert said("test_only_adds", "tests/test_mod.py", ADDED, None) == ""
+        assert said("test_only_adds", "mod.py", ADDED, None) == "mod.py is no test file"
+        assert said("test_only_adds", "test_mod.py", ADDED, None, more=True).startswith("2 files")
+        two = ADDED + b"\n\ndef test_g():\n    assert f()\n"
+        assert said("test_only_adds", "test_mod.py", two, None) == "there are 2 new tests"
+        refuses = two.replace(b"test_g", b"test_f_raises")
+        assert said("test_only_adds", "test_mod.py", refuses, None) == ""
+
+    def test_it_must_pass_and_notice_a_fault(self) -> None:
+        good = Proof(killed=("it returns None",), survived=("1 became 2",))
+        for name in ("test_passes", "test_kills_mutant"):
+            assert said(name, "test_mod.py", ADDED, good) == ""
+            assert said(name, "test_mod.py", ADDED, Proof(problem="it fails")) == "it fails"
+            assert "not run here" in said(name, "test_mod.py", ADDED, None)
+        blind = Proof(survived=("1 became 2",))
+        assert said("test_kills_mutant", "test_mod.py", ADDED, blind) == (
+            "it notices none of 1 faults in f"
+        )

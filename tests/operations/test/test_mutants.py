@@ -1,0 +1,68 @@
+"""Mutants: each is Python, each is another program, and there are faults of every kind."""
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.operations.test.mutants import MOST, mutants
+
+KINDS = {
+    "return a < b": {"Lt became LtE", "Lt became GtE", "it returns None"},
+    "return a + 1": {"Add became Sub", "1 became 2", "1 became 0", "it returns None"},
+    "return not a": {"not was removed", "it returns None"},
+    "return a and b": {"And became Or", "it returns None"},
+    "return True": {"True became False", "it returns None"},
+    "return b(a, 'x')": {"two arguments were swapped", "a text was changed", "it returns None"},
+    "if a:\n        return b": {"a condition was negated", "it returns None"},
+    "a.append(b)": {"a statement (Expr) was removed"},
+    "raise ValueError('told')": {"a statement (Raise) was removed"},
+    "return f'{a} of 1'": {"it returns None"},
+}
+LINES = (
+    "x = a + 1", "if a < b:\n        x = 2", "a.append(b)", "while not b:\n        b = a(b, 1)", '"""Said."""',
+    "return a if b == 'k' else None", "raise ValueError(a)", "def inner(c):\n        return c * 2", "x += b // 3",
+)  # fmt: skip
+
+
+def source(body: str) -> bytes:
+    return f"def f(a, b):\n    {body}\n".encode()
+
+
+@pytest.mark.parametrize("body", KINDS)
+def test_every_kind_of_fault(body: str) -> None:
+    assert {mutant.what for mutant in mutants(source(body), "f")} == KINDS[body]
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, MOST))
+def test_each_is_another_program(lines: list[str], most: int) -> None:
+    code = source("\n    ".join(lines))
+    found = mutants(code, "f", most)
+    trees = [ast.dump(ast.parse(mutant.text)) for mutant in found]
+    assert len(set(trees)) == len(trees) <= most
+    assert ast.dump(ast.parse(code)) not in trees
+    assert found == mutants(code, "f", most)
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
+def test_only_the_function_is_hurt(lines: list[str]) -> None:
+    code = source("\n    ".join(lines)) + b"\n\ndef g(a):\n    return a + 1\n"
+    for mutant in mutants(code, "f"):
+        (_, other) = ast.parse(mutant.text).body
+        assert ast.unparse(other) == "def g(a):\n    return a + 1"
+
+
+def test_no_kind_before_each_other_had_its_turn() -> None:
+    code = source("\n    ".join(["x = 1 + 1 + 1 + 1 + 1", "if a:\n        b(a, x)", "return x"]))
+    assert {m.what for m in mutants(code, "f", 7)} >= {
+        "a condition was negated",
+        "two arguments were swapped",
+        "it returns None",
+    }
+
+
+def test_a_method_by_its_qualname() -> None:
+    code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
+    assert "5" in mutants(code, "A.f")[0].text
+    assert mutants(code, "A.g") == mutants(b"def (", "f") == mutants(code, "A") == []

@@ -1,0 +1,353 @@
+"""Host functions that run code of the project: what they find out, and what that code cannot do."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.bootstrap.operations import BUILT_IN
+from remora.errors import HostError
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host_functions import bind
+from remora.tools.tree import Place
+from tests.held import need
+
+SIZES = '''\
+"""Sizes."""
+
+
+class SizeError(Exception):
+    """No size."""
+
+
+def parse_size(text):
+    """The number of bytes.
+
+    >>> parse_size("10k")
+    10240
+    """
+    if not text:
+        raise SizeError("empty")
+    if text.endswith("k"):
+        return int(text[:-1]) * 1024
+    return len(text)
+'''
+WRITTEN = """\
+import pytest
+
+from sizes import SizeError, parse_size
+
+
+def test_parse_size():
+    assert parse_size("10k") == 10240
+    assert parse_size("abc") == 3
+    with pytest.raises(SizeError):
+        parse_size("")
+"""
+UNSTEADY = {
+    "the time": "import time\ndef f():\n    return int(time.time())\n",
+    "the date": "import datetime\ndef f():\n    return datetime.date.today().isoformat()\n",
+    "now": "from datetime import datetime\ndef f():\n    return datetime.now().year\n",
+    "the time zone": "import time\ndef f():\n    return time.localtime(0).tm_hour\n",
+    "chance": "import random\ndef f():\n    return random.random()\n",
+    "hashes": "def f():\n    return list({'a', 'b', 'c', 'd', 'e'})\n",
+    "addresses": "def f():\n    return object()\n",
+    "its place": "def f():\n    return __file__\n",
+    "the network": "import socket\ndef f():\n    socket.create_connection(('127.0.0.1', 9))\n    return 1\n",
+}
+HOSTILE = {
+    "removes files": "import shutil, os\ndef f():\n    shutil.rmtree(os.path.dirname(__file__))\n    return 1\n",
+    "writes files": "def f():\n    open('made', 'w').write('x')\n    return 1\n",
+    "reads files elsewhere": "def f():\n    return open('/etc/passwd').read()[:4]\n",
+    "starts programs": "import subprocess\ndef f():\n    return subprocess.call(['true'])\n",
+    "never ends": "def f():\n    while True:\n        pass\n",
+    "forks": "import os\ndef f():\n    while True:\n        os.fork()\n",
+    "prints a gigabyte": "def f():\n    for _ in range(1024):\n        print('x' * 2**20)\n    return open('x', 'w')\n",
+    "leaves the interpreter": "import os\ndef f():\n    os._exit(0)\n",
+    "asks to leave": "def f():\n    raise SystemExit(0)\n",
+    "kills": "import os, signal\ndef f():\n    os.kill(os.getppid(), signal.SIGKILL)\n    return 1\n",
+    "takes all memory": "def f():\n    return len(bytearray(2**40))\n",
+}
+
+
+@pytest.fixture
+def run(tree: Path) -> Callable[..., Any]:
+    """Calls a host function on `tree`, whose code may be run by our own interpreter."""
+    need(2)
+    python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "project")
+    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    return lambda name, *args: functions[name](*args)
+
+
+def seen(tree: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(tree.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_from_what_it_does_to_a_test_that_notices_faults(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "sizes.py").write_text(SIZES)
+    plan = run("test_plan", "sizes.py", "parse_size")
+    assert (plan["state"], plan["path"]) == ("open", "tests/test_sizes.py")
+    assert plan["killed"] == plan["mutants"] > 5
+    written = run("write_test", "sizes.py", "parse_size", plan["cases"])
+    assert (tree / "tests/test_sizes.py").read_text() == WRITTEN
+    told = run("run_tests", [written["id"]], "sizes.py", "parse_size")
+    assert told["passed"]
+    assert told["survived"] == []
+    assert run("coverage_of", [written["id"]], "sizes.py") == [14, 15, 16, 17, 18]
+    assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
+
+
+CODEC = '''\
+"""Codec."""
+
+
+def encode_pairs(pairs: dict[str, int]) -> str:
+    """As text."""
+    return ";".join(f"{len(key)}:{key}{value}" for key, value in pairs.items())
+
+
+def escape(text: str) -> str:
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def unescape(text: str) -> str:
+    return text.replace("%2F", "/").replace("%25", "%")
+
+
+def unlike(text: str) -> str:
+    return text + "!" if len(text) > 9 else text
+'''
+PROPERTY = """\
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codec import escape, unescape
+
+
+@settings(derandomize=True, deadline=None)
+@given(text=st.text())
+def test_escape_round_trip(text):
+    assert unescape(escape(text)) == text
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) -> None:
+    """Our own environment has Hypothesis; a project that does not say so gets no test that needs it."""
+    (tree / "codec.py").write_text(CODEC)
+    plan = run("test_plan", "codec.py", "escape")
+    assert plan["holds"]["claims"] == ("unescape(escape(text)) == text",)
+    assert 0 < plan["holds_killed"] <= plan["mutants"]
+    assert not plan["prefer_holds"]
+    (tree / "requirements-dev.txt").write_text("hypothesis\n")
+    named = run("test_plan", "codec.py", "escape")
+    assert named["prefer_holds"] == (named["holds_killed"] >= named["killed"])
+    written = run("write_test", "codec.py", "escape", [], plan["holds"])
+    assert (tree / written["path"]).read_text() == PROPERTY
+    told = run("run_tests", [written["id"]], "codec.py", "escape")
+    assert told["passed"], told
+    assert told["killed"] > 0
+    assert not list(tree.rglob(".hypothesis"))
+
+
+def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "codec.py").write_text(CODEC)
+    plan = run("test_plan", "codec.py", "unlike")
+    assert plan["holds"] is None or "unlike(unlike(" not in str(plan["holds"]["claims"])
+
+
+def test_only_properties_that_could_hold_are_written(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "codec.py").write_text(CODEC)
+    evil = {"ending": "round_trip", "given": {"text": "st.text()"}, "claims": ["exit()"]}
+    with pytest.raises(HostError, match="holds: this is no property"):
+        run("write_test", "codec.py", "escape", [], evil)
+
+
+def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
+    rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
+    (tree / "test_mod.py").write_text(rows + "def test_f(a):\n    assert f(a) == a + 1\n")
+    told = run("run_tests", ["test_mod.py::test_f"], "mod.py", "f")
+    assert told["passed"]
+    assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
+
+
+def test_what_pytest_says_where_it_does_not_begin(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
+    (tree / "conftest.py").write_text("import nowhere_at_all\n")
+    assert "nowhere_at_all" in run("run_tests", ["test_mod.py::test_f"])["problem"]
+
+
+def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "sizes.py").write_text(SIZES)
+    calls = ["parse_size('2k')", "parse_size('')", "parse_size(3)"]
+    assert run("observe_calls", "sizes.py", "parse_size", calls) == [
+        {"call": calls[0], "value": "2048", "raises": ""},
+        {"call": calls[1], "value": "", "raises": "SizeError"},
+        {"call": calls[2]},
+    ]
+
+
+@pytest.mark.parametrize("what", UNSTEADY)
+def test_what_depends_on_anything_else_is_not_asserted(
+    tree: Path, run: Callable[..., Any], what: str
+) -> None:
+    (tree / "mod.py").write_text(UNSTEADY[what])
+    assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
+    assert run("test_plan", "mod.py", "f")["state"] == "unfit"
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], what: str) -> None:
+    (tree / "mod.py").write_text(HOSTILE[what] + "\n\ndef fine():\n    return 2\n")
+    before = seen(tree)
+    with contextlib.suppress(HostError):  # it ended what would have told of it
+        assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
+    assert seen(tree) == before
+    assert run("observe_calls", "mod.py", "fine", ["fine()"])[0]["value"] == "2"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        '"[" * 200_000',
+        '\'{"tests": {"a": 1}, "lines": 3, "how": []}\'',
+        '\'{"problem": {}, "tests": [], "failed": 7, "code": "0"}\'',
+        "'{\"lines\": [' + '9,' * 500_000 + '9]}'",
+    ],
+    ids=["deep", "of other types", "of other types too", "long"],
+)
+def test_forged_results_are_as_good_as_none(
+    tree: Path, run: Callable[..., Any], forged: str
+) -> None:
+    """Whatever stands in the files by which we are told."""
+    code = f"""\
+import glob, os
+
+def forge():
+    (out,) = glob.glob("/tmp/remora-proving-*/out")
+    for name in ("0", "0-0", "0-late", "1", "done", "other", *map(str, range(300))):
+        with open(f"{{out}}/{{name}}.json", "w") as file:
+            file.write({forged})
+
+def f():
+    forge()
+    os._exit(0)
+"""
+    (tree / "mod.py").write_text(code)
+    (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    f()\n")
+    assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
+    told = run("run_tests", ["test_mod.py::test_f"])
+    assert not told["passed"]
+    assert told["problem"]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("import pytest\npytest.raises = None\ndef f():\n    return 1\n", ""),
+        (
+            "import _pytest.runner\n_pytest.runner.call_and_report = None\ndef f():\n    return 1\n",
+            "x",
+        ),
+        ("import os\ndef f():\n    os._exit(0)\n", "did not come to an end"),
+        ("def f():\n    return 2\n", "assert 2 == 1"),
+        ("import os\ndef f():\n    os.mkdir('made')\n    return 1\n", "os.mkdir"),
+        ("import time\ndef f():\n    return 1 if time.time() < 1.8e9 else 2\n", "assert 2 == 1"),
+    ],
+)
+def test_tests_that_do_not_count(tree: Path, run: Callable[..., Any], body: str, why: str) -> None:
+    (tree / "mod.py").write_text(body)
+    (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    assert f() == 1\n")
+    told = run("run_tests", ["test_mod.py::test_f"], "mod.py", "f")
+    assert told["passed"] == (not why)
+    assert why == "x" or why in told["problem"]
+
+
+def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
+    assert "test_g" in run("run_tests", ["test_mod.py::test_g"])["problem"]
+    with pytest.raises(HostError, match="no such file"):
+        run("run_tests", ["--version"])
+    with pytest.raises(HostError, match="between 1 and 50"):
+        run("run_tests", [])
+
+
+def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any]) -> None:
+    """As where an editable installation leads back to the project."""
+    project = tree.parent / "project"
+    project.mkdir()
+    (project / "other.py").write_text("VALUE = 1\n")
+    code = f"import sys\nsys.path.insert(0, {str(project)!r})\nfrom other import VALUE\ndef f():\n    return VALUE\n"
+    (tree / "mod.py").write_text(code)
+    with pytest.raises(HostError, match="import of mod: ModuleNotFoundError"):
+        run("observe_calls", "mod.py", "f", ["f()"])
+
+
+@pytest.mark.parametrize("activated", [False, True])
+def test_what_an_environment_names_is_read_where_its_user_is_in_it(
+    tree: Path, activated: bool
+) -> None:
+    """A project's configuration could name any environment, and with it what that one names."""
+    need(2)
+    named = tree.parent / "named"
+    named.mkdir()
+    (named / "value.py").write_text("VALUE = 1\n")
+    packages = tree.parent / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "editable.pth").write_text(f"{named}\n")
+    (tree.parent / "venv" / "pyvenv.cfg").write_text(
+        f"home = {Path(sys.executable).resolve().parent}\n"
+    )
+    (tree.parent / "venv" / "bin").mkdir()
+    executable = tree.parent / "venv" / "bin" / "python"
+    executable.symlink_to(Path(sys.executable).resolve())
+    python = ProjectPython(python=executable, root=tree.parent / "project", activated=activated)
+    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
+    if activated:
+        assert functions["observe_calls"]("mod.py", "f", ["f()"])[0]["value"] == "1"
+    else:
+        with pytest.raises(HostError, match="No module named 'value'"):
+            functions["observe_calls"]("mod.py", "f", ["f()"])
+
+
+def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
+    (tree / "mod.py").write_text("def f():\n    return 1\n")
+    functions = bind(BUILT_IN.host_functions.values(), Place(tree))
+    with pytest.raises(HostError, match="not run here"):
+        functions["observe_calls"]("mod.py", "f", ["f()"])
+
+
+def test_below_level_two_only_with_consent(
+    tree: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "mod.py").write_text("def f():\n    return 1\n")
+    monkeypatch.setattr("remora.operations.test.runner.parent.best_level", lambda: 1)
+    with pytest.raises(HostError, match="with consent only"):
+        run("observe_calls", "mod.py", "f", ["f()"])
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"call": "f()", "value": "g()"},
+        {"call": "import os", "value": "1"},
+        {"call": "f()\nimport os", "value": "1"},
+        {"call": "f()", "raises": "A or B"},
+        {"call": 3},
+    ],
+)
+def test_only_cases_are_written(tree: Path, run: Callable[..., Any], case: dict[str, Any]) -> None:
+    (tree / "mod.py").write_text("def f():\n    return 1\n")
+    with pytest.raises(HostError, match="cases:"):
+        run("write_test", "mod.py", "f", [case])
+    assert sorted(seen(tree)) == ["mod.py"]
