@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model
-from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
@@ -18,6 +18,8 @@ from remora.memory.projection import apply
 from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import render
 from remora.models.protocol import Model
+from remora.runs.execution.run import Run
+from remora.runs.planning.request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
@@ -66,7 +68,7 @@ def main() -> dict[str, float]:
     return {"json_over_lines": documents / lines, "history_over_lines": histories / lines}
 
 
-async def _measured(prepared: Prepared, model: Model) -> list[tuple[int, int, int]]:
+async def _measured(prepared: Run, model: Model) -> list[tuple[int, int, int]]:
     try:
         await carry_out(prepared, model, WISH, Silent(), utc_now)
         return list(_counts(prepared.project.trace, model))

@@ -14,11 +14,11 @@ from remora.agents.definition.agent import load_agents
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import RunRequest
-from remora.bootstrap.run_factory import EMBEDDED_LIMIT, asking_for, max_turns_for
 from remora.config.loading import load_config
 from remora.errors import ConfigError, DiskError, UsageError
 from remora.models.scripted import ScriptedModel
+from remora.runs.execution.agent_settings import EMBEDDED_LIMIT, asking_for, max_turns_for
+from remora.runs.planning.request import RunRequest
 
 
 class Small(ScriptedModel):

@@ -18,11 +18,12 @@ from typing import Any
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.bootstrap.start_fork import retry_jobs
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import list_runs
 from remora.runs.review.branch import Wanted, accept_onto

@@ -9,9 +9,10 @@ import pytest
 from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now

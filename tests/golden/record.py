@@ -14,12 +14,12 @@ from typing import Any
 
 from remora.agents.definition.agent import load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import RunRequest
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
+from remora.runs.planning.request import RunRequest
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at

@@ -10,10 +10,11 @@ import pytest
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
 from remora.operations.base import Operation
+from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import read_run, run_document
 from remora.runs.report.markdown import markdown

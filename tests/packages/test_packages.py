@@ -13,8 +13,10 @@ import pytest
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model
-from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
+from remora.runs.execution.run import Run
+from remora.runs.planning.request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
 from remora.tools.host.ruff.file_findings import lint_findings
@@ -48,7 +50,7 @@ def _findings(root: Path) -> int:
     return len(lint_findings(root, sorted(_texts(root))))
 
 
-async def _run(caller: Caller, prepared: Prepared) -> None:
+async def _run(caller: Caller, prepared: Run) -> None:
     model = connect_model(caller, prepared.project.config)
     try:
         await carry_out(prepared, model, WISH, Quiet(), utc_now)

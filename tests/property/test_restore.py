@@ -17,13 +17,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from remora.agents.job import Job
-from remora.bootstrap.prepare_run import RunRequest
 from remora.ids import unspell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
 from remora.memory.prompt.render import render
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
 from remora.trace.verify.folder_check import verify_all

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, carry_on, resumable
 from remora.bootstrap.run_factory import carry_out
 from remora.chat import ToolCall
@@ -28,7 +28,9 @@ from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
 from remora.models.scripted import ScriptedModel
 from remora.pym.script_problems import problems
+from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
+from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
@@ -150,7 +152,7 @@ class Desk:
         """Another process of the same user: nothing is remembered but what lies on disk."""
         self.__dict__.pop("project", None)
 
-    def prepare(self, wish: RunRequest = RunRequest(), **flags: Any) -> Prepared:  # noqa: B008
+    def prepare(self, wish: RunRequest = RunRequest(), **flags: Any) -> Run:  # noqa: B008
         """Lint alone, where the wish names no operation."""
         lint = dataclasses.replace(wish, operations=wish.operations or ("lint",))
         return prepare(self.caller(**flags), lint)
@@ -224,7 +226,7 @@ class Desk:
         return [f"{p.line} {p.kind}: {p.detail}" for p in found]
 
 
-def renamed(prepared: Prepared, run_id: str) -> Prepared:
+def renamed(prepared: Run, run_id: str) -> Run:
     """The same plan under an id that is known beforehand."""
     jobs = tuple(
         replace(job, run_id=run_id, agent_id=agent_id(job.operation, run_id, job.node_id, 1))

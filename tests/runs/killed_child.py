@@ -15,12 +15,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import carry_on, connect_models, resumable
 from remora.bootstrap.run_factory import carry_out
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 from tests.runs.conftest import eager, renamed
@@ -59,7 +60,7 @@ async def resume(caller: Caller, watching: Killing, *, embedded: bool) -> None:
     wanted = resumable(caller, open_project(caller), RUN)
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
     if embedded:
-        models = connect_models(caller, wanted.project, wanted.models)
+        models = connect_models(caller, wanted.run.project, wanted.models)
     try:
         await carry_on(wanted, models, watching, utc_now)
     finally:

@@ -43,6 +43,7 @@ def edited(desk: Desk) -> Desk:
 
 def copied(desk: Desk, slots: Path, **flags: Any) -> dict[str, bytes]:
     prepared = desk.prepare(**flags)
+    assert prepared.base is not None
     with SlotDriver(prepared.base, slots).open() as workspace:
         files = [path for path in workspace.tree.rglob("*") if path.is_file()]
         theirs = {path.stat().st_ino for path in desk.root.rglob("*")}

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from remora.agents.job import Job
-from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import carry_out
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -4,9 +4,10 @@ import asyncio
 from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.prepare_run import RunRequest, prepare
+from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import carry_out
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -2,67 +2,34 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from os.path import realpath
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
-from remora.bootstrap.hub_facts import FactSource, fact_source
+from remora.bootstrap.hub_facts import fact_source
 from remora.bootstrap.invocation import Caller, instead_of
 from remora.bootstrap.open_project import open_project
+from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for
 from remora.errors import NotFound, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
+from remora.runs.execution.run import Run
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
+from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.rmtree import discard
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_junk
-from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.snapshot import take_base
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """What `analyze` is asked for; `changed` is a revision, empty for HEAD, None for no matter."""
-
-    paths: tuple[Path, ...] = ()
-    operations: tuple[str, ...] = ()
-    node: str | None = None
-    changed: str | None = None
-    max_nodes: int | None = None
-    yes: bool = False
-    concurrency: int | None = None
-    unsafe_fixes: bool = False
-    max_turns: int | None = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """A planned run and the base it would work on; `close` lets go of the base."""
-
-    project: Project
-    run_id: str
-    plan: Plan
-    base: Base
-    agents: tuple[Agent, ...]
-    events_file: Path
-    facts: FactSource
-    python: ProjectPython | None = None
-
-    def close(self) -> None:
-        """Remove the frozen copy."""
-        discard(self.base.folder)
-
-
-def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) -> Prepared:
+def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) -> Run:
     """Take the base and plan the run; no model is needed, nothing of the project is run.
 
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
@@ -93,15 +60,16 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     except BaseException:
         discard(base.folder)
         raise
-    return Prepared(
-        project=project,
+    return Run(
         run_id=run_id,
+        project=project,
+        request=wish,
         plan=plan,
+        agents={agent.definition.operation: agent for agent in agents},
+        source=fact_source(caller, project),
         base=base,
-        agents=agents,
-        events_file=caller.folders.cache / "events.jsonl",
-        facts=fact_source(caller, project),
         python=python,
+        listeners=listeners_for(caller, config),
     )
 
 

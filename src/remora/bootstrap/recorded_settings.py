@@ -7,10 +7,10 @@ import msgspec
 import pydantic
 
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.prepare_run import RunRequest
 from remora.config.schema import Config
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
+from remora.runs.planning.request import RunRequest
 
 _OF_THE_RUN = (
     ("runner", "max_turns"),

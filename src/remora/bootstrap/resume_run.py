@@ -3,22 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 from remora.agents.definition.agent import Agent
-from remora.bootstrap.hub_facts import FactSource, fact_source
+from remora.bootstrap.hub_facts import fact_source
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import model_key
-from remora.bootstrap.prepare_run import RunRequest, agents_for
+from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.recorded_settings import as_begun, wish_of
-from remora.bootstrap.run_factory import asking_for, listeners_for, max_turns_for
+from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for, require_tests
 from remora.errors import ModelError, NotFound, StreamDamaged
 from remora.models.protocol import Model
 from remora.models.provider import open_model
 from remora.runs.continuation.resume import check_definition, finish
-from remora.runs.execution.engine import LocalEngine
 from remora.runs.execution.run import Run, Watcher
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
@@ -26,26 +23,21 @@ from remora.runs.provenance import check_ours
 from remora.runs.records.agent_stream import end_of, start_of
 from remora.runs.records.attempts import Attempt, Attempts, attempts_of
 from remora.runs.records.run_stream import opened_run
-from remora.sandbox.interpreters import ProjectPython
 from remora.trace.read.reader import RUNNING, last_event, stream_status
 from remora.workspaces.copy.driver_choice import require_driver
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resumable:
-    """A run to go on with, or only some of its agents. `project` has the configuration that the
-    run began with, as far as that decides what agents do; `models` are the names of those that
-    will be asked, the run's own first."""
+    """A run to go on with, or only some of its agents.
 
-    project: Project
-    run_id: str
+    The run's project has the configuration that the run began with, where that decides what agents
+    do. `models` are the names of those that will be asked, the run's own first.
+    """
+
+    run: Run
     attempts: Attempts
-    agents: Mapping[str, Agent]
-    wish: RunRequest
     models: tuple[str, ...]
-    events_file: Path
-    facts: FactSource
-    python: ProjectPython | None = None
     only: frozenset[str] | None = None
 
     @property
@@ -89,18 +81,20 @@ def resumable(
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
     python = python_for(caller, project, agents.values())
     require_tests(python)
-    return Resumable(
-        project=project,
+    run = Run(
         run_id=run_id,
-        attempts=attempts,
+        project=project,
+        request=wish,
+        plan=_plan(attempts),
         agents=agents,
-        wish=wish,
-        models=tuple(dict.fromkeys(name for name in names if name)),
-        events_file=caller.folders.cache / "events.jsonl",
-        facts=fact_source(caller, project),
+        source=fact_source(caller, project),
         python=python,
-        only=only,
+        default_model=str(of_run),
+        settings=attempts.start.config,
+        listeners=listeners_for(caller, project.config),
     )
+    models = tuple(dict.fromkeys(name for name in names if name))
+    return Resumable(run=run, attempts=attempts, models=models, only=only)
 
 
 def connect_models(caller: Caller, project: Project, names: Iterable[str]) -> dict[str, Model]:
@@ -131,33 +125,8 @@ async def carry_on(
 ) -> None:
     """Bring the run, or the wanted agents of it, to their ends. Raises as `finish` does, and
     OutsideError where a hub is asked for that does not run."""
-    project, wish = wanted.project, wanted.wish
-    of_run = str(wanted.attempts.start.config.get("model_name"))
-
-    def model(agent: Agent, recorded: str | None) -> Model:
-        return models[recorded or agent.definition.model or of_run]
-
-    def asking(agent: Agent) -> Any:
-        return asking_for(project.config, agent, model(agent, None), wish)
-
-    async with wanted.facts.opened() as facts:
-        run = Run(
-            run_id=wanted.run_id,
-            project=project,
-            plan=_plan(wanted.attempts),
-            agents=wanted.agents,
-            model=model,
-            engine=LocalEngine(wish.concurrency or project.config.model.max_concurrency),
-            facts=facts,
-            clock=clock,
-            asking=asking,
-            max_turns=lambda agent: max_turns_for(project.config, agent, wish),
-            options={"unsafe_fixes": wish.unsafe_fixes},
-            settings=wanted.attempts.start.config,
-            watcher=watcher,
-            listeners=listeners_for(project.config, wanted.events_file),
-            python=wanted.python,
-        )
+    async with wanted.run.source.opened() as facts:
+        run = replace(wanted.run, facts=facts, models=models, watcher=watcher, clock=clock)
         await finish(run, only=wanted.only)
 
 

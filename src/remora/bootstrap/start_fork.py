@@ -9,13 +9,13 @@ from remora.bootstrap.invocation import Caller
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.recorded_settings import as_begun, wish_of
 from remora.bootstrap.resume_run import Resumable, connect_models, resumable
-from remora.bootstrap.run_factory import asking_for
 from remora.bootstrap.test_interpreter import python_for, require_tests
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import fork as forks
 from remora.runs.continuation import retry as retries
 from remora.runs.continuation.fork import Forked
+from remora.runs.execution.agent_settings import asking_for
 from remora.runs.project import Project
 from remora.runs.provenance import check_ours
 from remora.runs.records.agent_stream import start_of

@@ -15,7 +15,6 @@ from remora.agents.definition.agent import load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.resume_run import resumable
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
@@ -34,6 +33,7 @@ from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import Grounds
+from remora.runs.planning.request import RunRequest
 from remora.runs.records.attempts import read_attempts
 from remora.runs.records.run_stream import opened_run
 from remora.runs.review.review import accept
@@ -442,8 +442,8 @@ class TestTheRunsOwnSettings:
         desk = stopped(shop(tmp_path), at("tool_result", 2), RunRequest(concurrency=1, max_turns=4))
         desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {margin: 3.0}\n"})
         wanted = desk.resume(choosing)
-        assert wanted.wish.max_turns == 4
-        assert wanted.project.config.model.margin == 1.0
+        assert wanted.run.request.max_turns == 4
+        assert wanted.run.project.config.model.margin == 1.0
         assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
         (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
         assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4

@@ -13,7 +13,6 @@ import pytest
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.bootstrap.prepare_run import RunRequest
 from remora.bootstrap.run_factory import carry_out
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
@@ -32,6 +31,7 @@ from remora.memory.events import (
 from remora.models.protocol import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
+from remora.runs.planning.request import RunRequest
 from remora.runs.review.review import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.prepare_run import RunRequest, prepare, too_many
+from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import spell_path
 from remora.operations.docstring.missing import needs_docstring
 from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
+from remora.runs.planning.request import RunRequest
 from remora.runs.review.review import accept
 from remora.sandbox.rmtree import remove_tree
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
@@ -184,6 +185,7 @@ class TestSelection:
         shop.write({"remora.yaml": "exclude: [pkg/]\n"})
         assert nodes(shop.plan()) == ["a.py:__module__", "a.py:load"]
         prepared = shop.prepare()
+        assert prepared.base is not None
         assert "pkg/b.py" in prepared.base.files, "tools may read what agents leave alone"
         prepared.close()
 
@@ -338,6 +340,7 @@ class TestBase:
     def test_planning_leaves_nothing_behind(self, shop: Desk) -> None:
         before = shop.tree()
         prepared = shop.prepare()
+        assert prepared.base is not None
         assert prepared.base.folder.is_dir()
         prepared.close()
         assert not prepared.base.folder.exists()

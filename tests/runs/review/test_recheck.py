@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from remora.bootstrap.prepare_run import RunRequest
+from remora.runs.planning.request import RunRequest
 from remora.runs.review.branch import Wanted, accept_onto
 from remora.runs.review.review import accept
 from tests.held import need

@@ -8,7 +8,7 @@ import click
 
 from remora.bootstrap.invocation import Caller
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.prepare_run import Prepared, RunRequest, prepare, too_many
+from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.run_factory import carry_out, connect_own_models
 from remora.bootstrap.test_interpreter import require_tests
 from remora.cli.app.invocation import caller_of
@@ -20,6 +20,8 @@ from remora.cli.run.running import report, tell_isolation, to_its_end
 from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
 from remora.cli.views.progress import watching
 from remora.errors import DiskError, UsageError
+from remora.runs.execution.run import Run
+from remora.runs.planning.request import RunRequest
 from remora.runs.records.documents import plan_document
 from remora.trace.stream.line_builder import utc_now
 
@@ -107,7 +109,7 @@ def analyze(options: Options, **asked: Any) -> int:
 
 
 def _analyze(
-    options: Options, caller: Caller, prepared: Prepared, wish: RunRequest, asked: dict[str, Any]
+    options: Options, caller: Caller, prepared: Run, wish: RunRequest, asked: dict[str, Any]
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:
@@ -140,7 +142,7 @@ def _analyze(
     return report(options, prepared.project, prepared.run_id, stopped, announced=True)
 
 
-def _only_plan(options: Options, prepared: Prepared, wish: RunRequest, model: str | None) -> int:
+def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
@@ -149,7 +151,7 @@ def _only_plan(options: Options, prepared: Prepared, wish: RunRequest, model: st
     return 0
 
 
-def _make_records(prepared: Prepared) -> None:
+def _make_records(prepared: Run) -> None:
     """The folder for the streams, before anything else is begun."""
     try:
         prepared.project.trace.create()

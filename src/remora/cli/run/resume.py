@@ -50,7 +50,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
-    models = connect_models(caller, wanted.project, wanted.models)
+    models = connect_models(caller, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
     stopped = brought_to_its_end(options, wanted, models, asked["max_time"])

@@ -80,7 +80,7 @@ def _go_on(
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
     wanted = resumable(caller, project, run_id, trusted=trusted, only=only)
-    models = connect_models(caller, wanted.project, wanted.models)
+    models = connect_models(caller, wanted.run.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = brought_to_its_end(options, wanted, models)
     view = read_run(project, run_id)

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap.prepare_run import Prepared
 from remora.cli.app.output import count, room, wrapped
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import others, unreadable_lines
+from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
 from remora.text import plain
 
@@ -18,7 +18,7 @@ _FILES = 10
 
 
 def plan_lines(
-    prepared: Prepared, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
+    prepared: Run, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
 ) -> Iterator[str]:
     """A plan that is not carried out, from its document; `paths` as they were asked for."""
     plan, width = prepared.plan, room()
@@ -61,7 +61,7 @@ def estimate(plan: Plan) -> str:
     return f"about {about} with the embedded model on two cores"
 
 
-def _why_nothing(prepared: Prepared, paths: Sequence[Path]) -> str:
+def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
         looked = f"{count(plan.nodes, 'node')} looked at"
@@ -69,7 +69,7 @@ def _why_nothing(prepared: Prepared, paths: Sequence[Path]) -> str:
     if plan.unreadable:
         return f"no Python code in {plain(where)} that can be read"
     if prepared.project.config.exclude and any(
-        path.endswith(".py") for path in prepared.base.files
+        path.endswith(".py") for path in (prepared.base.files if prepared.base is not None else ())
     ):
         return f"no Python code in {plain(where)} that `exclude` of the configuration leaves"
     return f"no Python code in {plain(where)}"

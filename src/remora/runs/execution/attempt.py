@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -17,6 +16,7 @@ from remora.agents.threads import aside
 from remora.errors import HostError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
+from remora.runs.execution.agent_settings import asking_for, max_turns_for, options_for
 from remora.runs.execution.run import Ground, Run
 from remora.runs.records.agent_stream import agent_writer, job_end, job_start, start_of
 from remora.runs.records.lineage import ancestors
@@ -86,17 +86,11 @@ def _stage(
         clock=run.clock,
         on_event=lambda event: run.watcher.event(job, event),
         max_turns=max_turns,
-        options={**run.options, **_settings(run, job.operation)},
+        options=options_for(run.project.config, job.operation, run.request),
         rebased=ground.rebased,
         recorded=read_events(path),  # a long stream is never held whole
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
-
-
-def _settings(run: Run, operation: str) -> dict[str, Any]:
-    """What the configuration says of an operation, for its scripts."""
-    configured = run.project.config.operations.get(operation)
-    return {"style": configured.style} if configured is not None and configured.style else {}
 
 
 def _user_file(root: Path) -> UserFile:
@@ -117,7 +111,9 @@ def _asked(run: Run, agent: Agent, start: AgentStart | None) -> tuple[Model, Ask
     Raises ModelError if that model cannot be asked so any more.
     """
     if start is None:
-        return run.model(agent, None), run.asking(agent), run.max_turns(agent)
+        config, model = run.project.config, run.model(agent)
+        turns = max_turns_for(config, agent, run.request)
+        return model, asking_for(config, agent, model, run.request), turns
     model, asking = run.model(agent, start.model.get("name")), asked_as(start)
     check_able(model, asking.strategy)
     return model, asking, start.packet.constraints.max_turns

@@ -1,21 +1,24 @@
-"""What a run is made of, whoever carries it out: its parts, its ground, who watches it."""
+"""A run: its parts, the files its agents start from, and who watches it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from remora.agents.decision.query_settings import Asking
 from remora.agents.definition.agent import Agent
-from remora.agents.inputs.hub_pull import NodeFacts
+from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
 from remora.models.protocol import Model
-from remora.runs.execution.engine import Engine
+from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
+from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.rmtree import discard
 from remora.tools.host.ruff.file_findings import lint_findings
+from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.snapshot import Base
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
@@ -36,29 +39,68 @@ class Watcher(Protocol):
         """A job ended."""
 
 
+class Unwatched:
+    """A watcher that shows nothing."""
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        """The run begins."""
+
+    def began(self, job: Job) -> None:
+        """A job begins."""
+
+    def event(self, job: Job, event: Event) -> None:
+        """An event of a job is in its stream."""
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """A job ended."""
+
+
+class FactSource(Protocol):
+    """Opens what answers agents' questions about nodes."""
+
+    def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
+        """Raises OutsideError if the configuration requires a hub that does not run."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """All that a run needs, wired by the composition root.
+    """A planned or resumed run.
 
-    `model` gives an agent's model; of an agent that was asked before also by its recorded name.
-    `python` runs code of the project, where an agent needs that.
+    `settings` is the configuration that its stream records. `base` is what a new run starts from.
+    `python` runs the project's code, if an agent needs that. `models` holds the connected models by
+    the names that agents ask for, `default_model` the name for all other agents.
     """
 
     run_id: str
     project: Project
+    request: RunRequest
     plan: Plan
     agents: Mapping[str, Agent]
-    model: Callable[[Agent, str | None], Model]
-    engine: Engine
-    facts: NodeFacts
-    clock: Callable[[], datetime]
-    asking: Callable[[Agent], Asking]
-    max_turns: Callable[[Agent], int]
-    options: Mapping[str, Any]
-    settings: Mapping[str, Any]
-    watcher: Watcher
-    listeners: tuple[Callable[[Event], object], ...] = ()
+    source: FactSource
+    base: Base | None = None
     python: ProjectPython | None = None
+    models: Mapping[str, Model] = field(default_factory=dict)
+    default_model: str = ""
+    facts: NodeFacts = field(default_factory=NoHub)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    watcher: Watcher = field(default_factory=Unwatched)
+    clock: Callable[[], datetime] = utc_now
+    listeners: tuple[Callable[[Event], object], ...] = ()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that spreads the jobs."""
+        concurrency = self.request.concurrency or self.project.config.model.max_concurrency
+        return LocalEngine(concurrency)
+
+    def model(self, agent: Agent, recorded: str | None = None) -> Model:
+        """Return the model of an agent; of one that was asked before, by its recorded name."""
+        return self.models[recorded or agent.definition.model or self.default_model]
+
+    def close(self) -> None:
+        """Remove the frozen copy of the project."""
+        if self.base is not None:
+            discard(self.base.folder)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,53 @@
+"""How a run's configuration applies to one agent: its model query, its turns, its options."""
+
+from typing import Any
+
+from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking, strategy_for
+from remora.agents.definition.agent import Agent
+from remora.config.schema import Config
+from remora.models.protocol import Model
+from remora.runs.planning.request import RunRequest
+
+EMBEDDED_LIMIT = 600
+"""Tokens of a whole request to the embedded model, which reads them in about two seconds."""
+
+
+def asking_for(config: Config, agent: Agent, model: Model, request: RunRequest) -> Asking:
+    """Return how `model` is asked for `agent`.
+
+    Raises ModelError or ConfigError if the model cannot be asked as configured.
+    """
+    memory = config.runner.memory
+    renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
+    limit = memory.packet_size_limit
+    if model.describe().get("provider") == "embedded":
+        limit = min(limit, EMBEDDED_LIMIT)
+    if not memory.enabled:  # for comparisons: as much raw history as the server takes
+        renderer, limit = "history", model.context or limit
+    if model.context is not None:
+        limit = min(limit, model.context - ANSWER_TOKENS)
+    has_candidates = agent.candidates is not None
+    return Asking(
+        renderer=f"{renderer}/1",
+        strategy=strategy_for(
+            model, renderer, config.model.decoding, has_candidates=has_candidates
+        ),
+        limit=limit,
+        margin=config.model.margin,
+        seed=request.seed if request.seed is not None else 0,
+        exact=config.model.exact,
+    )
+
+
+def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
+    """Return the flag, else the configured operation's value, the definition's, or the runner's."""
+    operation = config.operations.get(agent.definition.operation)
+    configured = operation.max_turns if operation is not None else None
+    return request.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
+
+
+def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
+    """Return the options that an agent's scripts get."""
+    configured = config.operations.get(operation)
+    style = {"style": configured.style} if configured is not None and configured.style else {}
+    return {"unsafe_fixes": request.unsafe_fixes, **style}

@@ -1,0 +1,23 @@
+"""What a run is asked for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """The arguments of `analyze`.
+
+    `changed` is a revision; an empty one is HEAD, and None selects nodes whether they changed or not.
+    """
+
+    paths: tuple[Path, ...] = ()
+    operations: tuple[str, ...] = ()
+    node: str | None = None
+    changed: str | None = None
+    max_nodes: int | None = None
+    yes: bool = False
+    concurrency: int | None = None
+    unsafe_fixes: bool = False
+    max_turns: int | None = None
+    seed: int | None = None
