@@ -4,20 +4,64 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remora.bootstrap.api import (
+        RunResult,
+        accept,
+        analyze,
+        fork,
+        plan,
+        reject,
+        render,
+        report,
+        resume,
+        retry,
+        revert,
+    )
+    from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
     from remora.memory.delta import PacketDelta
     from remora.memory.packet import DecisionPacket
     from remora.memory.projection import replay
     from remora.memory.summarizers import Summarizer
 
-__all__ = ["ContextManager", "DecisionPacket", "PacketDelta", "Summarizer", "replay"]
+__all__ = [
+    "ContextManager",
+    "DecisionPacket",
+    "HubClient",
+    "PacketDelta",
+    "RunResult",
+    "Summarizer",
+    "accept",
+    "analyze",
+    "fork",
+    "plan",
+    "reject",
+    "render",
+    "replay",
+    "report",
+    "resume",
+    "retry",
+    "revert",
+]
 
 # Loaded on first use: `remora --help` must not pay for any of them.
 _HOMES = {
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
+    "HubClient": "remora.hub.client",
     "PacketDelta": "remora.memory.delta",
+    "RunResult": "remora.bootstrap.api",
     "Summarizer": "remora.memory.summarizers",
+    "accept": "remora.bootstrap.api",
+    "analyze": "remora.bootstrap.api",
+    "fork": "remora.bootstrap.api",
+    "plan": "remora.bootstrap.api",
+    "reject": "remora.bootstrap.api",
+    "render": "remora.bootstrap.api",
+    "report": "remora.bootstrap.api",
+    "resume": "remora.bootstrap.api",
+    "retry": "remora.bootstrap.api",
+    "revert": "remora.bootstrap.api",
     "replay": "remora.memory.projection",
 }
 

@@ -1,0 +1,346 @@
+"""Use cases as functions: what the commands do, for Python callers. Nothing is printed.
+
+Every function takes the project's `root` (default: found from the current directory) and raises
+RemoraError, with a message and a hint. `run` is a run ID, a unique prefix, or `last`.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.observe_tests import keep_witnessed
+from remora.bootstrap.open_project import connect_model, model_flags, open_project
+from remora.bootstrap.prepare_run import prepare
+from remora.bootstrap.resume_run import Resumable, carry_on, connect_models, resumable
+from remora.bootstrap.run_factory import carry_out, connect_own_models
+from remora.bootstrap.start_fork import ForkWish, fork_agent, retry_jobs, retry_models
+from remora.bootstrap.test_interpreter import require_tests
+from remora.errors import Conflict
+from remora.models.protocol import Model
+from remora.operations.base import Operations
+from remora.runs.continuation.fork import Forked
+from remora.runs.execution.run import Run, Unwatched, Watcher
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.name_lookup import LAST, run_named, stream_named
+from remora.runs.records.results import RunView, read_run
+from remora.runs.report.report_formats import FORMATS
+from remora.runs.report.report_model import Report
+from remora.runs.report.run_facts import report_on
+from remora.runs.review import review
+from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch_journal import complete_branch
+from remora.runs.review.filters import narrowing
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.revert import Reverted
+from remora.runs.review.revert import revert as revert_changes
+from remora.runs.review.review import Pace, Verdicts
+from remora.trace.stream.line_builder import utc_now
+
+UNWATCHED = Unwatched()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A run that ended or was stopped.
+
+    `stopped` says why it was stopped, empty if it was not. With `only`, these agents ran.
+    """
+
+    project: Project
+    run_id: str
+    stopped: str = ""
+    only: frozenset[str] | None = None
+
+    @cached_property
+    def view(self) -> RunView:
+        """The run with its jobs, read from its streams. Raises NotFound if it never began."""
+        return read_run(self.project, self.run_id)
+
+
+def plan(*paths: str | Path, root: str | Path | None = None, **request: Any) -> Plan:
+    """Return the jobs that `analyze` would run; takes the same selection arguments.
+
+    No model is needed, and nothing is recorded.
+    """
+    request["operations"] = tuple(request.get("operations", ()))
+    run = prepare(_caller(root), RunRequest(paths=_paths(paths), **request))
+    run.close()
+    return run.plan
+
+
+def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
+    *paths: str | Path,
+    root: str | Path | None = None,
+    operations: Sequence[str] = (),
+    node: str | None = None,
+    changed: str | None = None,
+    max_nodes: int | None = None,
+    model: str | None = None,
+    concurrency: int | None = None,
+    unsafe_fixes: bool = False,
+    max_turns: int | None = None,
+    max_time: float | None = None,
+    seed: int | None = None,
+    allow_unsandboxed: bool = False,
+    known: Operations | None = None,
+    watcher: Watcher = UNWATCHED,
+) -> RunResult:
+    """Plan jobs for `paths` (default: the whole project) and run them on private copies.
+
+    No file of the project changes before `accept`. `node` is a glob over `path:qualname`, `changed` a
+    revision (an empty text: HEAD), `model` a name or a server's address, `max_time` seconds. `known`
+    adds operations to the built-in ones: `BUILT_IN | MINE`.
+    """
+    flags = {
+        "model.max_concurrency": concurrency,
+        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
+        **model_flags(model),
+    }
+    caller = _caller(root, flags)
+    if known is not None:
+        caller = replace(caller, operations=known)
+    request = RunRequest(
+        paths=_paths(paths),
+        operations=tuple(operations),
+        node=node,
+        changed=changed,
+        max_nodes=max_nodes,
+        concurrency=concurrency,
+        unsafe_fixes=unsafe_fixes,
+        max_turns=max_turns,
+        seed=seed,
+    )
+    run = prepare(caller, request, _opened(caller, request.paths))
+    try:
+        return execute(caller, run, watcher, max_time)
+    finally:
+        run.close()
+
+
+def execute(
+    caller: Caller, run: Run, watcher: Watcher = UNWATCHED, max_time: float | None = None
+) -> RunResult:
+    """Run a plan that `prepare` made. Raises before anything is recorded if it cannot start."""
+    require_tests(run.python)
+    model = connect_model(caller, run.project.config)
+    own = connect_own_models(caller, run, model)
+    run.project.trace.create()
+    stopped = to_its_end(
+        lambda: carry_out(run, model, run.request, watcher, utc_now, own),
+        (model, *own.values()),
+        max_time,
+    )
+    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
+
+
+def resume(
+    run: str = LAST,
+    *,
+    root: str | Path | None = None,
+    concurrency: int | None = None,
+    max_time: float | None = None,
+    trust_run: bool = False,
+    watcher: Watcher = UNWATCHED,
+) -> RunResult:
+    """Run what is left of an interrupted run; finished jobs are not repeated."""
+    caller = _caller(root, {"model.max_concurrency": concurrency})
+    project = _opened(caller)
+    wanted = resumable(caller, project, run_named(project.trace, run), trusted=trust_run)
+    if wanted.nothing_to_do:
+        return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
+    models = connect_models(caller, wanted.run.project, wanted.models)
+    return continue_run(wanted, models, watcher, max_time)
+
+
+def retry(
+    run: str,
+    node: str,
+    *,
+    feedback: str | None = None,
+    root: str | Path | None = None,
+    trust_run: bool = False,
+    watcher: Watcher = UNWATCHED,
+) -> RunResult:
+    """Run the jobs of a node again, with feedback, on the file as it is now."""
+    caller = _caller(root)
+    project = _opened(caller)
+    run_id = run_named(project.trace, run)
+    models = retry_models(caller, project, run_id, node, trusted=trust_run)
+    wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
+    return continue_run(wanted, models, watcher)
+
+
+def fork(
+    agent: str,
+    turn: int,
+    *,
+    model: str | None = None,
+    files: str | Path | None = None,
+    root: str | Path | None = None,
+    trust_run: bool = False,
+) -> Forked:
+    """Begin another attempt from any turn of an agent; `resume` runs it.
+
+    `files` is an empty folder that gets the files as they were then. `agent` is its ID, a unique
+    prefix, or the function it worked on.
+    """
+    caller = _caller(root, model_flags(model))
+    project = _opened(caller)
+    wish = ForkWish(
+        agent_id=stream_named(project.trace, agent),
+        turn=turn,
+        files=None if files is None else Path(files),
+        trusted=trust_run,
+    )
+    other = connect_model(caller, project.config) if model else None
+    try:
+        return fork_agent(caller, project, wish, other)
+    finally:
+        if other is not None:
+            asyncio.run(other.aclose())
+
+
+def accept(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str = LAST,
+    *nodes: str,
+    every: bool = False,
+    rules: Iterable[str] = (),
+    only_if: Iterable[str] = (),
+    git_branch: str | None = None,
+    root: str | Path | None = None,
+    trust_run: bool = False,
+    pace: Pace = iter,
+) -> Verdicts:
+    """Write verified changes to the project's files, each change set whole or not at all.
+
+    Name `nodes` (path:qualname, a qualname, or a glob), or say `every`; `rules` and `only_if`
+    (`verified`, `docstring-only`) narrow the choice. With `git_branch` each change set becomes a
+    commit there instead.
+    """
+    caller = _caller(root)
+    project = _opened(caller)
+    run_id, narrow = run_named(project.trace, run), narrowing(rules, only_if)
+    if git_branch is not None:
+        wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
+        return accept_onto(project, run_id, git_branch, wanted, trusted=trust_run, pace=pace)
+    done = review.accept(
+        project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, pace=pace
+    )
+    kept = keep_witnessed(caller, project, done.observed)
+    return replace(done, notes=[*done.notes, *([kept] if kept else [])])
+
+
+def reject(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str = LAST,
+    *nodes: str,
+    every: bool = False,
+    rules: Iterable[str] = (),
+    only_if: Iterable[str] = (),
+    feedback: str | None = None,
+    root: str | Path | None = None,
+    trust_run: bool = False,
+) -> Verdicts:
+    """Reject changes; no file changes, and the record stays. Arguments as `accept` has them."""
+    project = _opened(_caller(root))
+    return review.reject(
+        project,
+        run_named(project.trace, run),
+        nodes,
+        every=every,
+        narrow=narrowing(rules, only_if),
+        feedback=feedback,
+        trusted=trust_run,
+    )
+
+
+def revert(
+    run: str = LAST,
+    *nodes: str,
+    root: str | Path | None = None,
+    trust_run: bool = False,
+) -> Reverted:
+    """Take accepted changes out of the project's files again; without `nodes`, all of the run."""
+    project = _opened(_caller(root))
+    return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
+
+
+def report(run: str = LAST, *, root: str | Path | None = None) -> Report:
+    """Return a run's report as a record; `render` makes a text of it."""
+    project = _opened(_caller(root))
+    return report_on(project, read_run(project, run_named(project.trace, run)))
+
+
+def render(found: Report, form: str = "md") -> str:
+    """Return a report as `md`, `html`, `sarif` or `json`."""
+    return FORMATS[form](found)
+
+
+def continue_run(
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    watcher: Watcher = UNWATCHED,
+    max_time: float | None = None,
+) -> RunResult:
+    """Go on with a run, or with some of its agents, and let go of the models."""
+    stopped = to_its_end(
+        lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
+    )
+    run = wanted.run
+    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def to_its_end(
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
+) -> str:
+    """Do the work and let go of the models; return what stopped it early, empty if nothing."""
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        if task is not None:  # asyncio.run does the same for SIGINT, if that is not ignored
+            with suppress(ValueError, RuntimeError):  # not the main thread: no signal comes here
+                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        try:
+            async with asyncio.timeout(max_time):
+                await work()
+        finally:
+            for each in models:
+                await each.aclose()
+
+    try:
+        asyncio.run(main())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return "interrupted"
+    except TimeoutError:
+        return f"stopped after {max_time:g} s, as --max-time says"
+    return ""
+
+
+def _caller(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> Caller:
+    return Caller(
+        environ=os.environ,
+        folder=Path.cwd(),
+        root=None if root is None else Path(root),
+        flags=flags or {},
+    )
+
+
+def _opened(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+    """Open the project, and finish or roll back what a killed accept had begun."""
+    project = open_project(caller, paths)
+    with suppress(Conflict):  # an accept is going on: nothing was left behind
+        complete_journals(project)
+        complete_branch(project)
+    return project
+
+
+def _paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:
+    return tuple(map(Path, paths))

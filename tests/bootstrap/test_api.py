@@ -1,0 +1,76 @@
+"""The use cases as a Python program calls them, with the real embedded model."""
+
+from pathlib import Path
+
+import pytest
+
+import remora
+from remora.errors import NotFound, UsageError
+from tests.cli.conftest import models
+
+__all__ = ["models"]
+
+SOURCE = "import os\nimport re\n\n\ndef f():\n    return 1\n"
+FIXED = "\n\ndef f():\n    return 1\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one finding of its module, and a home that has the weights."""
+    cache = tmp_path / "home" / ".cache" / "remora"
+    cache.mkdir(parents=True)
+    (cache / "models").symlink_to(models)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_text(SOURCE)
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_a_run_from_its_plan_to_the_files_and_back(project: Path) -> None:
+    assert [job.node_id for job in remora.plan(operations=["lint"]).jobs] == [
+        "node:a.py:__module__"
+    ]
+    result = remora.analyze(operations=["lint"], seed=7)
+    (job,) = result.view.jobs
+    assert (result.stopped, job.status, job.review) == ("", "submitted", "pending")
+    assert (project / "a.py").read_text() == SOURCE, "nothing changes before accept"
+
+    done = remora.accept(result.run_id, every=True)
+    assert (done.accepted, done.conflicts) == (["node:a.py:__module__"], [])
+    assert (project / "a.py").read_text() == FIXED
+
+    text = remora.render(remora.report(), "md")
+    assert "2 of 2 findings fixed" in text
+    assert remora.resume().view.status == "ended"
+    assert remora.revert().reverted == ["node:a.py:__module__"]
+    assert (project / "a.py").read_text() == SOURCE
+
+
+def test_a_verdict_and_another_try(project: Path) -> None:
+    result = remora.analyze("a.py", root=project, operations=["lint"])
+    rejected = remora.reject("last", "a.py:__module__", feedback="keep re")
+    assert rejected.rejected == ["node:a.py:__module__"]
+    again = remora.retry("last", "a.py:__module__", feedback="keep re")
+    (job,) = again.view.jobs
+    assert (again.run_id, job.attempt) == (result.run_id, 2)
+    forked = remora.fork(job.agent_id, 1)
+    assert forked.job.attempt == 3
+
+
+def test_errors_are_typed(project: Path) -> None:
+    with pytest.raises(NotFound, match="no run"):
+        remora.accept(every=True)
+    with pytest.raises(UsageError, match="'lnt'"):
+        remora.analyze(operations=["lnt"])
+    with pytest.raises(UsageError, match="does not exist"):
+        remora.plan("gone.py")
+    assert not (project / ".agentfs").exists()
+
+
+@pytest.mark.parametrize("name", remora.__all__)
+def test_every_exported_name_is_found(name: str) -> None:
+    assert getattr(remora, name) is not None
