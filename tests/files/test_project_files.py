@@ -10,7 +10,8 @@ from hypothesis import strategies as some
 
 from remora.errors import ConfigError
 from remora.files.patterns import IgnoreRules, glob_regex
-from remora.files.project_files import find_root, project_files
+from remora.files.project_files import project_files
+from remora.files.project_root import find_root
 from remora.sandbox.rmtree import remove_tree
 
 

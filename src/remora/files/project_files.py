@@ -64,24 +64,6 @@ def project_files(
     )
 
 
-def find_root(start: Path) -> Path:
-    """The project's root for a target file or folder.
-
-    The folder of `remora.yaml`, searched upwards to the git root only; else the git root; else
-    the target folder. Without git nothing above the target folder is looked at.
-    """
-    target = start.resolve()
-    folder = target if target.is_dir() else target.parent
-    upwards = [folder, *folder.parents]
-    git = next((place for place in upwards if (place / ".git").exists()), None)
-    if git is None:
-        return folder
-    for place in upwards[: upwards.index(git) + 1]:
-        if (place / "remora.yaml").is_file():
-            return place
-    return git
-
-
 def is_private(path: str) -> bool:
     """Whether a path is never copied: our own records, version control, environment files."""
     return any(part in OWN_RECORDS or part.startswith(".env") for part in path.split("/"))

@@ -3,7 +3,6 @@
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
-from remora.config.template import commented_yaml
 from remora.errors import DiskError, UsageError
 from remora.text import plain
 
@@ -14,6 +13,8 @@ def init(options: Options) -> int:
 
     It goes to the project's root and changes nothing until you edit it. No command needs it.
     """
+    from remora.config.template import commented_yaml
+
     path = caller_of(options).find_root() / "remora.yaml"
     try:
         with path.open("x", encoding="utf-8") as file:

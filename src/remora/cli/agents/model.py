@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,10 @@ from remora.bootstrap.open_project import model_status
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
-from remora.models.embedded import weights
-from remora.models.provider import Status, listening
 from remora.text import plain
+
+if TYPE_CHECKING:
+    from remora.models.provider import Status
 
 
 @command("status", examples=("remora model status", "remora model status --json"))
@@ -36,6 +37,8 @@ def pull(options: Options, source: Path | None) -> int:
 
     Weights that are there and whole are left as they are.
     """
+    from remora.models.embedded import weights
+
     say = None if options.json else partial(note, options)
     found = weights.pull(caller_of(options).folders.cache, from_file=source, progress=say)
     document = {"weights": {"path": str(found.path), "sha256": found.sha256, "ok": found.ok}}
@@ -53,7 +56,9 @@ model = group(
 )
 
 
-def _shown(found: Status) -> Iterator[str]:
+def _shown(found: "Status") -> Iterator[str]:
+    from remora.models.provider import listening
+
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
     yield click.style(plain(f"{document['name']} ({document['provider']})"), bold=True)

@@ -7,7 +7,7 @@ COMMANDS = {
     "show": ("remora.cli.run.runs:show", "Show what became of a run's jobs."),
     "diff": ("remora.cli.run.runs:diff", "Show what a run would change."),
     "report": ("remora.cli.run.report:report", "Hand on what a run came to."),
-    "review": ("remora.cli.review.review_session:review", "Decide on what waits, one by one."),
+    "review": ("remora.cli.review.review_command:review", "Decide on what waits, one by one."),
     "accept": (
         "remora.cli.review.verdict_commands:accept",
         "Write verified changes to your files.",
@@ -19,7 +19,7 @@ COMMANDS = {
     "trace": ("remora.cli.trace.trace_group:trace", "Look into the Long Track, and verify it."),
     "hub": ("remora.cli.hub.hub_group:hub", "Facts about your code that are never stale."),
     "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on what was recorded."),
-    "agents": ("remora.cli.agents.agents:agents", "The agents, yours and the built-in ones."),
+    "agents": ("remora.cli.agents.agents_group:agents", "The agents, yours and the built-in ones."),
     "tools": ("remora.cli.agents.tools:tools", "The tools of agents: list, check, try them."),
     "model": ("remora.cli.agents.model:model", "The model that decides, and its weights."),
     "schema": ("remora.cli.agents.schema:schema", "JSON Schemas of what Remora reads and writes."),

@@ -1,17 +1,13 @@
 """What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
 
-import json
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 import click
 
 from remora.cli.app.options import Options
-from remora.memory.packet import clip
 from remora.text import plain
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -45,6 +41,8 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 def print_json(document: Any) -> None:
     """One JSON document, in ASCII: whatever the terminal's encoding, it can be read back."""
+    import json
+
     click.echo(json.dumps(document, indent=2))
 
 
@@ -87,7 +85,11 @@ def room(stream: TextIO | None = None) -> int | None:
     """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
     lines of any length."""
     to = stream or sys.stdout
-    return shutil.get_terminal_size().columns if to.isatty() else None
+    if not to.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
@@ -97,6 +99,8 @@ def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
     """
     if width is None:
         return [text]
+    import textwrap
+
     lines = textwrap.wrap(
         _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text),
         width,
@@ -116,7 +120,11 @@ def ending(text: str, width: int) -> str:
 def fitted(text: str) -> str:
     """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
     width = room()
-    return text if width is None else clip(text, width)
+    if width is None:
+        return text
+    from remora.memory.packet import clip
+
+    return clip(text, width)
 
 
 def coloured(word: str, width: int = 0) -> str:

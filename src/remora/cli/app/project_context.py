@@ -3,28 +3,37 @@
 import shlex
 from pathlib import Path
 
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import open_project, open_records
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import Conflict, OutsideError
-from remora.files.git import git_output
-from remora.files.project_files import find_root
+from remora.files.project_root import find_root
 from remora.runs.project import Project
-from remora.runs.review.branch_journal import complete_branch
-from remora.runs.review.journals import complete_journals
 from remora.trace.trace_folder import TraceFolder
 
 
 def project_of(options: Options) -> Project:
-    """The project here. An accept that was killed is completed first."""
+    """Return the project here. An accept that was killed is completed first."""
     project = open_project(caller_of(options))
     complete(options, project)
     return project
 
 
+def recorded_project(options: Options) -> Project:
+    """Return the project here for a command that reads records."""
+    project = open_records(caller_of(options))
+    if project.has_unfinished_accept:
+        complete(options, open_project(caller_of(options)))
+    return project
+
+
 def complete(options: Options, project: Project) -> None:
-    """Finish, or take back, what a killed accept had begun, and say so."""
+    """Finish or undo what a killed accept began, and print a note."""
+    if not project.has_unfinished_accept:
+        return
+    from remora.runs.review.journals import complete_journals
+
     try:
         left = complete_journals(project)
         _complete_commit(options, project)
@@ -37,7 +46,9 @@ def complete(options: Options, project: Project) -> None:
 
 
 def _complete_commit(options: Options, project: Project) -> None:
-    """The same for a commit. Where git cannot now, that keeps nobody from looking at records."""
+    """The same for a commit; if git fails now, records can still be read."""
+    from remora.runs.review.branch_journal import complete_branch
+
     try:
         told = complete_branch(project)
     except OutsideError as error:
@@ -54,7 +65,9 @@ def records_of(options: Options) -> TraceFolder:
 
 
 def outside_git(root: Path) -> bool:
-    """Whether git knows nothing of this folder, or there is no git."""
+    """Return True if this folder is in no git repository, or git is not installed."""
+    from remora.files.git import git_output
+
     try:
         git_output(root, "rev-parse", "--git-dir")
     except OutsideError:

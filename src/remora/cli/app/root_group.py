@@ -7,6 +7,7 @@ import click
 from remora.cli.app.command_list import COMMANDS, front_page
 from remora.cli.app.lazy_group import LazyGroup
 from remora.cli.app.options import options_of
+from remora.version import __version__
 
 
 class TopGroup(LazyGroup):
@@ -31,10 +32,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     """Print the installed version; as JSON where that is asked for."""
     if not wanted:
         return
-    from importlib.metadata import version
     from json import dumps
 
-    installed = version("remora")
     as_json = options_of(ctx).json
-    click.echo(dumps({"version": installed}) if as_json else f"remora {installed}")
+    click.echo(dumps({"version": __version__}) if as_json else f"remora {__version__}")
     ctx.exit()

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.bootstrap.hub_start import start_hub
 from remora.bootstrap.hub_target import HubWish, places_of
-from remora.bootstrap.invocation import open_config
+from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
@@ -98,7 +98,8 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     tell_of_root(options, caller, places)
     _print(options, places, control.status(places))
     try:
-        open_config(caller, places.root)
+        if is_configured(caller, places.root):
+            open_config(caller, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")
     return 0

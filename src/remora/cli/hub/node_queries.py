@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.bootstrap.hub_target import HubWish, places_of
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Caller, is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -156,7 +156,8 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
     caller, wish = caller_of(options), HubWish(db=db, socket=socket)
     places = places_of(caller, wish)
     tell_of_root(options, caller, places)
-    exclude = open_config(caller, places.root).exclude
+    configured = is_configured(caller, places.root)
+    exclude = open_config(caller, places.root).exclude if configured else ()
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
     else:

@@ -1,29 +1,11 @@
-"""`analyze`: plan, run, say what became of it."""
+"""`analyze`: the command and its options; `start_run` carries it out."""
 
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import click
 
-from remora.bootstrap.invocation import Caller
-from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.prepare_run import prepare, too_many
-from remora.bootstrap.run_factory import carry_out, connect_own_models
-from remora.bootstrap.test_interpreter import require_tests
-from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete, outside_git
-from remora.cli.run.resume import resume
-from remora.cli.run.running import report, tell_isolation, to_its_end
-from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
-from remora.cli.views.progress import watching
-from remora.errors import DiskError, UsageError
-from remora.runs.execution.run import Run
-from remora.runs.planning.request import RunRequest
-from remora.runs.records.documents import plan_document
-from remora.trace.stream.line_builder import utc_now
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
@@ -93,98 +75,6 @@ def analyze(options: Options, **asked: Any) -> int:
     becomes a job with an agent of its own, on a private copy. Nothing of yours is touched:
     `remora accept` does that. Ctrl-C is safe at any time: --resume does the rest.
     """
-    if asked["resume"] is not None:
-        return resume(options, asked, _flags(asked))
-    if asked["trust_run"]:
-        raise UsageError("--trust-run goes with --resume", hint="a new run is yours")
-    wish, caller = _wish(asked), caller_of(options, _flags(asked))
-    _refuse_other_files(wish.paths)
-    project = open_project(caller, wish.paths)
-    complete(options, project)
-    prepared = prepare(caller, wish, project)
-    try:
-        return _analyze(options, caller, prepared, wish, asked)
-    finally:
-        prepared.close()
+    from remora.cli.run.start_run import start_run
 
-
-def _analyze(
-    options: Options, caller: Caller, prepared: Run, wish: RunRequest, asked: dict[str, Any]
-) -> int:
-    plan = prepared.plan
-    if asked["dry_run"] or not plan.jobs:
-        return _only_plan(options, prepared, wish, asked["model"])
-    if too_many(plan, wish):
-        for line in by_file(plan):
-            note(options, line)
-        raise UsageError(
-            f"{shape(plan)}, {estimate(plan)}: more than are run unasked",
-            hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
-        )
-    require_tests(prepared.python)
-    model = connect_model(caller, prepared.project.config)
-    own = connect_own_models(caller, prepared, model)
-    _make_records(prepared)
-    note(options, f"{shape(plan)}: {estimate(plan)}")
-    note(options, f"run {prepared.run_id}, model {model.name}")
-    if outside_git(prepared.project.root):
-        note(
-            options,
-            f"no git here: the project is {prepared.project.root}, records go to .agentfs/",
-        )
-    tell_isolation(options)
-    with watching(options) as watcher:
-        stopped = to_its_end(
-            lambda: carry_out(prepared, model, wish, watcher, utc_now, own),
-            (model, *own.values()),
-            asked["max_time"],
-        )
-    return report(options, prepared.project, prepared.run_id, stopped, announced=True)
-
-
-def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
-    project, plan = prepared.project, prepared.plan
-    named = model or project.config.model.base_url or project.config.model.name
-    document = plan_document(project, prepared.run_id, plan, named)
-    lines = plan_lines(prepared, document, wish.paths, verbose=options.verbose)
-    emit(options, document, lines)
-    return 0
-
-
-def _make_records(prepared: Run) -> None:
-    """The folder for the streams, before anything else is begun."""
-    try:
-        prepared.project.trace.create()
-    except DiskError as error:
-        raise DiskError(
-            error.message,
-            hint="runs are recorded in the project's root: make it writable, or work on a copy",
-        ) from error
-
-
-def _refuse_other_files(paths: tuple[Path, ...]) -> None:
-    for path in paths:
-        if path.is_file() and path.suffix != ".py":
-            raise UsageError(
-                f"{path} is no Python file", hint="name .py files, or folders that hold some"
-            )
-
-
-def _wish(asked: dict[str, Any]) -> RunRequest:
-    names = ("node", "changed", "max_nodes", "yes", "concurrency", "unsafe_fixes", "max_turns")
-    paths: tuple[Path, ...] = asked["paths"]
-    return RunRequest(
-        paths=paths,
-        operations=asked["operations"],
-        seed=asked["seed"],
-        **{name: asked[name] for name in names},
-    )
-
-
-def _flags(asked: dict[str, Any]) -> dict[str, Any]:
-    """What overrides the configuration."""
-    return {
-        "model.max_concurrency": asked["concurrency"],
-        "workspace.allow_unsandboxed": True if asked["allow_unsandboxed"] else None,
-        **model_flags(asked["model"]),
-    }
+    return start_run(options, asked)

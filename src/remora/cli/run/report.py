@@ -3,7 +3,7 @@
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.project_context import project_of
+from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import read_run
@@ -31,7 +31,7 @@ def report(options: Options, run: str, form: str | None) -> int:
     """
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
-    project = project_of(options)
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](report_on(project, view)), nl=name in ("sarif", "json"))

@@ -2,14 +2,10 @@
 
 import click
 
-from remora.bootstrap.open_project import open_project
-from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
 from remora.cli.app.project_context import complete
-from remora.cli.run.running import brought_to_its_end, report
-from remora.runs.records.name_lookup import run_named
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
@@ -25,6 +21,11 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     The last attempt stays on record with the verdict `retried`; the new one's change set takes
     its place. NODE is path:qualname, a qualname, or a glob.
     """
+    from remora.bootstrap.open_project import open_project
+    from remora.bootstrap.start_fork import retry_jobs, retry_models
+    from remora.cli.run.running import brought_to_its_end, report
+    from remora.runs.records.name_lookup import run_named
+
     caller = caller_of(options)
     project = open_project(caller)
     complete(options, project)

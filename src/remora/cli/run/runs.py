@@ -2,23 +2,21 @@
 
 import sys
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import coloured, diff_lines, emit, note, print_json, table
-from remora.cli.app.project_context import again, project_of
+from remora.cli.app.project_context import again, recorded_project
 from remora.cli.views.run_view import run_lines
 from remora.runs.project import Project
-from remora.runs.records.documents import diff_document
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import jobs_asked, list_runs, read_run, run_document
 from remora.runs.records.run_listing import RunLine, listed_runs
 from remora.text import plain
 from remora.trace.read.reader import DAMAGED
-from remora.trace.stream.line_builder import utc_now
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))
@@ -28,7 +26,7 @@ def runs(options: Options) -> int:
     PENDING counts verified change sets that nobody has said yes or no to, CONFLICT those that
     did not fit your files. A damaged run's stream cannot be read to its end.
     """
-    project = project_of(options)
+    project = recorded_project(options)
     emit(options, {"runs": list_runs(project)}, _runs(options, project))
     return 0
 
@@ -40,7 +38,7 @@ def show(options: Options, run: str) -> int:
 
     RUN is a run's name, the beginning of one, or `last`, as it is without one.
     """
-    project = project_of(options)
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = run_document(project, view)
     emit(options, document, run_lines(options, project, view, document))
@@ -56,7 +54,9 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
     what its jobs changed, verified or not. RUN is `last` without one.
     """
-    project = project_of(options)
+    from remora.runs.records.documents import diff_document
+
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = diff_document(project, view, nodes)
     if options.json:
@@ -78,7 +78,7 @@ def _runs(options: Options, project: Project) -> Iterator[str]:
     if not found:
         yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
         return
-    now = utc_now()
+    now = datetime.now(UTC)
     rows = [
         (r.run_id, _age(r, now), r.status, r.jobs, r.pending, r.accepted, r.conflicts)
         for r in found

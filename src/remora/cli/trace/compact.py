@@ -9,11 +9,8 @@ import msgspec
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, room, size_text, wrapped
 from remora.cli.app.project_context import project_of
-from remora.runs.retention.compact import compact as carried_out
 from remora.runs.retention.compact_report import Compaction
-from remora.runs.retention.inventory import DAMAGE
 from remora.text import plain
-from remora.trace.stream.line_builder import utc_now
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
@@ -25,6 +22,10 @@ def compact(options: Options, *, dry_run: bool) -> int:
     can be resumed or has a change set that waits for a verdict is never touched. What went is on
     record in .agentfs/expired.jsonl.
     """
+    from remora.runs.retention.compact import compact as carried_out
+    from remora.runs.retention.inventory import DAMAGE
+    from remora.trace.stream.line_builder import utc_now
+
     done = carried_out(project_of(options), utc_now(), dry_run=dry_run)
     emit(options, msgspec.to_builtins(done), _lines(done, verbose=options.verbose))
     return 1 if done.problems or any(run.reason == DAMAGE for run in done.kept) else 0

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +19,7 @@ from remora.exports.targets import to_file, to_logs, to_receiver, to_stream
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import plain
 from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.version import __version__
 
 _RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
@@ -68,7 +68,7 @@ def export(
     output: Path | None = how["output"]
     wish = Wish(
         format=form,
-        version=version("remora"),
+        version=__version__,
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )

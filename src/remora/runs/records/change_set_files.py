@@ -1,11 +1,17 @@
 """The contents of a job's change set, as `objects/` holds them: a diff, or what would be written."""
 
+from typing import TYPE_CHECKING
+
+import msgspec
+
 from remora.ids import unspell_path
 from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import diff
+
+if TYPE_CHECKING:
+    from remora.workspaces.apply.transaction import FilePatch
 
 
 def job_diff(project: Project, job: JobView) -> str:
@@ -16,8 +22,10 @@ def job_diff(project: Project, job: JobView) -> str:
     )
 
 
-def patches_of(project: Project, job: JobView) -> list[FilePatch]:
+def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
     """What accepting the job would write. Raises as `job_diff` does."""
+    from remora.workspaces.apply.transaction import FilePatch
+
     return [
         FilePatch(path=unspell_path(change.path), base=before, theirs=after, mode=change.mode)
         for change in job.change_set
@@ -25,11 +33,10 @@ def patches_of(project: Project, job: JobView) -> list[FilePatch]:
     ]
 
 
-def undoing(patches: list[FilePatch]) -> list[FilePatch]:
+def undoing(patches: "list[FilePatch]") -> "list[FilePatch]":
     """What would take these patches back."""
     return [
-        FilePatch(path=patch.path, base=patch.theirs, theirs=patch.base, mode=patch.mode)
-        for patch in patches
+        msgspec.structs.replace(patch, base=patch.theirs, theirs=patch.base) for patch in patches
     ]
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Any, Literal
 
 from remora.errors import RemoraError
@@ -16,6 +15,7 @@ from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import planned_left_alone, sums_of
 from remora.runs.report.remaining import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
+from remora.version import __version__
 from remora.workspaces.apply.line_diff import hunks
 from remora.workspaces.apply.merge import split_lines
 from remora.workspaces.copy.changes import diff
@@ -37,7 +37,7 @@ def report_on(project: Project, view: RunView) -> Report:
         started=view.started,
         status=view.status,
         model=view.start.config.get("model_name"),
-        version=version("remora"),
+        version=__version__,
         head=view.head,
         commit=view.start.base.get("commit"),
         planned=len(plan.get("jobs", [])),

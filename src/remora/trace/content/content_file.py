@@ -1,7 +1,6 @@
 """One stored content as a file: opened through no link, read in pieces, written whole or not."""
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -53,7 +52,7 @@ def _unpacked(source: Source, digest: str) -> Source:
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
     """Store `data`: under its name it is whole or absent at every moment. Raises OSError."""
-    temporary = f".{digest[:16]}-{secrets.token_hex(4)}"
+    temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
     file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:
         for piece in packed(_parts(data)) if packs and data else (data,):

@@ -3,11 +3,14 @@
 import difflib
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from remora.workspaces.apply.merge import split_lines
-from remora.workspaces.copy.snapshot import Base
+
+if TYPE_CHECKING:
+    from remora.workspaces.copy.snapshot import Base
 
 
 class FileState(msgspec.Struct, frozen=True):
@@ -33,7 +36,7 @@ _QUOTED = {'"', "\\"}
 _Snapshot = Mapping[str, FileState]
 
 
-def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
+def changes_between(old: _Snapshot, new: _Snapshot, base: "Base") -> list[Change]:
     """The changes that lead from one snapshot to another, sorted by path.
 
     A snapshot names only what differs from the base, so `{}` stands for the base itself.
@@ -48,7 +51,7 @@ def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
     return found
 
 
-def _of_base(path: str, base: Base) -> FileState:
+def _of_base(path: str, base: "Base") -> FileState:
     file = base.files.get(path)
     return FileState(file.sha256, file.mode) if file else FileState(None, 0)
 

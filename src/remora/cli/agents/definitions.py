@@ -1,4 +1,4 @@
-"""Definitions of agents: `agents list`, `show` and `validate`."""
+"""Agent definitions: `agents show`, `validate` and `new`."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,41 +8,19 @@ from typing import Any
 
 import click
 
-from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.definition.agent import (
     Agent,
     agent_named,
     definition_record,
     load_agents,
-    read_definitions,
 )
-from remora.agents.definition.agent_yaml import AgentDefinition
+from remora.agents.definition.agent_listing import agent_document
 from remora.agents.definition.scaffold import start_agent
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
 from remora.runs.planning.agent_definitions import Checked, check_definitions
 from remora.text import plain
-
-
-@command("list", examples=("remora agents list", "remora agents list --json"))
-def list_(options: Options) -> int:
-    """List the agents, built-in ones first; exit 2 if a definition is wrong.
-
-    Scripts are not looked at: `remora agents validate` does.
-    """
-    caller = caller_of(options)
-    found, wrong = read_definitions(caller.find_root(), caller.operations)
-    listed = [_listed(*one) for one in found]
-    document = {"agents": listed, "errors": [error.message for error in wrong]}
-    rows = [
-        [agent["operation"], agent["name"], _origin(agent), agent["description"]]
-        for agent in listed
-    ]
-    emit(options, document, table(("OPERATION", "AGENT", "FROM", "DESCRIPTION"), rows))
-    for error in wrong:
-        print_error(error.code, error.message, error.hint, as_json=False)
-    return 2 if wrong else 0
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
@@ -54,9 +32,9 @@ def show(options: Options, name: str) -> int:
     """
     caller = caller_of(options)
     agent = agent_named(load_agents(caller.find_root(), caller.operations), name)
-    document = _listed(agent.folder, agent.builtin, agent.definition) | {
-        "definition": definition_record(agent)
-    }
+    definition = agent.definition.model_dump()
+    document = agent_document(agent.folder, definition, builtin=agent.builtin)
+    document["definition"] = definition_record(agent)
     emit(options, document, _shown(agent))
     return 0
 
@@ -133,37 +111,6 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     }
     emit(options, document, _started(document, started.folder))
     return 0
-
-
-agents = group(
-    "agents",
-    """The agents, yours in .remora/agents/NAME/ and the built-in ones.
-
-    An agent is an agent.yaml with .pym scripts beside it; `remora schema agent` tells every key.
-    """,
-    (list_, show, validate, new),
-)
-
-
-def _listed(folder: Path, builtin: bool, definition: AgentDefinition) -> dict[str, Any]:
-    return {
-        "name": definition.name,
-        "operation": definition.operation,
-        "builtin": builtin,
-        "description": definition.description,
-        "node_types": list(definition.node_types),
-        "needs": definition.needs,
-        "tools": [
-            *(tool.name for tool in definition.tools),
-            *(schema.name for schema in BUILTIN_SCHEMAS),
-        ],
-        "verify": list(definition.verify),
-        "path": str(folder / "agent.yaml"),
-    }
-
-
-def _origin(agent: dict[str, Any]) -> str:
-    return "built in" if agent["builtin"] else "project"
 
 
 def _shown(agent: Agent) -> Iterator[str]:
