@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.pyproject import has_settings, read_settings
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, UsageError
 from remora.files.project_root import find_root
@@ -15,6 +16,7 @@ from remora.operations.base import Operations
 
 if TYPE_CHECKING:
     from remora.config.schema import Config
+    from remora.config.yaml_positions import Where
 
 _NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"}
 
@@ -70,12 +72,18 @@ def is_configured(caller: Caller, root: Path) -> bool:
         or any(name.startswith("REMORA_") and name not in _NOT_SETTINGS for name in caller.environ)
         or lexists(caller.folders.config_file)
         or lexists(root / "remora.yaml")
+        or has_settings(root)
     )
 
 
 def open_config(caller: Caller, root: Path) -> "Config":
     """Return the configuration for `root`. Raises ConfigError."""
-    from remora.config.loading import load_config
+    return open_with_places(caller, root)[0]
+
+
+def open_with_places(caller: Caller, root: Path) -> "tuple[Config, dict[Where, str]]":
+    """Return the configuration for `root`, and where each setting is that is not a default."""
+    from remora.config.loading import load_with_places
 
     user = caller.folders.config_file
     project = caller.config_file or root / "remora.yaml"
@@ -84,9 +92,10 @@ def open_config(caller: Caller, root: Path) -> "Config":
     if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
         # an error quotes what it complains of: no clone may have it quote a file from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
-    return load_config(
+    return load_with_places(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,
         environ=caller.environ,
         flags=caller.flags,
+        project_table=None if caller.config_file is not None else read_settings(root),
     )

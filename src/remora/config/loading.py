@@ -18,11 +18,12 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """What has been read so far: plain values and, for each, who set it last."""
+    """What has been read so far: plain values and, for each, which layer set it last and where."""
 
     values: dict[str, Any]
     config: Config
     set_by: dict[Where, str]
+    places: dict[Where, str]
 
 
 def load_config(
@@ -31,20 +32,41 @@ def load_config(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
+    project_table: Marked | None = None,
 ) -> Config:
-    """The configuration after all layers; a file that is None is absent, a named one must exist.
+    """Return the configuration after all layers.
 
-    `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
+    A file that is None is absent, a named one must exist. `project_table` is `[tool.remora]` of
+    pyproject.toml, in place of a project's file. `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
     which names the place of everything that is wrong in the first layer that has a fault, and
     DiskError for a file that cannot be read.
     """
+    config, _ = load_with_places(
+        user_file=user_file,
+        project_file=project_file,
+        environ=environ,
+        flags=flags,
+        project_table=project_table,
+    )
+    return config
+
+
+def load_with_places(
+    *,
+    user_file: Path | None,
+    project_file: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    project_table: Marked | None = None,
+) -> tuple[Config, dict[Where, str]]:
+    """Return what `load_config` returns, and the place of each setting that is not a default."""
     defaults = Config()
-    layers = _Layers(defaults.model_dump(), defaults, {})
+    layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
         marked = read_yaml_file(user_file)
         layers = _add(layers, _without_api_key(marked), "user")
-    if project_file is not None:
-        marked = read_yaml_file(project_file)
+    if project_file is not None or project_table is not None:
+        marked = _project_layer(project_file, project_table)
         check_project(marked)
         layers = _add(layers, _raised_isolation(marked, layers.config), "project")
     for layer in (_from_environ(environ), _from_flags(flags)):
@@ -56,7 +78,17 @@ def load_config(
             )
         layers = _add(layers, layer, "caller")
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
-    return layers.config
+    return layers.config, layers.places
+
+
+def _project_layer(file: Path | None, table: Marked | None) -> Marked:
+    """Return the project's settings. Raises ConfigError if they are in two places."""
+    if table is None or file is None:
+        return table or read_yaml_file(file or Path())
+    raise ConfigError(
+        f"{file} and {table.places[()]} both configure this project",
+        hint="keep one: move all settings into the one and remove the other",
+    )
 
 
 def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
@@ -87,7 +119,8 @@ def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
         config = Config.model_validate(values)
     except ValidationError as error:
         raise ConfigError("\n".join(explain(error, Config, layer)), hint=_SEE) from error
-    return _Layers(values, config, layers.set_by | dict.fromkeys(layer.places, name))
+    set_by = layers.set_by | dict.fromkeys(layer.places, name)
+    return _Layers(values, config, set_by, layers.places | dict(layer.places))
 
 
 _SEE = "`remora schema config` lists every key"
@@ -132,14 +165,27 @@ def _raised_isolation(layer: Marked, user: Config) -> Marked:
 
 
 def _from_environ(environ: Mapping[str, str]) -> Marked:
-    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours."""
-    ours = []
+    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours.
+
+    REMORA_MODEL is a model's name or a server's address, as `--model` takes them.
+    """
+    ours: list[tuple[tuple[str, ...], Any, str]] = []
     for name in sorted(environ):
         path = tuple(name.removeprefix(_PREFIX).lower().split("__"))
         if name.startswith(_PREFIX) and (len(path) > 1 or path[0] in Config.model_fields):
             value = read_yaml(environ[name].encode("utf-8", "surrogateescape"), name).value
-            ours.append((path, value, name))
+            if name == "REMORA_MODEL" and not isinstance(value, dict):
+                named = _named_model(environ[name])
+                ours.extend((("model", key), found, name) for key, found in named.items())
+            else:
+                ours.append((path, value, name))
     return _nested(ours)
+
+
+def _named_model(name: str) -> dict[str, str]:
+    if not name:
+        return {}
+    return {"base_url": name, "provider": "openai"} if "://" in name else {"name": name}
 
 
 def _from_flags(flags: Mapping[str, Any]) -> Marked:

@@ -17,6 +17,7 @@ from remora.agents.definition.agent import (
 from remora.agents.definition.agent_listing import agent_document
 from remora.agents.definition.scaffold import start_agent
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
 from remora.runs.planning.agent_definitions import Checked, check_definitions
@@ -24,7 +25,7 @@ from remora.text import plain
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
-@click.argument("name")
+@click.argument("name", type=OPERATION)
 def show(options: Options, name: str) -> int:
     """Show an agent's definition: goal, tools with their grants, checks.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, room, table, wrapped
 from remora.cli.app.project_context import records_of
@@ -56,7 +57,12 @@ _HEAD = (
     help="How a packet is shown; history: raw outputs instead of it.",
 )
 @click.option(
-    "--run", "names", multiple=True, metavar="RUN|AGENT", help="Only these; all if not given."
+    "--run",
+    "names",
+    type=STREAM,
+    multiple=True,
+    metavar="RUN|AGENT",
+    help="Only these; all if not given.",
 )
 def memory(
     options: Options,

@@ -1,4 +1,4 @@
-"""A command line carried out, and how every failure ends."""
+"""Run a command line; print every failure as a message with an exit code."""
 
 import os
 import signal
@@ -8,10 +8,11 @@ from contextlib import suppress
 
 import click
 
+from remora.cli.app.colors import use_colors
 from remora.cli.app.root_group import TopGroup
 from remora.errors import RemoraError
 
-_HALF = "nothing stays half done: the next command completes or takes back what was begun"
+_HALF = "nothing is left half-done: the next command completes or rolls back"
 _BROKEN = (
     "a package that Remora needs cannot be loaded: install Remora again, with all it needs "
     "(`pip install --force-reinstall remora`)"
@@ -53,13 +54,23 @@ def _end(*_: object) -> None:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line; every failure is told on stderr (and as JSON where asked)."""
+    """Run one command line; print every failure on stderr (and as JSON if asked for)."""
+    root = TopGroup()
+    if asked := os.environ.get("_REMORA_COMPLETE"):
+        from remora.cli.app.completion import complete
+
+        return complete(root, asked)
+    colors = use_colors(args, os.environ)
+    with click.Context(root, info_name="remora", color=colors).scope(cleanup=False):
+        return _run(root, args, color=colors)
+
+
+def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
     verbose = "-v" in args or "--verbose" in args
     if verbose:
         _show_tracebacks()
     try:
-        colour = False if os.environ.get("NO_COLOR") else None
-        result = TopGroup().main(list(args), "remora", standalone_mode=False, color=colour)
+        result = root.main(list(args), "remora", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _misused(error, args)
@@ -104,11 +115,11 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
             click.echo(message, err=True)
             return error.exit_code
         message = "a command is missing"
-    hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
+    hint = f"see `{ctx.command_path} --help`" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         hint = "`last` is the newest run; `remora runs` lists all"
     if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
-        hint = "what is pytest's stands behind `--`: `remora hub observe -- pytest tests -q`"
+        hint = "put pytest arguments after `--`: `remora hub observe -- pytest tests -q`"
     return _told(args, error.exit_code, "usage_error", message, hint)
 
 

@@ -1,10 +1,10 @@
-"""The top group: its help is the front page, and it tells the version."""
+"""The top group: its help is the front page, and it prints the version."""
 
 from typing import Any
 
 import click
 
-from remora.cli.app.command_list import COMMANDS, front_page
+from remora.cli.app.command_list import COMMANDS, MEANT, front_page
 from remora.cli.app.lazy_group import LazyGroup
 from remora.cli.app.options import options_of
 from remora.version import __version__
@@ -17,10 +17,11 @@ class TopGroup(LazyGroup):
         super().__init__(
             "remora",
             lazy=COMMANDS,
+            meant=MEANT,
             context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
         )
         self.params.append(
-            click.Option(["--version"], is_flag=True, expose_value=False, callback=_version)
+            click.Option(["-V", "--version"], is_flag=True, expose_value=False, callback=_version)
         )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from remora.cli.app.names import RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST
@@ -11,7 +12,7 @@ from remora.runs.review.pending import ORDERS, By
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
-@click.argument("run", default=LAST)
+@click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--by", type=click.Choice(ORDERS), default="file", help="What belongs together. [file]"
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 
 _every = click.option("--all", "every", is_flag=True, help="Every change set that waits.")
@@ -30,8 +31,8 @@ _trust = click.option(
     "accept",
     examples=("remora accept last --all", "remora accept last load_orders 'src/shop/cart.py:*'"),
 )
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
 @_conditions
@@ -58,8 +59,8 @@ def accept(
     "reject",
     examples=("remora reject last load_orders --feedback 'keep the name'",),
 )
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
 @_conditions
@@ -75,8 +76,8 @@ def reject(
 
 
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_trust
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Take accepted changes out of your files again, each change set whole or not at all.

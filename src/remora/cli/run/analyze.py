@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from remora.cli.app.names import OPERATION, RUN
 from remora.cli.app.options import PATH, Options, command
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
@@ -29,7 +30,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
 @click.option(
-    "-o", "--operation", "operations", metavar="OP", multiple=True,
+    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
     help="What to do; may be repeated. lint and docstring if left out; `remora agents list` names "
     "all.",
 )  # fmt: skip
@@ -40,7 +41,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "write --changed=REV).",
 )  # fmt: skip
 @click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Work on the first N at most.")
-@click.option("--yes", is_flag=True, help="Go on even with more than 200 jobs.")
+@click.option("-y", "--yes", is_flag=True, help="Go on even with more than 200 jobs.")
 @click.option("--model", "model", metavar="M", help="A model's name, or a server's address.")
 @click.option("--concurrency", type=_POSITIVE, metavar="N", help="Jobs at one time.")
 @click.option(
@@ -60,7 +61,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option("--seed", type=_SEED, metavar="N", help="For sampling and for tools.")
 @click.option("--dry-run", is_flag=True, help="Only plan; no model is needed.")
 @click.option(
-    "--resume", metavar="RUN",
+    "--resume", type=RUN, metavar="RUN",
     help="Go on with a run that was interrupted: what is done stays done. With --model, "
     "--concurrency and --max-time only.",
 )  # fmt: skip

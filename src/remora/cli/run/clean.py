@@ -29,7 +29,7 @@ _KINDS = {
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Remove it without asking.")
+@click.option("-y", "--yes", is_flag=True, help="Remove it without asking.")
 def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     """Show and free disk: private copies, kept commits, contents that nothing names.
 

@@ -2,6 +2,7 @@
 
 import click
 
+from remora.cli.app.names import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
@@ -15,7 +16,7 @@ from remora.runs.report.run_facts import report_on
     "report",
     examples=("remora report", "remora report last --format sarif > remora.sarif"),
 )
-@click.argument("run", default=LAST)
+@click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--format",
     "form",

@@ -3,14 +3,15 @@
 import click
 
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
 from remora.cli.app.project_context import complete
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
-@click.argument("run")
-@click.argument("node")
+@click.argument("run", type=RUN)
+@click.argument("node", type=NODE)
 @click.option(
     "--feedback", metavar="TEXT", help="What to do otherwise; the agent sees it in every turn."
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import coloured, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import again, recorded_project
@@ -32,7 +33,7 @@ def runs(options: Options) -> int:
 
 
 @command("show", examples=("remora show", "remora show 20260131-0930 --json"))
-@click.argument("run", default=LAST)
+@click.argument("run", type=RUN, default=LAST)
 def show(options: Options, run: str) -> int:
     """Show what became of a run's jobs.
 
@@ -46,8 +47,8 @@ def show(options: Options, run: str) -> int:
 
 
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
-@click.argument("run", default=LAST)
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN, default=LAST)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import click
 
 from remora.cli.app.entry import output_lost
+from remora.cli.app.names import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
@@ -34,8 +35,8 @@ _MARKDOWN = (".md", ".markdown")
         "remora trace export --all --format sft -o rows.jsonl",
     ),
 )
-@click.argument("agent", required=False)
-@click.option("--run", "run", metavar="RUN", help="A run and all its agents.")
+@click.argument("agent", type=STREAM, required=False)
+@click.option("--run", "run", type=RUN, metavar="RUN", help="A run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="All runs and agents.")
 @click.option(
     "--format",

@@ -12,6 +12,7 @@ from remora.bootstrap.open_project import connect_model, model_flags, open_proje
 from remora.bootstrap.resume_run import connect_models, resumable
 from remora.bootstrap.start_fork import ForkWish, fork_agent
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again, complete
@@ -32,7 +33,7 @@ from remora.text import plain
         "remora trace fork lint-1f2e3d4c5b6a --turn 2 --files /tmp/then",
     ),
 )
-@click.argument("agent")
+@click.argument("agent", type=STREAM)
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
     help="Go on from before this turn's decision; 0: from before the first turn.",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from remora.cli.app.names import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, ending, room, table
 from remora.cli.app.project_context import records_of
@@ -35,9 +36,9 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
         "remora trace list --text 'No such file' --json",
     ),
 )
-@click.option("--run", metavar="RUN", help="Of one run.")
+@click.option("--run", type=RUN, metavar="RUN", help="Of one run.")
 @click.option("--node", metavar="GLOB", help="Of the nodes that match.")
-@click.option("-o", "--operation", metavar="NAME", help="Of one operation.")
+@click.option("-o", "--operation", type=OPERATION, metavar="NAME", help="Of one operation.")
 @click.option(
     "--status",
     type=click.Choice((*_STATUSES, *_SHOWN_AS)),

@@ -3,6 +3,7 @@
 import click
 import msgspec
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
@@ -19,7 +20,7 @@ _TURN = click.IntRange(min=0)
     "packet",
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
-@click.argument("agent")
+@click.argument("agent", type=STREAM)
 @click.option("--turn", type=_TURN, metavar="N", help="Which turn; the last one if not given.")
 @click.option("--full", is_flag=True, help="Before it was trimmed to the limit.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
@@ -38,7 +39,7 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
         "remora trace diff src/shop/cart.py:total --from 1 --to 6 --json",
     ),
 )
-@click.argument("agent")
+@click.argument("agent", type=STREAM)
 @click.option("--from", "first", type=_TURN, metavar="N", required=True, help="The earlier turn.")
 @click.option("--to", "last", type=_TURN, metavar="M", required=True, help="The later turn.")
 @click.option("--full", is_flag=True, help="Before the packets were trimmed to the limit.")

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from remora.agents.replay import Rerun, rerun_scripts
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_error, room, wrapped
 from remora.cli.app.project_context import records_of
@@ -23,7 +24,7 @@ _WORDS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", 
     "replay",
     examples=("remora trace replay lint-3f2a", "remora trace replay --json"),
 )
-@click.argument("agent", required=False)
+@click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Every agent; so it is without AGENT.")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
     """Run each script of an agent again and compare: tools, context, candidates, summarizers, checks.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fitted, note
 from remora.cli.app.project_context import records_of
@@ -34,7 +35,7 @@ Shown = Callable[[Path, bytes, Event], object]
         "remora trace tail last -f --json",
     ),
 )
-@click.argument("agent", default=LAST)
+@click.argument("agent", type=STREAM, default=LAST)
 @click.option("-n", "--lines", "number", type=click.IntRange(min=0), default=10, show_default=True)
 @click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until nobody writes.")
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:

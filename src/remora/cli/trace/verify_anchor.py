@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from remora.cli.app.names import RUN, STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, print_json
 from remora.cli.app.project_context import records_of
@@ -31,7 +32,7 @@ _MOST = 100_000_000
         "remora trace verify --anchors - < kept-elsewhere.txt",
     ),
 )
-@click.argument("agent", required=False)
+@click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Every stream; so it is without AGENT.")
 @click.option(
     "--anchors",
@@ -62,7 +63,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
         "remora trace anchor --run last | ssh vault 'cat >> anchors.txt'",
     ),
 )
-@click.option("--run", metavar="RUN", help="A run's own stream and those of its agents.")
+@click.option("--run", type=RUN, metavar="RUN", help="A run's own stream and those of its agents.")
 def anchor(options: Options, run: str | None) -> int:
     """Print the head of every stream: agent|run ID COUNT HASH.
 
