@@ -12,7 +12,7 @@ from remora.bootstrap.invocation import Caller, instead_of
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for
-from remora.errors import NotFound, UsageError
+from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.runs.execution.run import Run
@@ -74,11 +74,8 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
 
 
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
-    """The agents of these operations. Raises UsageError for one that is not there."""
-    try:
-        known = load_agents(project.root, project.operations, names)
-    except NotFound as error:
-        raise UsageError(error.message, hint=error.hint) from error
+    """Return the agents of these operations. Raises NotFound for an unknown one."""
+    known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
 

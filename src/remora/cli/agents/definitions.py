@@ -52,9 +52,8 @@ def show(options: Options, name: str) -> int:
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
     """Check definitions and their scripts; exit 2 if any is wrong.
 
-    PATH is an agent's folder or its agent.yaml, NAME the name of a folder in .remora/agents;
-    without any, all agents of the project. Faults are told with line and column of agent.yaml and
-    the line of the script.
+    PATH is an agent's folder or its agent.yaml, NAME a folder in .remora/agents; default: all
+    agents of the project. Errors name line and column of agent.yaml, or the line of the script.
     """
     caller = caller_of(options)
     checked = check_definitions(caller.find_root(), caller.operations, paths)
@@ -88,19 +87,19 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     ),
 )
 @click.argument("name")
-@click.option("--operation", metavar="OP", help="What `analyze -o` calls it; by default NAME.")
+@click.option("--operation", metavar="OP", help="Operation name for `analyze -o`. [default: NAME]")
 @click.option(
     "--node-type",
     "node_types",
     multiple=True,
     type=click.Choice(["function", "class", "module"]),
-    help="What it works on; may be repeated. By default all three.",
+    help="Node type it works on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
-    """Write an agent to begin with into .remora/agents/NAME/.
+    """Write a new agent into .remora/agents/NAME/.
 
-    It works at once: it removes commented-out code, has a check of its own and a test. Nothing
-    that is there is overwritten; names and operations of other agents are refused.
+    It works at once: it removes commented-out code, and has its own check and test. Nothing is
+    overwritten; names and operations of other agents are refused.
     """
     caller = caller_of(options)
     started = start_agent(caller.find_root(), caller.operations, name, operation, node_types)

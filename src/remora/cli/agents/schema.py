@@ -22,8 +22,8 @@ _SCHEMAS = {
 def schema(options: Options, name: str) -> int:
     """Print a JSON Schema (2020-12).
 
-    packet: what a model decides on. event: a line of a stream. node: what the Hub
-    knows of a node. agent: agent.yaml. config: remora.yaml and your own configuration file.
+    packet: what a model decides on. event: a line of a stream. node: what the hub knows of a node.
+    agent: agent.yaml. config: remora.yaml and your own configuration file.
     """
     del options  # with and without --json it is the same document
     module, function = _SCHEMAS[name]

@@ -27,5 +27,5 @@ def _folder() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise DiskError(
-            "the folder that you are in is gone", hint="change to one that is there, and ask again"
+            "the current directory no longer exists", hint="change to another directory and repeat"
         ) from None

@@ -14,18 +14,24 @@ from remora.runs.review.pending import ORDERS, By
 @command("review", examples=("remora review", "remora review last --by rule"))
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
-    "--by", type=click.Choice(ORDERS), default="file", help="What belongs together. [file]"
+    "--by",
+    type=click.Choice(ORDERS),
+    default="file",
+    show_default=True,
+    help="Group changes by file, rule or agent.",
 )
-@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
+@click.option(
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
+)
 def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
-    """Go through the change sets that wait, on a terminal: look at each, and press a key.
+    """Review pending changes one by one on a terminal, with a key for each verdict.
 
-    Each verdict is recorded at once, so that you may stop anywhere; the next time goes on with
-    what still waits. RUN is a run's name, the beginning of one, or `last`, as it is without one.
+    Each verdict is recorded at once: stop at any time, and continue later. RUN is a run ID, a
+    unique prefix, or `last` (default).
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "review asks on a terminal, and this is none",
+            "review needs a terminal",
             hint=f"`remora diff {run}` shows, `remora accept {run}` and `remora reject {run}` decide",
         )
     from remora.cli.review.review_session import review_run

@@ -7,23 +7,23 @@ import click
 from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 
-_every = click.option("--all", "every", is_flag=True, help="Every change set that waits.")
+_every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")
 _rules = click.option(
     "--rule",
     "rules",
     multiple=True,
     metavar="CODE",
-    help="Only change sets that mend findings of this rule (or these) and no others.",
+    help="Only change sets that fix this rule alone; repeatable.",
 )
 _conditions = click.option(
     "--if",
     "conditions",
     multiple=True,
     metavar="WORDS",
-    help="Only what is verified (as `show` calls it), docstring-only, or both: with a comma.",
+    help="Only verified or docstring-only change sets, or both (comma).",
 )
 _trust = click.option(
-    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 
 
@@ -36,19 +36,21 @@ _trust = click.option(
 @_every
 @_rules
 @_conditions
-@click.option("--git-branch", metavar="NAME", help="Commit there, from HEAD; your files stay.")
+@click.option(
+    "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
+)
 @_trust
 def accept(
     options: Options, run: str, nodes: tuple[str, ...], *, git_branch: str | None, **chosen: Any
 ) -> int:
     """Write verified changes to your files, each change set whole or not at all.
 
-    A file that you edited meanwhile is merged; where both changed the same lines, nothing of
-    that change set is written. NODE is path:qualname, a qualname, or a glob. --rule and --if
-    narrow what is named, or all that waits.
+    A file that you edited since is merged; if both changed the same lines, nothing of that change
+    set is written. NODE is path:qualname, a qualname, or a glob. --rule and --if narrow the named
+    nodes, or all pending ones.
 
-    With --git-branch each change set becomes a commit, and neither your files nor your index are
-    touched. A branch that is there already must contain HEAD, and not be checked out.
+    With --git-branch each change set becomes a commit from HEAD; your files and your index stay
+    unchanged. An existing branch must contain HEAD and not be checked out.
     """
     from remora.cli.review import verdicts
 
@@ -64,12 +66,12 @@ def accept(
 @_every
 @_rules
 @_conditions
-@click.option("--feedback", metavar="TEXT", help="Why; it is recorded with the verdict.")
+@click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
 @_trust
 def reject(
     options: Options, run: str, nodes: tuple[str, ...], *, feedback: str | None, **chosen: Any
 ) -> int:
-    """Say no to changes; nothing of yours is touched, and the record stays."""
+    """Reject changes. Your files stay unchanged, and the record is kept."""
     from remora.cli.review import verdicts
 
     return verdicts.reject(options, run, nodes, feedback, chosen)
@@ -80,10 +82,10 @@ def reject(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_trust
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Take accepted changes out of your files again, each change set whole or not at all.
+    """Take accepted changes back, each change set whole or not at all.
 
-    Without NODE: all that was accepted of the run. What you edited since stays; where it cannot
-    be told from the change, nothing of that change set is taken back.
+    Without NODE: everything accepted from the run. Your later edits stay; if they overlap a
+    change, nothing of that change set is taken back.
     """
     from remora.cli.review import verdicts
 

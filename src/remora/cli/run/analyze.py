@@ -31,50 +31,50 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
 @click.option(
     "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-    help="What to do; may be repeated. lint and docstring if left out; `remora agents list` names "
-    "all.",
+    help="Operation to run; repeatable. [default: lint, docstring]",
 )  # fmt: skip
-@click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname fits.")
+@click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname matches.")
 @click.option(
     "--changed", is_flag=False, flag_value="", metavar="[REV]",
-    help="Only nodes that differ from a git revision (HEAD if none is given: put it last, or "
-    "write --changed=REV).",
+    help="Only nodes that differ from REV. [default: HEAD]",
 )  # fmt: skip
-@click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Work on the first N at most.")
-@click.option("-y", "--yes", is_flag=True, help="Go on even with more than 200 jobs.")
-@click.option("--model", "model", metavar="M", help="A model's name, or a server's address.")
-@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Jobs at one time.")
+@click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes.")
+@click.option("-y", "--yes", is_flag=True, help="Run without asking, even more than 200 jobs.")
+@click.option(
+    "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
+)
+@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs.")
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
-    help="Where the jobs run.",
+    help="Where jobs run.",
 )  # fmt: skip
-@click.option("--unsafe-fixes", is_flag=True, help="Let the model choose unsafe fixes too.")
+@click.option("--unsafe-fixes", is_flag=True, help="Offer unsafe fixes to the model.")
 @click.option(
     "--allow-unsandboxed", is_flag=True,
-    help="Consent to run the project's code where its isolation is below level 2.",
+    help="Run the project's code even below isolation level 2.",
 )  # fmt: skip
-@click.option("--max-turns", type=_POSITIVE, metavar="N", help="Turns of one job at most.")
+@click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
     "--max-time", type=click.FloatRange(min=0, min_open=True), callback=_number, metavar="S",
-    help="Stop after S seconds; jobs under way are then interrupted.",
+    help="Stop after S seconds; interrupt running jobs.",
 )  # fmt: skip
-@click.option("--seed", type=_SEED, metavar="N", help="For sampling and for tools.")
-@click.option("--dry-run", is_flag=True, help="Only plan; no model is needed.")
+@click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; run nothing, ask no model.")
 @click.option(
     "--resume", type=RUN, metavar="RUN",
-    help="Go on with a run that was interrupted: what is done stays done. With --model, "
-    "--concurrency and --max-time only.",
+    help="Resume an interrupted run.",
 )  # fmt: skip
 @click.option(
     "--trust-run", is_flag=True,
-    help="With --resume: even if this installation did not start the run.",
+    help="With --resume: accept a run started elsewhere.",
 )  # fmt: skip
 def analyze(options: Options, **asked: Any) -> int:
-    """Plan the jobs, run them, and show what they would change.
+    """Plan and run jobs, and show what they would change.
 
     Each function, class and module under PATH (default: the whole project) that needs work
-    becomes a job with an agent of its own, on a private copy. Nothing of yours is touched:
-    `remora accept` does that. Ctrl-C is safe at any time: --resume does the rest.
+    becomes a job. Its agent works on a private copy; `remora accept` writes the changes to your
+    files. Ctrl-C is safe at any time: --resume RUN continues, and takes only --model,
+    --concurrency and --max-time beside it. Write --changed=REV, or put --changed last.
     """
     from remora.cli.run.start_run import start_run
 

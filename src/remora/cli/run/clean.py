@@ -28,13 +28,13 @@ _KINDS = {
 
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Remove it without asking.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
-    """Show and free disk: private copies, kept commits, contents that nothing names.
+    """Show and free unused disk space: private copies, kept commits, unused contents.
 
-    Nothing that a run needs which goes on, can be resumed, or waits for a verdict. Records and
-    weights stay: `remora trace compact` lets old records go.
+    Never removes what a running, resumable or unreviewed run needs. Records and weights stay:
+    `remora trace compact` removes old records.
     """
     caller = caller_of(options)
     project = open_project(caller)

@@ -21,14 +21,13 @@ from remora.runs.report.run_facts import report_on
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    help="Markdown (the default), a page of HTML, SARIF 2.1.0 or JSON.",
+    help="Output format. [default: md]",
 )
 def report(options: Options, run: str, form: str | None) -> int:
-    """Tell of a run in one text: Markdown for a pull request, HTML, SARIF or JSON.
+    """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
-    The page needs nothing but itself. SARIF holds each proposed change with its fix, and each
-    finding that is left. RUN is a run's name, the beginning of one, or `last`, as it is without
-    one.
+    The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
+    each remaining finding. RUN is a run ID, a unique prefix, or `last` (default).
     """
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")

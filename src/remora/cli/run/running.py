@@ -96,7 +96,7 @@ def report(
         note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
         if options.json or only is not None or not sys.stdout.isatty():  # else it stands above
             resume = again(options, project.root, "analyze", "--resume", run_id)
-            note(options, f"`{resume}` does the rest")
+            note(options, f"resume with `{resume}`")
         return 130
     if {job["status"] for job in jobs} <= GOOD:
         return 0

@@ -22,10 +22,10 @@ from remora.trace.read.reader import DAMAGED
 
 @command("runs", examples=("remora runs", "remora runs --json"))
 def runs(options: Options) -> int:
-    """List the runs of this project, the newest last.
+    """List the runs of this project, newest last.
 
-    PENDING counts verified change sets that nobody has said yes or no to, CONFLICT those that
-    did not fit your files. A damaged run's stream cannot be read to its end.
+    PENDING counts verified change sets without a verdict, CONFLICT those that could not be merged
+    with your files. The stream of a damaged run cannot be read to its end.
     """
     project = recorded_project(options)
     emit(options, {"runs": list_runs(project)}, _runs(options, project))
@@ -35,9 +35,9 @@ def runs(options: Options) -> int:
 @command("show", examples=("remora show", "remora show 20260131-0930 --json"))
 @click.argument("run", type=RUN, default=LAST)
 def show(options: Options, run: str) -> int:
-    """Show what became of a run's jobs.
+    """Show the results of a run's jobs.
 
-    RUN is a run's name, the beginning of one, or `last`, as it is without one.
+    RUN is a run ID, a unique prefix, or `last` (default).
     """
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
@@ -53,7 +53,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
-    what its jobs changed, verified or not. RUN is `last` without one.
+    what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
     """
     from remora.runs.records.documents import diff_document
 

@@ -50,7 +50,7 @@ def _analyze(
         for line in by_file(plan):
             note(options, line)
         raise UsageError(
-            f"{shape(plan)}, {estimate(plan)}: more than are run unasked",
+            f"{shape(plan)}, {estimate(plan)}: exceeds the limit of 200 jobs",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
     require_tests(prepared.python)
@@ -98,7 +98,7 @@ def _refuse_other_files(paths: tuple[Path, ...]) -> None:
     for path in paths:
         if path.is_file() and path.suffix != ".py":
             raise UsageError(
-                f"{path} is no Python file", hint="name .py files, or folders that hold some"
+                f"{path} is not a Python file", hint="name .py files or folders with .py files"
             )
 
 

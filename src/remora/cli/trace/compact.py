@@ -14,13 +14,12 @@ from remora.text import plain
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
 def compact(options: Options, *, dry_run: bool) -> int:
-    """Compress the streams of old runs, remove those of very old ones, and what nothing names.
+    """Compress streams of old runs; remove very old ones and unused contents.
 
-    As runner.memory.retention says: compress_after_days, keep_days, keep_mb. A run that goes on,
-    can be resumed or has a change set that waits for a verdict is never touched. What went is on
-    record in .agentfs/expired.jsonl.
+    Follows runner.memory.retention: compress_after_days, keep_days, keep_mb. Never touches a
+    running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
     """
     from remora.runs.retention.compact import compact as carried_out
     from remora.runs.retention.inventory import DAMAGE

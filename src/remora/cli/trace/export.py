@@ -36,19 +36,27 @@ _MARKDOWN = (".md", ".markdown")
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--run", "run", type=RUN, metavar="RUN", help="A run and all its agents.")
-@click.option("--all", "every", is_flag=True, help="All runs and agents.")
+@click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
+@click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Format)),
     required=True,
-    help="What shall be written.",
+    help="Output format.",
 )
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Instead of stdout; mode 0600.")
-@click.option("--markdown", is_flag=True, help="transcript: Markdown, as for a FILE.md.")
-@click.option("--endpoint", metavar="URL", help="otel: send the spans there by OTLP/HTTP.")
-@click.option("--content", is_flag=True, help="otel: with prompts, answers, arguments, outputs.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Write to this file, mode 0600. [default: stdout]",
+)
+@click.option("--markdown", is_flag=True, help="transcript: write Markdown (default for FILE.md).")
+@click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
+@click.option(
+    "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
+)
 def export(
     options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
 ) -> int:

@@ -21,8 +21,8 @@ _TURN = click.IntRange(min=0)
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
 @click.argument("agent", type=STREAM)
-@click.option("--turn", type=_TURN, metavar="N", help="Which turn; the last one if not given.")
-@click.option("--full", is_flag=True, help="Before it was trimmed to the limit.")
+@click.option("--turn", type=_TURN, metavar="N", help="Turn number. [default: the last turn]")
+@click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
     """Print the Decision Packet as shown for turn N's decision, as JSON."""
     folder = records_of(options)
@@ -40,9 +40,9 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
     ),
 )
 @click.argument("agent", type=STREAM)
-@click.option("--from", "first", type=_TURN, metavar="N", required=True, help="The earlier turn.")
-@click.option("--to", "last", type=_TURN, metavar="M", required=True, help="The later turn.")
-@click.option("--full", is_flag=True, help="Before the packets were trimmed to the limit.")
+@click.option("--from", "first", type=_TURN, metavar="N", required=True, help="Earlier turn.")
+@click.option("--to", "last", type=_TURN, metavar="M", required=True, help="Later turn.")
+@click.option("--full", is_flag=True, help="Compare the packets before trimming.")
 def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> int:
     """Show what changed in the packet from turn N's decision to turn M's.
 

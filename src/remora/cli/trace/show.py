@@ -30,8 +30,10 @@ _TURN = click.IntRange(min=0)
     ),
 )
 @click.argument("agent", type=STREAM)
-@click.option("--turn", type=_TURN, metavar="N", help="One turn: packet beside raw output.")
-@click.option("--raw", is_flag=True, help="The lines as they were recorded, byte for byte.")
+@click.option(
+    "--turn", type=_TURN, metavar="N", help="Show one turn: the packet beside raw output."
+)
+@click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show an agent's (or a run's) events, one to a line.
 

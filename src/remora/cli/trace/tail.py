@@ -37,12 +37,12 @@ Shown = Callable[[Path, bytes, Event], object]
 )
 @click.argument("agent", type=STREAM, default=LAST)
 @click.option("-n", "--lines", "number", type=click.IntRange(min=0), default=10, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until nobody writes.")
+@click.option("-f", "--follow", is_flag=True, help="Print new events until the writer ends.")
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
-    """Show the last events of an agent or a run; of the newest run if none is named.
+    """Show the last events of an agent or a run (default: the newest run).
 
-    With -f also what is appended from then on, until its writer is gone; of a run what its agents
-    at work write too. Ctrl-C ends it before that, with exit code 130.
+    With -f also print new events until the writer ends; for a run, those of its running agents
+    too. Ctrl-C stops it with exit code 130.
     """
     folder = records_of(options)
     name = stream_named(folder, agent)

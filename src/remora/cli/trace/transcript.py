@@ -18,7 +18,7 @@ from remora.trace.read.transcript import transcript as transcript_of
 @command("transcript", examples=("remora trace transcript total",))
 @click.argument("agent", type=STREAM)
 def transcript(options: Options, agent: str) -> int:
-    """Tell an agent's stream as people read it: asked, decided, done."""
+    """Print an agent's stream as readable text: asked, decided, done."""
     folder = records_of(options)
     name = stream_named(folder, agent)
     path = path_of(folder, name)
