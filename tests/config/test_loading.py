@@ -255,7 +255,7 @@ def test_every_fault_of_a_file_is_named(files: Files) -> None:
         ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
         ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected a whole number, got 'x'"),
         ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
-        ({"REMORA_MODEL": "fast"}, "REMORA_MODEL: model: expected a mapping, got 'fast'"),
+        ({"REMORA_RUNNER": "fast"}, "REMORA_RUNNER: runner: expected a mapping, got 'fast'"),
         ({"REMORA_MODEL": "{nam: x}"}, "REMORA_MODEL: unknown key model.nam"),
         ({"REMORA_NO__SUCH": "1"}, "REMORA_NO__SUCH: unknown key no"),
         ({"REMORA_PYTHON": "\udcff"}, "REMORA_PYTHON:1:1: not UTF-8 text"),

@@ -1,4 +1,4 @@
-"""`doctor`: what this machine offers, and what is missing."""
+"""`doctor`: check this machine for what Remora needs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

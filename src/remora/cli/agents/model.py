@@ -66,7 +66,7 @@ def _shown(found: "Status") -> Iterator[str]:
     where = document["base_url"] or "a child process of this command"
     yield click.style(plain(f"{document['name']} ({document['provider']})"), bold=True)
     yield plain(f"address   {where}")
-    yield f"context   {document['context'] or 'not told'}"
+    yield f"context   {document['context'] or 'unknown'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"can       {able or 'not known'}"
     files = document["weights"]

@@ -170,7 +170,7 @@ def _takes(parameters: dict[str, Any] | None) -> str:
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    """Nothing is cut: a signature is here to be written after."""
+    """Yield a signature uncut, so that it can be copied, and what it is about."""
     yield from (click.style(line, bold=True) for line in wrapped(plain(head), room(), "        "))
     yield from _indented(about)
 

@@ -62,7 +62,7 @@ GLOBAL_OPTIONS = {
     "-v, --verbose": "Print more; show tracebacks of bugs.",
     "--color WHEN": "Use colors: auto, always or never. [default: auto]",
 }
-"""They are accepted before and after the command."""
+"""Options accepted before and after the command."""
 
 _ALONE = {
     "-V, --version": "Show the version and exit.",

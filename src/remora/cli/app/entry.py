@@ -36,20 +36,20 @@ def start(args: Sequence[str]) -> int:
 
 
 def output_lost(error: OSError) -> int:
-    """Let go of what could not be printed and say so; 0 where the reader has seen enough."""
+    """Discard unprinted output and report the error; return 0 if the reader closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if isinstance(error, BrokenPipeError) else _refused((), error)
 
 
 def _open_missing() -> None:
-    """A stream that was closed before we began (`>&-`) leads nowhere; Python has none then."""
+    """Open a stream that was closed before the start (`>&-`) on /dev/null: Python has none then."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _end(*_: object) -> None:
-    """Somebody wants us to end: the same as Ctrl-C, so that nothing is left lying about."""
+    """Treat SIGTERM as Ctrl-C, so that everything is cleaned up."""
     raise KeyboardInterrupt
 
 
@@ -87,7 +87,7 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
 
 
 def _show_tracebacks() -> None:
-    """Also those of faults that cost one job and not the command."""
+    """Print tracebacks of faults that cost one job and not the command, too."""
     import logging
 
     if logging.lastResort is not None:  # it writes to what stderr is at the time
@@ -124,7 +124,7 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
 
 
 def _told(args: Sequence[str], exit_code: int, code: str, message: str, hint: str = "") -> int:
-    """An error in words on stderr; with `--json` its document on stdout too."""
+    """Print an error on stderr, with `--json` as a document on stdout too; return the code."""
     from remora.cli.app.output import print_error
 
     # a line that could not be parsed has no options yet: the words themselves are asked

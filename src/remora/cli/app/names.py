@@ -48,7 +48,7 @@ def _streams(ctx: click.Context) -> Iterable[str]:
 
 
 def _nodes(ctx: click.Context) -> Iterable[str]:
-    """Of the run that is named before, else of the newest one."""
+    """Return the nodes of the run named before, else of the newest run."""
     from remora.memory.events import JobStart
     from remora.runs.records.name_lookup import run_named
     from remora.trace.read.reader import read_events, typed

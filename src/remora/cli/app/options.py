@@ -108,7 +108,7 @@ def options_of(ctx: click.Context) -> Options:
 
 
 def _option(words: str, about: str) -> click.Option:
-    """From its entry in the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
+    """Parse an entry of the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
     *short, last = words.split(", ")
     name, _, metavar = last.partition(" ")
     settings: dict[str, Any] = {"type": PATH, "metavar": metavar} if metavar else {"is_flag": True}

@@ -1,4 +1,4 @@
-"""What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
+"""Output of commands: a JSON document or lines on stdout, notes and errors on stderr."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ _COLOURS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """The result: `document` with `--json`, else `lines`, which are not even made otherwise."""
+    """Print the result: `document` with `--json`, else `lines`, which are made only then."""
     if options.json:
         print_json(document)
     else:
@@ -40,21 +40,21 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document, in ASCII: whatever the terminal's encoding, it can be read back."""
+    """Print a JSON document in ASCII: any terminal's encoding can carry it."""
     import json
 
     click.echo(json.dumps(document, indent=2))
 
 
 def note(options: Options, text: str) -> None:
-    """A remark beside the result, on stderr."""
+    """Print a remark on stderr."""
     if not options.quiet:
         for line in wrapped(plain(text), room(sys.stderr)):
             click.echo(line, err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """What went wrong and what to do next, whatever else is silenced."""
+    """Print an error and its hint on stderr, even with --quiet."""
     width = room(sys.stderr)
     begin = "error: "
     first, *more = _paragraphs(begin + message, width)
@@ -68,7 +68,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 
 def _paragraphs(text: str, width: int | None) -> list[str]:
-    """Each line of a text, wrapped by itself; what is no words, such as a snippet, stays as it is."""
+    """Wrap each line of a text by itself; indented lines, such as snippets, are kept."""
     return [
         part
         for line in plain_lines(text)

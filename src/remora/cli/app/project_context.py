@@ -1,4 +1,4 @@
-"""From the global options to the objects that commands work with."""
+"""The project and the records that a command works on."""
 
 import shlex
 from pathlib import Path
@@ -46,7 +46,7 @@ def complete(options: Options, project: Project) -> None:
 
 
 def _complete_commit(options: Options, project: Project) -> None:
-    """The same for a commit; if git fails now, records can still be read."""
+    """Do the same for a commit; if git fails now, records can still be read."""
     from remora.runs.review.branch_journal import complete_branch
 
     try:
@@ -58,7 +58,7 @@ def _complete_commit(options: Options, project: Project) -> None:
 
 
 def records_of(options: Options) -> TraceFolder:
-    """The streams here; no configuration is read. Raises DiskError where they lie behind a link."""
+    """Return the streams here; reads no configuration. Raises DiskError if they are behind a link."""
     folder = TraceFolder(caller_of(options).find_root())
     folder.check()
     return folder
@@ -76,6 +76,6 @@ def outside_git(root: Path) -> bool:
 
 
 def again(options: Options, root: Path, *words: str) -> str:
-    """A command to type next: it names the root where it would not be found from here."""
+    """Return a command to type next, with --root if the project is not found from here."""
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]
     return shlex.join(["remora", *words, *named])

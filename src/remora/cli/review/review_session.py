@@ -44,7 +44,7 @@ def review_run(options: Options, run: str, by: By, *, trust_run: bool) -> int:
 
 @dataclass
 class _Review:
-    """One person's way through a run. `done` counts verdicts, `passed` are those left for later."""
+    """The state of a review. `done` counts verdicts; `passed` holds skipped agents."""
 
     options: Options
     project: Project
@@ -57,7 +57,7 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Until nothing waits that was not skipped, or `q`; Ctrl-C ends it too, with the same sum."""
+        """Go on until nothing is pending or `q`; Ctrl-C ends it too, with the same summary."""
         try:
             while (found := self._next()) is not None:
                 group, job, place = found
@@ -82,7 +82,7 @@ class _Review:
         return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
 
     def _decide(self, job: JobView, place: str) -> bool:
-        """Show it and ask until it is decided or skipped; False to stop."""
+        """Show a change set and ask until it is decided or skipped; return False to stop."""
         try:
             # so much that the question is not far from what it is about
             most = 2 * shutil.get_terminal_size().lines
@@ -227,7 +227,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """What to know of a new attempt that its diff does not show; perhaps nothing."""
+    """Return what a new attempt's diff does not show; may be empty."""
     if job.same:
         return f"  {SAME}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

@@ -126,7 +126,7 @@ def _accepted(
 
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
-    """Where a change set collided, with what, and how to get the change all the same."""
+    """Yield where a change set conflicts, with what, and how to get the change anyway."""
     yield plain(f"  {node.removeprefix('node:')}")
     for found in done.conflicts:
         if found["node_id"] == node:

@@ -1,4 +1,4 @@
-"""`clean`: what Remora keeps on the disk that nobody needs any more."""
+"""`clean`: free unused disk space."""
 
 import sys
 from collections.abc import Iterator

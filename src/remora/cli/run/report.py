@@ -1,4 +1,4 @@
-"""`report`: what a run came to, to be handed on."""
+"""`report`: a run as Markdown, HTML, SARIF or JSON."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`retry`: a job once more, with what you have to say of it."""
+"""`retry`: run a job again with feedback."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""A run that goes, until it is over or somebody stops it; and what is said of it then."""
+"""Run agents until they end or are stopped, and print the result."""
 
 import asyncio
 import signal
@@ -26,7 +26,7 @@ GOOD = frozenset({"submitted", "no_change"})
 def to_its_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and let go of the models; what stopped it before its end, empty if nothing."""
+    """Do the work and close the models; return what stopped it, empty if nothing."""
 
     async def main() -> None:
         task = asyncio.current_task()
@@ -54,7 +54,7 @@ def brought_to_its_end(
     models: Mapping[str, Model],
     max_time: float | None = None,
 ) -> str:
-    """Go on with a run, or with some of its agents, and show how that goes; what stopped it."""
+    """Continue a run, or some of its agents, with progress; return what stopped it."""
     tell_isolation(options)
     with watching(options) as watcher:
         return to_its_end(
@@ -63,7 +63,7 @@ def brought_to_its_end(
 
 
 def tell_isolation(options: Options) -> None:
-    """Say how subprocesses are held, once per command."""
+    """Print how subprocesses are isolated, once per command."""
     note(options, f"subprocesses are {describe(best_level())}")
 
 
@@ -76,8 +76,10 @@ def report(
     *,
     announced: bool = False,
 ) -> int:
-    """Say what became of the whole run, or with `only` of these agents; the exit code that tells
-    it too. The document is the whole run's. `announced`: the run was named as it began."""
+    """Print the results of the run, or with `only` of these agents; return the exit code.
+
+    The document is the whole run's. `announced`: the run's name was printed at its start.
+    """
     try:
         view = read_run(project, run_id)
     except NotFound:  # stopped before the run had begun

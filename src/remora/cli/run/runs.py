@@ -1,4 +1,4 @@
-"""What happened: `runs`, `show` and `diff`."""
+"""`runs`, `show` and `diff`."""
 
 import sys
 from collections.abc import Iterator

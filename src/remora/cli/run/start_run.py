@@ -114,7 +114,7 @@ def _wish(asked: dict[str, Any]) -> RunRequest:
 
 
 def _flags(asked: dict[str, Any]) -> dict[str, Any]:
-    """What overrides the configuration."""
+    """Return the options that override the configuration."""
     return {
         "model.max_concurrency": asked["concurrency"],
         "workspace.allow_unsandboxed": True if asked["allow_unsandboxed"] else None,

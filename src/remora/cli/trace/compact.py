@@ -1,4 +1,4 @@
-"""`trace compact`: seal what is over, let go what is old."""
+"""`trace compact`: compress ended streams, remove old ones."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`trace export`: recorded streams in the forms that other tools read."""
+"""`trace export`: recorded streams in formats of other tools."""
 
 import os
 import sys
@@ -87,7 +87,7 @@ def export(
 
 
 def _check(options: Options, form: str, how: dict[str, Any]) -> None:
-    """What makes no sense together is refused before anything is read."""
+    """Refuse options that contradict each other, before anything is read."""
     for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
         if how[name] and form != owner:
             raise click.UsageError(f"--{name} goes with --format {owner}")

@@ -1,4 +1,4 @@
-"""`trace list`: the agents' streams, or those of them that fit, with the turns that do."""
+"""`trace list`: agents' streams, or those that match, with the matching turns."""
 
 import sys
 from collections.abc import Iterator, Sequence

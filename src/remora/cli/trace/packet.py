@@ -1,4 +1,4 @@
-"""`trace packet` and `trace diff`: what a turn was decided on, and what changed since."""
+"""`trace packet` and `trace diff`: a turn's packet, and the changes between two."""
 
 import click
 import msgspec

@@ -1,4 +1,4 @@
-"""`trace replay`: the scripts of recorded agents, run once more from the record alone."""
+"""`trace replay`: run the scripts of recorded agents again from the record alone."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`trace tail`: the end of a stream, and what comes while one looks."""
+"""`trace tail`: the end of a stream, and new events."""
 
 import time
 from collections.abc import Callable
@@ -95,7 +95,7 @@ class _Watched:
 
 
 class _Printer:
-    """Events in columns; a line of another stream than the one before is told so."""
+    """Prints events in columns, with a heading where the stream changes."""
 
     def __init__(self, own: Path) -> None:
         self._columns = Columns(own)

@@ -1,4 +1,4 @@
-"""The Long Track's commands: each is loaded when it is called."""
+"""The `trace` commands, each loaded when it is called."""
 
 from remora.cli.app.lazy_group import LazyGroup
 

@@ -1,4 +1,4 @@
-"""`trace verify` and `trace anchor`: whether all is as it was written, and what to keep of it."""
+"""`trace verify` and `trace anchor`: check streams, and print heads to store elsewhere."""
 
 import sys
 from pathlib import Path

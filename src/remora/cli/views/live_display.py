@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import click
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,7 +38,7 @@ class LiveDisplay(Count):
         self._bar.update(self._task, completed=self.done)
 
     def __rich__(self) -> Group:
-        """What is drawn."""
+        """Return what rich draws."""
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
@@ -50,11 +51,17 @@ def _one_line(text: str, style: str = "") -> Text:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
+def _console() -> Console:
+    """Return a console on stderr, without colors where they are switched off."""
+    context = click.get_current_context(silent=True)
+    return Console(stderr=True, no_color=context is not None and context.color is False)
+
+
 @contextmanager
 def live_display() -> Iterator[LiveDisplay]:
     """Draw a run's progress on stderr until the block ends."""
     display = LiveDisplay()
-    with Live(display, console=Console(stderr=True), transient=True, refresh_per_second=8):
+    with Live(display, console=_console(), transient=True, refresh_per_second=8):
         yield display
 
 
@@ -63,7 +70,7 @@ def accept_bar() -> Iterator[Pace]:
     """Draw how many change sets are done on stderr until the block ends."""
     bar = Progress(
         TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True,
+        console=_console(), transient=True,
     )  # fmt: skip
     with bar:
         task = bar.add_task("change sets", total=None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Count:
-    """What a run has come to so far; a watcher that shows nothing."""
+    """A run's counts so far; an observer that prints nothing."""
 
     def __init__(self) -> None:
         self.jobs = 0
