@@ -100,7 +100,7 @@ class RunnerConfig(Section):
 class ModelConfig(Section):
     """The model that decides."""
 
-    provider: Literal["auto", "openai", "embedded"] = "auto"
+    provider: Literal["auto", "openai", "embedded", "none"] = "auto"
     """auto: the configured address, else the embedded model; openai: the address only."""
     base_url: Address | None = None
     """Address of an OpenAI-compatible server. In a project's file: this machine's only."""

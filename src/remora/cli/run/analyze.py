@@ -20,6 +20,7 @@ from remora.cli.run.running import report, tell_isolation, to_its_end
 from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
 from remora.cli.views.progress import watching
 from remora.errors import DiskError, UsageError
+from remora.models.no_model import NoModel
 from remora.runs.execution.run import Run
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.documents import plan_document
@@ -127,6 +128,8 @@ def _analyze(
     _make_records(prepared)
     note(options, f"{shape(plan)}: {estimate(plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
+    if isinstance(model, NoModel):
+        note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
     if outside_git(prepared.project.root):
         note(
             options,
