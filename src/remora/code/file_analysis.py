@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.ir.build.lowering import Lowering, lower
+from remora.code.ir.lowering.dispatch import Lowering, lower
 from remora.code.syntax.annotations import has_type_hints
 from remora.code.syntax.complexity import complexities
 from remora.code.syntax.definitions import Contents, Definition

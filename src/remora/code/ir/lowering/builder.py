@@ -5,8 +5,23 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from remora.code.ir.model import (
+    FUNCTION_SCOPE,
+    GENERATOR,
+    MODULE_SCOPE,
+    Bind,
+    Block,
+    Call,
+    Container,
+    Export,
+    Fill,
+    Lowered,
+    Parameter,
+    Read,
+    Scope,
+    Store,
+)
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
-from remora.code.ir.model import FUNCTION_SCOPE, GENERATOR, MODULE_SCOPE, Bind, Block, Call, Container, Export, Fill, Lowered, Parameter, Read, Scope, Store
 from remora.ids import MODULE, NodeKey
 
 

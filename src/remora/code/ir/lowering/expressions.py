@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from remora.code.ir.build.builder import Builder
+from remora.code.ir.lowering.builder import Builder
 from remora.code.ir.model import ATTRIBUTE, CONSTANT, TEXT, Call
 
 DEEPEST = 120  # levels of expressions: no person writes more, and the stack has an end

@@ -4,9 +4,15 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from remora.code.ir.build.builder import Builder
-from remora.code.ir.build.expressions import CONSTANTS, expression, expressions, implicit, is_plain
-from remora.code.ir.build.assignment_targets import key
+from remora.code.ir.lowering.assignment_targets import key
+from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.expressions import (
+    CONSTANTS,
+    expression,
+    expressions,
+    implicit,
+    is_plain,
+)
 from remora.code.ir.model import ATTRIBUTE, AWAIT, EITHER, ITEM, SLICE, STAR, Read
 
 _NAME, _BINOP = ast.Name, ast.BinOp

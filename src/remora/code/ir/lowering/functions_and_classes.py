@@ -3,13 +3,13 @@
 import ast
 from typing import Any
 
-from remora.code.syntax.definitions import DefinitionNode
-from remora.code.ir.build.builder import Builder, OpenScope
-from remora.code.ir.build.calls import decoration
-from remora.code.ir.build.expressions import expression, expressions
-from remora.code.ir.build.parameters import annotation, parameters
-from remora.code.ir.build.statements import last_name
+from remora.code.ir.lowering.builder import Builder, OpenScope
+from remora.code.ir.lowering.calls import decoration
+from remora.code.ir.lowering.expressions import expression, expressions
+from remora.code.ir.lowering.parameters import annotation, parameters
+from remora.code.ir.lowering.statements import last_name
 from remora.code.ir.model import ASYNC, CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, SCOPE
+from remora.code.syntax.definitions import DefinitionNode
 
 _ACCESSORS = frozenset(
     (

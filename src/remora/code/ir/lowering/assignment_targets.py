@@ -4,8 +4,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.ir.build.builder import Builder
-from remora.code.ir.build.expressions import expression, implicit
+from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.expressions import expression, implicit
 from remora.code.ir.model import ITEM, VALUE, Fill, Store
 
 _NAME, _CONSTANT = ast.Name, ast.Constant

@@ -3,10 +3,22 @@
 import ast
 from typing import Any
 
-from remora.code.ir.build.annotation_terms import annotation_term
-from remora.code.ir.build.builder import Builder, OpenScope
-from remora.code.ir.build.expressions import expression
-from remora.code.ir.model import COMPREHENSION_SCOPE, EACH, KEYWORD, KWARGS, LAMBDA_SCOPE, ORDINARY, POSITIONAL, SCOPE, VALUE, VARARGS, Parameter
+from remora.code.ir.lowering.annotation_terms import annotation_term
+from remora.code.ir.lowering.builder import Builder, OpenScope
+from remora.code.ir.lowering.expressions import expression
+from remora.code.ir.model import (
+    COMPREHENSION_SCOPE,
+    EACH,
+    KEYWORD,
+    KWARGS,
+    LAMBDA_SCOPE,
+    ORDINARY,
+    POSITIONAL,
+    SCOPE,
+    VALUE,
+    VARARGS,
+    Parameter,
+)
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
 _MAY_CALL = frozenset((ast.Subscript, ast.Call))

@@ -4,10 +4,18 @@ import ast
 from operator import attrgetter
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import Definition, ImportNode
-from remora.code.ir.build import blocks, calls, literals, parameters, functions_and_classes, statements, operators
-from remora.code.ir.build.builder import Builder, Maker
+from remora.code.ir.lowering import (
+    blocks,
+    calls,
+    functions_and_classes,
+    literals,
+    operators,
+    parameters,
+    statements,
+)
+from remora.code.ir.lowering.builder import Builder, Maker
 from remora.code.ir.model import Lowered
+from remora.code.syntax.definitions import Definition, ImportNode
 from remora.ids import MODULE, NodeKey, node_key
 
 

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.ir.build.builder import Builder
-from remora.code.ir.build.literals import iteration
-from remora.code.ir.build.expressions import expression, implicit
-from remora.code.ir.build.match_patterns import captures
-from remora.code.ir.build.assignment_targets import assign
+from remora.code.ir.lowering.assignment_targets import assign
+from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.expressions import expression, implicit
+from remora.code.ir.lowering.literals import iteration
+from remora.code.ir.lowering.match_patterns import captures
 from remora.code.ir.model import EACH, ENDS, ENTERED, INSTANCE, LOOP, NARROWED, TRYING, VALUE, Block
 
 _LEAVING = frozenset((ast.Return, ast.Raise))

@@ -3,13 +3,13 @@
 import ast
 from typing import Any
 
-from remora.code.ir.build.blocks import narrow
-from remora.code.ir.build.builder import Builder
-from remora.code.ir.build.calls import call
-from remora.code.ir.build.all_exports import exported, exported_by_call, exported_too, is_exports
-from remora.code.ir.build.expressions import expression, implicit
-from remora.code.ir.build.parameters import annotation
-from remora.code.ir.build.assignment_targets import assign, store
+from remora.code.ir.lowering.all_exports import exported, exported_by_call, exported_too, is_exports
+from remora.code.ir.lowering.assignment_targets import assign, store
+from remora.code.ir.lowering.blocks import narrow
+from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.calls import call
+from remora.code.ir.lowering.expressions import expression, implicit
+from remora.code.ir.lowering.parameters import annotation
 from remora.code.ir.model import ANNOTATED, EACH, GONE, IMPORT, IMPORT_FROM, VALUE, Fill
 
 _NAME, _CONSTANT, _CALL = ast.Name, ast.Constant, ast.Call

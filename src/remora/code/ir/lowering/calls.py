@@ -4,8 +4,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.ir.build.builder import Builder
-from remora.code.ir.build.expressions import expression, expressions, is_text
+from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.expressions import expression, expressions, is_text
 from remora.code.ir.model import ATTRIBUTE, EACH, Call, Fill, Store
 
 _NAME, _ATTRIBUTE = ast.Name, ast.Attribute

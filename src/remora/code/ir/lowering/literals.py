@@ -3,9 +3,9 @@
 import ast
 from typing import Any
 
-from remora.code.ir.build.builder import Builder, OpenScope
-from remora.code.ir.build.expressions import are_plain, expression, expressions, implicit
-from remora.code.ir.build.assignment_targets import assign, key
+from remora.code.ir.lowering.assignment_targets import assign, key
+from remora.code.ir.lowering.builder import Builder, OpenScope
+from remora.code.ir.lowering.expressions import are_plain, expression, expressions, implicit
 from remora.code.ir.model import ATTRIBUTE, COMPREHENSION_SCOPE, CONTAINER, EACH, Container
 
 MOST_ITEMS = 256  # of a display: longer ones are data

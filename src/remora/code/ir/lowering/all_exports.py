@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.ir.build.builder import Builder
+from remora.code.ir.lowering.builder import Builder
 from remora.code.ir.model import IMPORT, IMPORT_FROM, MODULE_SCOPE, Export
 
 _Module = tuple[int, str]
