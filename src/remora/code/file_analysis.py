@@ -7,28 +7,28 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.ir.lowering.dispatch import Lowering, lower
+from remora.code.ir.lowering.dispatch import LoweringResult, lower_module
 from remora.code.syntax.annotations import has_type_hints
 from remora.code.syntax.complexity import complexities
 from remora.code.syntax.definitions import Contents, Definition
-from remora.code.syntax.docstring_drift import docstring_outdated
-from remora.code.syntax.error_recovery import salvage
+from remora.code.syntax.docstring_drift import is_docstring_outdated
+from remora.code.syntax.error_recovery import parse_with_recovery
 from remora.code.syntax.imports import imported_names
 from remora.code.syntax.signature import (
-    decorators,
-    docstring,
+    decorator_texts,
+    docstring_summary,
     docstring_text,
-    first_line_of,
-    segment,
+    first_text_line,
     signature,
+    source_segment,
 )
-from remora.code.syntax.source import Source, Unreadable, read_broken, read_source
+from remora.code.syntax.source import Source, Unreadable, read_source, read_with_recovery
 from remora.code.syntax.spans import Span, module_span, span_with
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 from remora.text import REPORT, fault
 
 
-class Reading(NamedTuple):
+class FileAnalysis(NamedTuple):
     """A file's facts, and what they were made from."""
 
     facts: FileFacts
@@ -38,10 +38,10 @@ class Reading(NamedTuple):
 
 def read_facts(path: str, source: bytes) -> FileFacts:
     """The facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns."""
-    return read_whole(path, source).facts
+    return analyze_file(path, source).facts
 
 
-def read_whole(path: str, source: bytes) -> Reading:
+def analyze_file(path: str, source: bytes) -> FileAnalysis:
     """The same, with the tree, for whoever looks at more of it. What a fault of ours keeps from
     being read is as a file without nodes."""
     try:
@@ -57,14 +57,14 @@ def read_whole(path: str, source: bytes) -> Reading:
         return empty._replace(facts=facts)
 
 
-def _read_whole(path: str, source: bytes) -> Reading:
+def _read_whole(path: str, source: bytes) -> FileAnalysis:
     read = read_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):
         detail = read.detail
-        read = read_broken(source, salvage)
+        read = read_with_recovery(source, parse_with_recovery)
     spelled = spell_path(path)
-    lowering = lower(spelled, read.tree)
+    lowering = lower_module(spelled, read.tree)
     span, file_hash = module_span(read)
     facts = FileFacts(
         path=spelled,
@@ -74,10 +74,12 @@ def _read_whole(path: str, source: bytes) -> Reading:
         nodes=_nodes(path, lowering, read, span),
         lowered=lowering.lowered,
     )
-    return Reading(facts, read, Contents(lowering.definitions, lowering.imports))
+    return FileAnalysis(facts, read, Contents(lowering.definitions, lowering.imports))
 
 
-def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[NodeFacts, ...]:
+def _nodes(
+    path: str, lowering: LoweringResult, source: Source, span: Span
+) -> tuple[NodeFacts, ...]:
     definitions = lowering.definitions
     counts = complexities(definitions, lowering.points)
     key = node_key(lowering.lowered.path)
@@ -88,7 +90,7 @@ def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[N
         node_name=MODULE,
         node_type="module",
         signature=None,
-        docstring=docstring(source.tree.body),
+        docstring=docstring_summary(source.tree.body),
         docstring_outdated=False,
         imports=imported_names(path, lowering.imports),
         decorators=(),
@@ -141,11 +143,11 @@ def _node(
         node.name,
         "function" if bases is None else "class",
         signature(node),
-        None if text is None else first_line_of(text),
-        text is not None and docstring_outdated(node, text),
+        None if text is None else first_text_line(text),
+        text is not None and is_docstring_outdated(node, text),
         None,
-        decorators(node, source) if node.decorator_list else (),
-        tuple(segment(base, source) for base in bases) if bases else (),
+        decorator_texts(node, source) if node.decorator_list else (),
+        tuple(source_segment(base, source) for base in bases) if bases else (),
         span.source_hash,
         span.body_hash,
         span.line_start,

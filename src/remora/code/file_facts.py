@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.ids import NodeKey
 
 FACTS_VERSION = 3
@@ -46,4 +46,4 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partial: bool
     detail: str
     nodes: tuple[NodeFacts, ...]
-    lowered: Lowered
+    lowered: LoweredFile

@@ -8,7 +8,7 @@ Tier = Literal["exact", "inferred", "unique", "observed"]
 TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "observed")
 """Surest first: import-aware; by assignments, attributes, returns and callbacks; the only
 definition of that name; seen while tests ran."""
-RANK = {tier: rank for rank, tier in enumerate(TIERS)}
+TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """0 is the surest."""
 
 

@@ -8,8 +8,8 @@ from remora.code.ir.model import (
     ATTRIBUTE,
     AWAIT,
     CONTAINER,
-    EACH,
     EITHER,
+    ELEMENT,
     ENTERED,
     INSTANCE,
     ITEM,
@@ -17,15 +17,15 @@ from remora.code.ir.model import (
     SLICE,
     STAR,
     VALUE,
-    Bind,
-    Lowered,
+    Binding,
+    LoweredFile,
 )
 
-_ONE = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, EACH, STAR, ENTERED, INSTANCE})
+_ONE = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, INSTANCE})
 """Tags of terms that are made from one other."""
 
 
-def mentions(lowered: Lowered) -> Mapping[str, set[str]]:
+def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
     """Name → qualnames of the nodes that mention it; a decorator counts for what it decorates
     too."""
     found: dict[str, set[str]] = {}
@@ -36,7 +36,7 @@ def mentions(lowered: Lowered) -> Mapping[str, set[str]]:
     return found
 
 
-def _terms(lowered: Lowered) -> Iterator[tuple[int, Iterable[Any]]]:
+def _terms(lowered: LoweredFile) -> Iterator[tuple[int, Iterable[Any]]]:
     """Every term, with the number of the scope that it counts for."""
     for call in lowered.calls:
         yield call.scope, (call.callee, *call.args, *(value for _, value in call.keywords))
@@ -52,14 +52,14 @@ def _terms(lowered: Lowered) -> Iterator[tuple[int, Iterable[Any]]]:
         yield number, [lowered.calls[call].callee for call in scope.decorators]
 
 
-def _value(bind: Bind) -> Any:
+def _value(bind: Binding) -> Any:
     """The term of the value that a name gets; null where no term says it."""
     if bind.kind == ANNOTATED:
         return bind.extra
     return bind.term if bind.kind in (VALUE, NARROWED) else None
 
 
-def _names(lowered: Lowered, terms: Iterable[Any]) -> Iterator[str]:
+def _names(lowered: LoweredFile, terms: Iterable[Any]) -> Iterator[str]:
     """Plain names in terms; through the arguments of calls and the items of containers."""
     waiting = list(terms)
     seen: set[tuple[str, int]] = set()
@@ -77,7 +77,7 @@ def _names(lowered: Lowered, terms: Iterable[Any]) -> Iterator[str]:
             waiting += term[1:]
 
 
-def _inside(lowered: Lowered, what: tuple[str, int], seen: set[tuple[str, int]]) -> list[Any]:
+def _inside(lowered: LoweredFile, what: tuple[str, int], seen: set[tuple[str, int]]) -> list[Any]:
     if what in seen:
         return []
     seen.add(what)

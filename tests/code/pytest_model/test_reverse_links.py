@@ -7,7 +7,7 @@ import pytest
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
 from remora.code.pytest_model import reverse_links
-from remora.code.pytest_model.reverse_links import Backlinks
+from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.hub.query.snapshots import MemoryView
 
 SOURCE = """
@@ -38,7 +38,7 @@ def test_callers_are_those_of_the_linker_turned_around_or_not(
     monkeypatch.setattr(reverse_links, "_MANY", many)
     monkeypatch.setattr(reverse_links, "_MODERATE", moderate)
     code = view()
-    asked = Backlinks(Linker(code), code)
+    asked = ReverseLinks(Linker(code), code)
     for name in (*NAMES, *NAMES):
         found = sorted(asked.callers(f"node:app.py:{name}"), key=lambda edge: edge.key)
         told = Linker(code).callers(f"node:app.py:{name}")
@@ -48,7 +48,7 @@ def test_callers_are_those_of_the_linker_turned_around_or_not(
 
 def test_importers_are_those_of_the_linker() -> None:
     code = view()
-    asked = Backlinks(Linker(code), code)
+    asked = ReverseLinks(Linker(code), code)
     for _ in range(2):
         (edge,) = asked.importers("node:app.py:used")
         assert edge.key == "node:more.py:__module__"

@@ -1,6 +1,6 @@
 """Whoever only outlines a file and whoever reads it whole find the same definitions and imports."""
 
-from remora.code.file_analysis import read_whole
+from remora.code.file_analysis import analyze_file
 from remora.code.syntax.definitions import Contents, contents
 from tests.code.corpus import library, tree_of
 
@@ -32,7 +32,7 @@ def __module__(): ...
 
 
 def read(source: bytes) -> Contents:
-    return read_whole("a/b.py", source).contents
+    return analyze_file("a/b.py", source).contents
 
 
 def spelled(found: Contents) -> list[object]:

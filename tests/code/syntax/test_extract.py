@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, Node, own_lines, owner
+from remora.code.syntax.nodes import Module, Node, node_at_line, own_lines
 from remora.code.syntax.source import Unreadable
 from remora.ids import split_node_key
 
@@ -75,7 +75,7 @@ def test_every_line_has_one_owner(name: str) -> None:
     parsed = module((LIBRARY / name).read_bytes(), name)
     owned = [(line, found.key) for found in parsed.nodes for line in own_lines(parsed, found.key)]
     assert sorted(line for line, _ in owned) == list(range(1, parsed.line_count + 1))
-    assert all(owner(parsed, line) == key for line, key in owned)
+    assert all(node_at_line(parsed, line) == key for line, key in owned)
 
 
 def test_keys_nest_and_repeats_are_numbered_in_source_order() -> None:
@@ -228,8 +228,10 @@ def test_own_lines_leave_out_what_is_nested() -> None:
         """)
     keys = [found.key for found in parsed.nodes]
     assert [sorted(own_lines(parsed, key)) for key in keys] == [[1, 9], [2, 3, 8], [4, 5, 7], [6]]
-    assert [owner(parsed, line) for line in (4, 6, 7, 8, 9)] == [keys[i] for i in (2, 3, 2, 1, 0)]
-    assert owner(parsed, 0) == owner(parsed, 99) == parsed.key
+    assert [node_at_line(parsed, line) for line in (4, 6, 7, 8, 9)] == [
+        keys[i] for i in (2, 3, 2, 1, 0)
+    ]
+    assert node_at_line(parsed, 0) == node_at_line(parsed, 99) == parsed.key
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -400,7 +402,7 @@ def test_any_nesting_is_found_once_and_partitions_the_lines(text: str) -> None:
     owned = sorted(line for key in keys for line in own_lines(parsed, key))
     assert owned == list(range(1, parsed.line_count + 1))
     for found in parsed.nodes:
-        assert all(owner(parsed, line) == found.key for line in own_lines(parsed, found.key))
+        assert all(node_at_line(parsed, line) == found.key for line in own_lines(parsed, found.key))
         assert found.parent is None or split_node_key(found.parent)[0] == "a.py"
 
 

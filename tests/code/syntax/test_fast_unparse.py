@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.fast_unparse import quick_header
+from remora.code.syntax.fast_unparse import unparse_header
 from tests.code.corpus import PACKAGES, library, package, tree_of
 
 
@@ -24,7 +24,7 @@ def headers(paths: Iterable[Path]) -> tuple[int, int]:
     for path in paths:
         for node in ast.walk(tree_of(path.read_bytes()) or ast.Module([], [])):
             if isinstance(node, DefinitionNode):
-                quick = quick_header(node)
+                quick = unparse_header(node)
                 assert quick is None or quick == unparsed(node), path
                 seen, left = seen + 1, left + (quick is None)
     return seen, left
@@ -46,7 +46,7 @@ def headers(paths: Iterable[Path]) -> tuple[int, int]:
 def test_what_is_written_quickly(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
-    assert quick_header(node) == header == unparsed(node)
+    assert unparse_header(node) == header == unparsed(node)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_is_written_quickly(header: str) -> None:
 def test_what_is_left_to_python(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
-    assert quick_header(node) is None
+    assert unparse_header(node) is None
 
 
 def test_a_part_of_the_standard_library() -> None:

@@ -17,7 +17,7 @@ CONTAINER = 4  # number of the container
 SCOPE = 5  # number of the scope: the function, class or lambda itself
 EITHER = 6  # terms …
 AWAIT = 7  # term
-EACH = 8  # term: what iterating over it gives
+ELEMENT = 8  # term: what iterating over it gives
 TEXT = 9  # a string constant that may be a name
 CONSTANT = 10  # name of its builtin type
 STAR = 11  # term: `*term` among arguments or items
@@ -28,9 +28,9 @@ GENERIC = 15  # annotation only: base, arguments …
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
-VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, NARROWED, GONE = range(7)
+VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, NARROWED, DELETED = range(7)
 ASYNC, GENERATOR = 1, 2
-LOOP, ENDS, TRYING = 1, 2, 4
+LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -42,7 +42,7 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     default: Any
 
 
-class Bind(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One place that gives a name a value.
 
     `at` is the number of its statement, `scope` where its terms are evaluated. By `kind`: VALUE and
@@ -77,7 +77,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     decorators: tuple[int, ...]
     annotation: Any
     bases: tuple[Any, ...]
-    binds: dict[str, tuple[Bind, ...]]
+    binds: dict[str, tuple[Binding, ...]]
     outer: tuple[str, ...]
     results: tuple[tuple[int, Any], ...]
     yields: tuple[tuple[int, Any], ...]
@@ -95,7 +95,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
     implicit: bool = False
 
 
-class Read(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An attribute that is read and not called: it may be a property."""
 
     scope: int
@@ -104,7 +104,7 @@ class Read(msgspec.Struct, frozen=True, array_like=True, gc=False):
     term: Any
 
 
-class Store(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`base.name = term`."""
 
     scope: int
@@ -116,7 +116,7 @@ class Store(msgspec.Struct, frozen=True, array_like=True, gc=False):
     annotation: Any = None
 
 
-class Fill(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`base[key] = term`, or `base.append(term)` and the like (`key` null)."""
 
     scope: int
@@ -153,7 +153,7 @@ Export = str | tuple[int, str]
 """A name in `__all__`, or (level, module) of one whose `__all__` is taken in."""
 
 
-class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file for the linker.
 
     `names` are all names by which it may mention something, for an index over files; `def NAME`
@@ -165,9 +165,9 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     names: tuple[str, ...]
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()
-    reads: tuple[Read, ...] = ()
-    stores: tuple[Store, ...] = ()
-    fills: tuple[Fill, ...] = ()
+    reads: tuple[AttributeRead, ...] = ()
+    stores: tuple[AttributeWrite, ...] = ()
+    fills: tuple[ContainerWrite, ...] = ()
     containers: tuple[Container, ...] = ()
     blocks: tuple[Block, ...] = ()
     statements: tuple[int, ...] = ()
@@ -175,12 +175,12 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     exports: tuple[Export, ...] | None = None
 
 
-def weight(lowered: Lowered) -> int:
+def estimated_records(lowered: LoweredFile) -> int:
     """About how many records are held of a file whose indexes are; about 1 KB is needed for each."""
     return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
-def last_name(term: Any) -> str:
+def unqualified_name(term: Any) -> str:
     """`c` of the dotted `a.b.c`, term or text; "" of what is not dotted."""
     if isinstance(term, str):
         return term.rpartition(".")[2]
@@ -189,23 +189,23 @@ def last_name(term: Any) -> str:
 
 
 class _Named(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """As `Lowered` begins."""
+    """As `LoweredFile` begins."""
 
     path: str
     names: tuple[str, ...]
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Lowered)
+_decoder = msgspec.msgpack.Decoder(LoweredFile)
 _named_decoder = msgspec.msgpack.Decoder(_Named)
 
 
-def encode_lowered(lowered: Lowered) -> bytes:
+def encode_lowered(lowered: LoweredFile) -> bytes:
     """As it is stored."""
     return _encoder.encode(lowered)
 
 
-def decode_lowered(stored: bytes) -> Lowered:
+def decode_lowered(stored: bytes) -> LoweredFile:
     """The inverse of `encode_lowered`. Raises msgspec.DecodeError."""
     return _decoder.decode(stored)
 

@@ -13,21 +13,21 @@ from remora.code.ir.model import (
     TEXT,
     VALUE,
     Call,
-    Lowered,
+    LoweredFile,
     Scope,
-    last_name,
-    weight,
+    estimated_records,
+    unqualified_name,
 )
-from remora.code.name_usage import mentions
+from remora.code.name_usage import name_usage
 from remora.ids import unspell_path
 
-Part = Literal["test", "fixture", "preparation"]
+PytestRole = Literal["test", "fixture", "preparation"]
 _PREPARATIONS = frozenset(
     f"{verb}{where}"
     for verb in ("setup", "teardown")
     for where in ("", "_method", "_class", "_function", "_module")
 ) | {"setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
-ASKERS = ("usefixtures", "getfixturevalue")
+FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """Functions of pytest's that are given the names of fixtures."""
 _CASES = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
@@ -51,12 +51,12 @@ def pytest_id(path: str, qualname: str) -> str:
     return "::".join([shown, *_REPEAT.sub("", qualname).split(".")])
 
 
-class Suite:
+class PytestFile:
     """One file as pytest sees it; `path` is spelled. Qualnames are those of node keys."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
-        self.weight = weight(lowered)
+        self.weight = estimated_records(lowered)
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}
@@ -70,7 +70,7 @@ class Suite:
         for qualname, scope in self._functions.items():
             self._note_fixture(qualname, scope)
 
-    def part(self, qualname: str) -> tuple[Part, str] | None:
+    def part(self, qualname: str) -> tuple[PytestRole, str] | None:
         """What of pytest's the node is, or lies in, and its qualname."""
         outer = self._outermost(qualname)
         if outer is None:
@@ -121,12 +121,14 @@ class Suite:
 
     @cached_property
     def _mentioned(self) -> Mapping[str, set[str]]:
-        return mentions(self._lowered)
+        return name_usage(self._lowered)
 
     def is_case(self, qualname: str) -> bool:
         """Whether a class is, by the name of a base, one of unittest's."""
         scope = self.classes.get(qualname)
-        return scope is not None and any(_CASES.search(last_name(base)) for base in scope.bases)
+        return scope is not None and any(
+            _CASES.search(unqualified_name(base)) for base in scope.bases
+        )
 
     def imported(self, name: str) -> str:
         """What is called `name` here, by the name that it has where it is defined."""
@@ -147,7 +149,7 @@ class Suite:
     def _note_fixture(self, qualname: str, scope: Scope) -> None:
         for decorator in self._decorators(scope):
             call = self._called(decorator)
-            if last_name(decorator if call is None else call.callee).endswith("fixture"):
+            if unqualified_name(decorator if call is None else call.callee).endswith("fixture"):
                 given = dict(call.keywords) if call is not None else {}
                 texts = _texts([given.get("name")])
                 self._fixtures[qualname] = texts[0] if texts else scope.name
@@ -165,7 +167,7 @@ class Suite:
 
     def _asked(self) -> Iterator[tuple[str, Iterable[str]]]:
         for call in self._lowered.calls:
-            if last_name(call.callee) == "getfixturevalue":
+            if unqualified_name(call.callee) == "getfixturevalue":
                 part = self.part(self._lowered.scopes[call.scope].qualname)
                 yield from [(part[1], _texts(call.args))] if part is not None else []
         for qualname, scope in self._functions.items():
@@ -184,7 +186,7 @@ class Suite:
         while waiting:
             mark = waiting.pop()
             call = self._called(mark)
-            if call is not None and last_name(call.callee) == "usefixtures":
+            if call is not None and unqualified_name(call.callee) == "usefixtures":
                 yield from _texts(call.args)
             elif call is None and isinstance(mark, Sequence) and mark[0] == CONTAINER:
                 waiting += self._lowered.containers[mark[1]].items

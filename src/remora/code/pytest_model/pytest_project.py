@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.ir.model import CLASS_SCOPE, last_name
+from remora.code.ir.model import CLASS_SCOPE, unqualified_name
 from remora.code.links import Edge
-from remora.code.pytest_model.pytest_file import Suite, is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import PytestFile, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
 
 _SUBCLASSES = 200
@@ -18,19 +18,19 @@ _MOST_CALLING = 64
 """Files of which it is kept who calls what in them."""
 
 
-class Suites:
+class PytestProject:
     """A file is looked at once while there is room: ask one as long as the code stays as it is."""
 
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
         self._program = program
-        self._known: dict[str, Suite | None] = {}
+        self._known: dict[str, PytestFile | None] = {}
         self._weight = 0
         self._classes: dict[str, frozenset[str]] = {}
         self._calling: dict[str, dict[str, dict[str, None]]] = {}
         self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
-    def at(self, path: str) -> Suite | None:
+    def at(self, path: str) -> PytestFile | None:
         """A file as pytest sees it; None where there is nothing of pytest's in it."""
         if path in self._known:
             known = self._known.pop(path)  # used last: it goes last
@@ -42,15 +42,15 @@ class Suites:
             self._weight -= _weight(self._known.pop(next(iter(self._known))))
         return known
 
-    def _find(self, path: str) -> Suite | None:
+    def _find(self, path: str) -> PytestFile | None:
         lowered = self._program.lowered(path)
         if lowered is None:
             return None
         known = is_test_file(path) or is_conftest(path) or "fixture" in lowered.names
         # bases of test classes, such as tests/base.py
-        return Suite(lowered) if known or "/test" in f"/{path}" else None
+        return PytestFile(lowered) if known or "/test" in f"/{path}" else None
 
-    def named_after(self, module: str) -> Iterator[Suite]:
+    def named_after(self, module: str) -> Iterator[PytestFile]:
         """The test files that are named after a module."""
         ends = (f"/test_{module}.py", f"/{module}_test.py")
         for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
@@ -97,7 +97,7 @@ class Suites:
         found: dict[str, dict[str, None]] = {}
         lowered = self._program.lowered(path)
         for call in lowered.calls if lowered is not None else ():
-            name = "" if isinstance(call.callee, str) else last_name(call.callee)
+            name = "" if isinstance(call.callee, str) else unqualified_name(call.callee)
             if name and lowered is not None:
                 owner = lowered.scopes[call.scope].qualname
                 found.setdefault(name, {})[node_key(path, owner)] = None
@@ -122,7 +122,7 @@ class Suites:
                     seen.add(below)
                     waiting.append(below)
 
-    def prepared(self, path: str, owner: str, name: str) -> Iterator[tuple[Suite, str]]:
+    def prepared(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
         """Tests, by file, that run where the method `name` of class `owner` prepares them, or
         gives them a fixture; those that the classes inherit too."""
         for file, runs in self.running(path, owner, name):
@@ -151,7 +151,7 @@ class Suites:
         if suite is None or scope is None:
             return []
         found = []
-        for base in map(last_name, scope.bases):
+        for base in map(unqualified_name, scope.bases):
             if base in suite.classes:
                 found.append((path, base))
             else:
@@ -173,6 +173,6 @@ class Suites:
         return sorted(files) if len(files) <= 3 else []
 
 
-def _weight(suite: Suite | None) -> int:
+def _weight(suite: PytestFile | None) -> int:
     """How many records a file has; what is no file of tests weighs next to nothing."""
     return 0 if suite is None else suite.weight

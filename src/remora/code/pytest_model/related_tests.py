@@ -4,10 +4,10 @@ from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIERS, Related
 from remora.code.pytest_model.pytest_file import pytest_id
-from remora.code.pytest_model.pytest_project import Suites
-from remora.code.pytest_model.reverse_links import Backlinks, KnownLinks
-from remora.code.pytest_model.test_naming import namesakes
-from remora.code.pytest_model.test_search import Walk
+from remora.code.pytest_model.pytest_project import PytestProject
+from remora.code.pytest_model.reverse_links import KnownLinks, ReverseLinks
+from remora.code.pytest_model.test_naming import tests_named_after
+from remora.code.pytest_model.test_search import CallerSearch
 
 DEPTH = 10
 """Calls between a test and a node at most."""
@@ -19,8 +19,8 @@ class RelatedTests:
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
         self._program = program
-        self._backlinks = Backlinks(linker, program, known)
-        self._suites = Suites(linker, program)
+        self._backlinks = ReverseLinks(linker, program, known)
+        self._suites = PytestProject(linker, program)
 
     def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
         """Tests that call the node, through at most `depth` calls, fixtures included; that mention
@@ -29,9 +29,9 @@ class RelatedTests:
         The tier is that of the weakest link in between; by name alone it is `unique`. Sorted by tier,
         of these the nearest first; an unknown node has none.
         """
-        walk = Walk(self._linker, self._program, self._backlinks, self._suites, depth=depth)
+        walk = CallerSearch(self._linker, self._program, self._backlinks, self._suites, depth=depth)
         walk.to(key)
-        for suite, test in namesakes(self._program, self._suites, key):
+        for suite, test in tests_named_after(self._program, self._suites, key):
             walk.found.test(TIERS.index("unique"), depth, suite, test)
         best: dict[str, tuple[int, int]] = {}
         for (path, qualname), place in walk.found.places.items():

@@ -27,7 +27,7 @@ class KnownLinks(Protocol):
         """As `Linker.importers`."""
 
 
-class Backlinks:
+class ReverseLinks:
     """Callers and importers: as they are known, else what the linker says, kept as long as it."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:

@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.pytest_model.pytest_file import ASKERS, Suite, is_conftest, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
+from remora.code.pytest_model.pytest_file import (
+    FIXTURE_REQUEST_FUNCTIONS,
+    PytestFile,
+    is_conftest,
+    is_test_file,
+)
+from remora.code.pytest_model.pytest_project import PytestProject
 
 
 class FoundTests:
@@ -12,7 +17,7 @@ class FoundTests:
     names."""
 
     def __init__(
-        self, program: Program, suites: Suites, saying: frozenset[str] = frozenset()
+        self, program: Program, suites: PytestProject, saying: frozenset[str] = frozenset()
     ) -> None:
         self._program = program
         self._suites = suites
@@ -20,7 +25,7 @@ class FoundTests:
         self.places: dict[tuple[str, str], tuple[int, int]] = {}
         """By path and qualname: rank of the tier, and calls in between."""
 
-    def test(self, rank: int, depth: int, suite: Suite, qualname: str) -> None:
+    def test(self, rank: int, depth: int, suite: PytestFile, qualname: str) -> None:
         """A test; one of a class runs in each class below too."""
         if self._saying and not suite.mentions(qualname, self._saying):
             return
@@ -31,7 +36,7 @@ class FoundTests:
         for path, runs in self._suites.running(suite.path, owner, name):
             self._keep(rank, depth, path, f"{runs}.{name}")
 
-    def around(self, rank: int, depth: int, suite: Suite, qualname: str) -> None:
+    def around(self, rank: int, depth: int, suite: PytestFile, qualname: str) -> None:
         """All tests for which a preparation or an automatic fixture is there: those of its class,
         or file, or of all files below a conftest's folder."""
         owner, _, name = qualname.rpartition(".")
@@ -46,10 +51,10 @@ class FoundTests:
                 for test in below.tests():
                     self.test(rank, depth, below, test)
 
-    def users(self, suite: Suite, fixture: str) -> Iterator[tuple[Suite, str]]:
+    def users(self, suite: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
         """Tests and fixtures that ask for a fixture by name, where pytest would find it."""
         naming = set(self._program.mentioning(fixture))
-        for asker in ASKERS:  # they name it by a string, which is no mention
+        for asker in FIXTURE_REQUEST_FUNCTIONS:  # they name it by a string, which is no mention
             naming.update(self._program.mentioning(asker))
         for path in sorted(naming):
             asking = self._suites.at(path) if _sees(path, suite.path) else None

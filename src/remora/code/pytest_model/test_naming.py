@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.pytest_model.pytest_file import Suite, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
+from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
+from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-def namesakes(program: Program, suites: Suites, key: str) -> Iterator[tuple[Suite, str]]:
+def tests_named_after(
+    program: Program, suites: PytestProject, key: str
+) -> Iterator[tuple[PytestFile, str]]:
     """Their files and qualnames: those in files that are named after the node's module, else the
     only ones of that name."""
     path, qualname = split_node_key(key)
@@ -30,7 +32,7 @@ def namesakes(program: Program, suites: Suites, key: str) -> Iterator[tuple[Suit
             yield from _named(suites.at(file), named.removeprefix("def "))
 
 
-def _named(suite: Suite | None, name: str) -> Iterator[tuple[Suite, str]]:
+def _named(suite: PytestFile | None, name: str) -> Iterator[tuple[PytestFile, str]]:
     for test in suite.tests() if suite is not None else ():
         parts = test.split(".")
         if suite is not None and name in {part.partition("#")[0] for part in parts}:

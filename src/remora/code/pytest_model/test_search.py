@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.names.unique_method import KNOWN_ELSEWHERE
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIERS, Edge
-from remora.code.pytest_model.pytest_file import Suite, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
-from remora.code.pytest_model.reverse_links import Backlinks
+from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
+from remora.code.pytest_model.pytest_project import PytestProject
+from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.code.pytest_model.test_index import FoundTests
 from remora.ids import MODULE, node_key, split_node_key
 
@@ -41,15 +41,15 @@ _ASKED_BY: dict[str, frozenset[str]] = {
 having an instance alone says next to nothing."""
 
 
-class Walk:
+class CallerSearch:
     """One question: from a node through its callers, at most `depth` of them in a row."""
 
     def __init__(
         self,
         linker: Linker,
         program: Program,
-        backlinks: Backlinks,
-        suites: Suites,
+        backlinks: ReverseLinks,
+        suites: PytestProject,
         *,
         depth: int,
         saying: frozenset[str] = frozenset(),
@@ -163,7 +163,7 @@ class Walk:
 
     def _asked_for(self, rank: int, owner: str, saying: frozenset[str]) -> None:
         """Of the tests that have an instance those that say one of the names."""
-        walk = Walk(
+        walk = CallerSearch(
             self._linker,
             self._program,
             self._backlinks,
@@ -217,7 +217,7 @@ class Walk:
                 self._part(rank, self._depth, suite, test)
         self._importing(key)
 
-    def _part(self, rank: int, depth: int, suite: Suite, qualname: str) -> bool:
+    def _part(self, rank: int, depth: int, suite: PytestFile, qualname: str) -> bool:
         """A node of a test file was reached; False: it is none of pytest's."""
         part = suite.part(qualname)
         if part is None:
@@ -238,7 +238,7 @@ class Walk:
         return True
 
 
-def _aliases(lowered: Lowered, qualname: str) -> set[str]:
+def _aliases(lowered: LoweredFile, qualname: str) -> set[str]:
     """Under which names a file imports a definition of that name."""
     name = qualname.partition(".")[0].partition("#")[0]
     return {

@@ -9,12 +9,12 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 ImportNode = ast.Import | ast.ImportFrom
 
-UNKNOWN = "…"
+UNKNOWN_PARAMETER = "…"
 """Called so is the one parameter of a function whose parameters cannot be read."""
 
 _BODY = ("body",)
 _TRY = ("body", "handlers", "orelse", "finalbody")
-BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+BLOCK_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.FunctionDef: _BODY,
     ast.AsyncFunctionDef: _BODY,
     ast.ClassDef: _BODY,
@@ -31,7 +31,7 @@ BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.match_case: _BODY,
 }
 """Everything that holds statements: the names of its blocks, in the order of the source."""
-_LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCKS.items()}
+_LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCK_FIELDS.items()}
 _IMPORTS: dict[type[ast.AST], tuple[str, ...]] = {ast.Import: (), ast.ImportFrom: ()}
 _SOUGHT = {**_LAST_FIRST, **_IMPORTS}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
-Kind = Literal["parameters", "returns", "yields", "raises"]
+SectionKind = Literal["parameters", "returns", "yields", "raises"]
 _LISTS = ("args", "arguments", "params", "parameters", "other parameters")
 _KEYWORDS = ("keyword args", "keyword arguments")
-_KINDS: tuple[Kind, ...] = ("parameters", "returns", "yields", "raises")
-SECTIONS: dict[str, Kind] = {
+_KINDS: tuple[SectionKind, ...] = ("parameters", "returns", "yields", "raises")
+SECTIONS: dict[str, SectionKind] = {
     **dict.fromkeys((*_LISTS, *_KEYWORDS), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     "raises": "raises",
 }
-FIELDS: dict[str, Kind] = {
+FIELDS: dict[str, SectionKind] = {
     **dict.fromkeys(("param", "parameter", "arg", "argument"), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\w+")
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
-class Documented(NamedTuple):
+class DocumentedItems(NamedTuple):
     """`parameters` and `raises` are names; null where there is no such list, or none that is sure.
 
     `returns` and `yields`: it says what comes out, and that is not nothing.
@@ -56,20 +56,20 @@ class Documented(NamedTuple):
     yields: bool
 
 
-_Entry = tuple[Kind, str | None]
+_Entry = tuple[SectionKind, str | None]
 """One thing that is documented. A list that cannot be read has an entry without text."""
 
 
-def documented(docstring: str) -> Documented | None:
+def parse_documented_items(docstring: str) -> DocumentedItems | None:
     """Null where it documents none of these."""
     if "\n" not in docstring and ":" not in docstring:
         return None
     if _MARKS.search(docstring) is None:
         return None
-    found: dict[Kind, set[str | None]] = {kind: set() for kind in _KINDS}
+    found: dict[SectionKind, set[str | None]] = {kind: set() for kind in _KINDS}
     for kind, text in _entries(docstring.expandtabs().splitlines()):
         found[kind].add(text)
-    return Documented(
+    return DocumentedItems(
         parameters=_names(found["parameters"]),
         raises=_names(found["raises"]),
         returns=_says(found["returns"]),
@@ -121,7 +121,7 @@ def _rest(line: str) -> Iterator[_Entry]:
         yield (kind, bare_name(field[2].split()[-1]) if field[2].strip() else None)
     else:
         for name in field[2].split(","):
-            yield (kind, exception_name(name))
+            yield (kind, documented_exception(name))
 
 
 def _google(lines: Sequence[str], number: int) -> Iterator[_Entry]:
@@ -158,7 +158,7 @@ def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
             yield line
 
 
-def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
+def _listed(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
     """The names at the block's own margin; what stands deeper describes them."""
     first = next(block, "")
     margin = indent_of(first)
@@ -167,7 +167,7 @@ def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator
         if line.startswith(deeper) or (indent := indent_of(line)) > margin:
             continue
         if kind == "raises":
-            yield (kind, exception_name(line) if indent == margin else None)
+            yield (kind, documented_exception(line) if indent == margin else None)
             continue
         names = item.fullmatch(line) if indent == margin else None
         if names is None:
@@ -182,7 +182,7 @@ def bare_name(name: str) -> str | None:
     return found[0] if found else None
 
 
-def exception_name(text: str) -> str | None:
+def documented_exception(text: str) -> str | None:
     """`Error` of `package.Error: if …`, without its module."""
     found = _RAISED.fullmatch(text)
     return found[1].rpartition(".")[2] if found else None

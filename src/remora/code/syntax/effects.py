@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from remora.code.syntax.definitions import BLOCKS, DEFINITIONS, DefinitionNode
+from remora.code.syntax.definitions import BLOCK_FIELDS, DEFINITIONS, DefinitionNode
 
 # calls that raise nothing which anybody documents
 _HARMLESS = frozenset(
@@ -19,7 +19,7 @@ _ENTRANCES = (
     *(ast.Import, ast.ImportFrom),
 )
 _INNER = (*DEFINITIONS, ast.Lambda)
-_BLOCKS = {kind: blocks for kind, blocks in BLOCKS.items() if kind not in DEFINITIONS}
+_BLOCKS = {kind: blocks for kind, blocks in BLOCK_FIELDS.items() if kind not in DEFINITIONS}
 _ERRORS: dict[str, type[BaseException]] = {
     name: value
     for name, value in vars(builtins).items()
@@ -27,7 +27,7 @@ _ERRORS: dict[str, type[BaseException]] = {
 }
 
 
-class Raised(NamedTuple):
+class RaisedExceptions(NamedTuple):
     """`names`: of the exceptions in `raise` and `assert` statements; `unnamed`: one is not written.
 
     `caught`: some exceptions are caught.
@@ -38,7 +38,7 @@ class Raised(NamedTuple):
     caught: bool
 
 
-def raised(body: Sequence[ast.stmt]) -> Raised:
+def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
     """By a function's body."""
     names: set[str | None] = set()
     caught = False
@@ -49,10 +49,10 @@ def raised(body: Sequence[ast.stmt]) -> Raised:
             names.add("AssertionError")
         elif isinstance(statement, ast.ExceptHandler):
             caught = True
-    return Raised(frozenset(name for name in names if name), None in names, caught)
+    return RaisedExceptions(frozenset(name for name in names if name), None in names, caught)
 
 
-def lets_in(body: Sequence[ast.stmt]) -> bool:
+def may_propagate(body: Sequence[ast.stmt]) -> bool:
     """Whether exceptions may come out of what a function's body calls or awaits."""
     raised: set[int] = set()  # what stands after `raise` is made here, and comes out anyway
     for node in own_nodes(body):
@@ -63,22 +63,22 @@ def lets_in(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def may_be(name: str, base: str) -> bool:
+def may_be_subclass(name: str, base: str) -> bool:
     """Whether an exception of that name could be a `base`, as far as names tell."""
     if name == base or name not in _ERRORS:
         return True
     return base in _ERRORS and issubclass(_ERRORS[name], _ERRORS[base])
 
 
-def is_built_in(name: str) -> bool:
+def is_builtin_exception(name: str) -> bool:
     """Whether Python's own exception of that name is meant."""
     return name in _ERRORS
 
 
-def gives(body: Sequence[ast.stmt]) -> bool:
+def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
     """Whether a value comes out: by `return`, or by `yield`."""
     returns = (node for node in _statements(body) if isinstance(node, ast.Return))
-    if any(not is_none(node.value) for node in returns):
+    if any(not is_none_or_missing(node.value) for node in returns):
         return True
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(body))
 
@@ -86,7 +86,8 @@ def gives(body: Sequence[ast.stmt]) -> bool:
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
     """Whether the body, given without its docstring, is left to others to write."""
     if any(
-        "abstract" in name or "overload" in name for name in map(last_name, node.decorator_list)
+        "abstract" in name or "overload" in name
+        for name in map(unqualified_name, node.decorator_list)
     ):
         return True
     return all(_says_nothing(statement) for statement in body)
@@ -129,11 +130,11 @@ def _may_raise(node: ast.AST) -> bool:
 
 def exception_name(raised: ast.expr | None) -> str | None:
     """The class's name; null where `raise` stands alone or what it raises was made before."""
-    name = last_name(raised.func if isinstance(raised, ast.Call) else raised)
+    name = unqualified_name(raised.func if isinstance(raised, ast.Call) else raised)
     return name if name[:1].isupper() else None
 
 
-def last_name(node: ast.expr | None) -> str:
+def unqualified_name(node: ast.expr | None) -> str:
     """`c` of `a.b.c` and of `c(…)`."""
     while isinstance(node, ast.Call):
         node = node.func
@@ -142,6 +143,6 @@ def last_name(node: ast.expr | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def is_none(value: ast.expr | None) -> bool:
+def is_none_or_missing(value: ast.expr | None) -> bool:
     """Whether an expression is written None, or not at all."""
     return value is None or (isinstance(value, ast.Constant) and value.value is None)

@@ -5,23 +5,23 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from remora.code.syntax.definitions import UNKNOWN, DefinitionNode
+from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode
 from remora.code.syntax.source import parse_text
-from remora.code.syntax.statement_rows import Rows
+from remora.code.syntax.statement_rows import StatementRows
 
 _DEEPEST = 150
 _MOST_MERGES = 50
 _LONGEST_HEADER = 60
 
 
-def salvage(utf8: bytes) -> ast.Module:
+def parse_with_recovery(utf8: bytes) -> ast.Module:
     """The definitions and statements of a broken file, at their places.
 
     What parses by itself is as Python sees it. A definition that does not is made from its header
     and from what parses of its body; of a header that does not parse only the name is kept. What
     else does not parse becomes `pass`, and what is left of a compound statement stands in an `if`.
     """
-    whole = _Salvage(Rows(utf8))
+    whole = _Salvage(StatementRows(utf8))
     return ast.Module(whole.block(0, len(whole.rows.lines), 0, strings=True), type_ignores=[])
 
 
@@ -35,7 +35,7 @@ class _Piece(NamedTuple):
 class _Salvage:
     """What is known of the lines; how often one was moved out of the way."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StatementRows) -> None:
         self.rows = rows
         self._merges = 0
 
@@ -166,7 +166,7 @@ class _Salvage:
         node = ast.parse(f"{keyword} {name}{inside}: pass").body[0]
         place = self._placeholder(_Piece(head, head + 1))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.args.args = [ast.copy_location(ast.arg(UNKNOWN), place)]
+            node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), place)]
         return cast("DefinitionNode", node)
 
     def _decorators(self, first: int, head: int) -> list[ast.expr]:

@@ -4,16 +4,16 @@ import ast
 from functools import lru_cache
 
 from remora.code.syntax.definitions import Definition, contents
-from remora.code.syntax.docstring_drift import docstring_outdated
+from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.signature import (
-    decorators,
-    docstring,
+    decorator_texts,
+    docstring_summary,
     docstring_text,
-    first_line,
     signature,
+    start_line,
 )
-from remora.code.syntax.skip_comments import Skips, find_skips
+from remora.code.syntax.skip_comments import SkipComments, find_skip_comments
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, node_key, spell_path
@@ -48,7 +48,7 @@ def _read(path: str, source: bytes) -> Module | Unreadable:
     if isinstance(read, Unreadable):
         return read
     spelled = spell_path(path)
-    skips = find_skips(read.utf8)
+    skips = find_skip_comments(read.utf8)
     span, file_hash = module_span(read)
     own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
@@ -78,9 +78,9 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
         qualname=definition.qualname,
         node_type="class" if isinstance(found, ast.ClassDef) else "function",
         signature=signature(found),
-        docstring=docstring(found.body),
-        docstring_outdated=text is not None and docstring_outdated(found, text),
-        decorators=decorators(found, source),
+        docstring=docstring_summary(found.body),
+        docstring_outdated=text is not None and is_docstring_outdated(found, text),
+        decorators=decorator_texts(found, source),
         line_start=span.line_start,
         line_end=span.line_end,
         line_count=span.line_count,
@@ -91,17 +91,17 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
     )
 
 
-def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Span) -> Node:
+def _module_node(path: str, spelled: str, source: Source, skips: SkipComments, span: Span) -> Node:
     body = source.tree.body
     code = without_docstring(body)
-    first_code = first_line(code[0], source) if code else span.line_end + 1
+    first_code = start_line(code[0], source) if code else span.line_end + 1
     return Node(
         key=node_key(spelled),
         path=path,
         qualname=MODULE,
         node_type="module",
         signature=None,
-        docstring=docstring(body),
+        docstring=docstring_summary(body),
         docstring_outdated=False,
         decorators=(),
         line_start=span.line_start,

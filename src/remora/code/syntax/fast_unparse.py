@@ -13,7 +13,7 @@ class _NotSimpleError(Exception):
     """What only `ast.unparse` can write."""
 
 
-def quick_header(node: DefinitionNode) -> str | None:
+def unparse_header(node: DefinitionNode) -> str | None:
     """A definition's header without its colon; None where only `ast.unparse` can write it."""
     if getattr(node, "type_params", None):
         return None
@@ -28,7 +28,7 @@ def quick_header(node: DefinitionNode) -> str | None:
         return None
 
 
-def quick_text(node: ast.expr) -> str | None:
+def unparse_expression(node: ast.expr) -> str | None:
     """An expression; None where only `ast.unparse` can write it."""
     try:
         return _text(node)

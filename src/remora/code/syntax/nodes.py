@@ -70,7 +70,7 @@ def own_lines(
     return frozenset(lines)
 
 
-def owner(module: Module, line: int) -> NodeKey:
+def node_at_line(module: Module, line: int) -> NodeKey:
     """Key of the innermost node whose span holds `line`; the module's for any other line."""
     before = bisect_right(module.nodes, line, key=lambda node: node.line_start)
     # source order puts outer nodes first, so the first that reaches `line` is the innermost

@@ -46,7 +46,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
 
 
-def references(name: str, source: bytes) -> list[Reference]:
+def find_name_references(name: str, source: bytes) -> list[Reference]:
     """Every use of the identifier `name` in a file, by line; one for each kind in a line."""
     if name.encode("utf-8", "surrogatepass") not in source and source.isascii():
         return []

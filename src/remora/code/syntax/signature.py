@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.fast_unparse import quick_header
+from remora.code.syntax.fast_unparse import unparse_header
 from remora.code.syntax.source import Source, printable
 
 _KEYWORDS: dict[type[ast.AST], str] = {
@@ -18,7 +18,7 @@ _KEYWORDS: dict[type[ast.AST], str] = {
 
 def signature(node: DefinitionNode) -> str:
     """`def foo(x: int) -> str`, `async def …`, `class A(B)`: one line, no colon at its end."""
-    return printable(quick_header(node) or _header(node))
+    return printable(unparse_header(node) or _header(node))
 
 
 def _header(node: DefinitionNode) -> str:
@@ -32,13 +32,13 @@ def _header(node: DefinitionNode) -> str:
         return f"{_KEYWORDS[type(node)]} {node.name}(…)"
 
 
-def docstring(body: Sequence[ast.stmt]) -> str | None:
+def docstring_summary(body: Sequence[ast.stmt]) -> str | None:
     """The docstring's first line that is not blank; null where there is none."""
     text = docstring_text(body)
-    return None if text is None else first_line_of(text)
+    return None if text is None else first_text_line(text)
 
 
-def first_line_of(text: str) -> str:
+def first_text_line(text: str) -> str:
     """The first line of `text` that is not blank; empty where all are."""
     whole = text.strip()
     end = whole.find("\n")  # long docstrings are not split to the end
@@ -55,19 +55,19 @@ def docstring_text(body: Sequence[ast.stmt]) -> str | None:
     return None
 
 
-def decorators(node: DefinitionNode, source: Source) -> tuple[str, ...]:
+def decorator_texts(node: DefinitionNode, source: Source) -> tuple[str, ...]:
     """Source of each decorator with its `@`: `@staticmethod`."""
-    return tuple("@" + segment(expression, source) for expression in node.decorator_list)
+    return tuple("@" + source_segment(expression, source) for expression in node.decorator_list)
 
 
-def segment(node: ast.expr, source: Source) -> str:
+def source_segment(node: ast.expr, source: Source) -> str:
     """What stands in the file for `node`."""
     start = source.offset(node.lineno, node.col_offset)
     end = source.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
     return source.utf8[start:end].decode("utf-8", "backslashreplace")
 
 
-def first_line(node: ast.stmt, source: Source) -> int:
+def start_line(node: ast.stmt, source: Source) -> int:
     """The line (from 1) where `node` begins, which is the line of its first decorator's `@`."""
     found: list[ast.expr] | None = getattr(node, "decorator_list", None)
     if not found:

@@ -12,7 +12,7 @@ _WORD = b"remora:"
 _SILENT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 
 
-class Skips(NamedTuple):
+class SkipComments(NamedTuple):
     """`statements`: first lines of the statements whose header carries the comment.
 
     `alone`: the lines that hold nothing else.
@@ -22,13 +22,13 @@ class Skips(NamedTuple):
     alone: frozenset[int] = frozenset()
 
 
-def find_skips(utf8: bytes) -> Skips:
+def find_skip_comments(utf8: bytes) -> SkipComments:
     """Every skip comment in a text that has parsed; the words inside a string are none."""
     if _WORD not in utf8:  # tokenizing costs ten times as much as parsing
-        return Skips()
+        return SkipComments()
     text = utf8.decode()
     if not _MARK.search(text):
-        return Skips()
+        return SkipComments()
     statements: set[int] = set()
     alone: set[int] = set()
     start: int | None = None
@@ -40,7 +40,7 @@ def find_skips(utf8: bytes) -> Skips:
             start = None
         elif token.type not in _SILENT and start is None:
             start = token.start[0]
-    return Skips(frozenset(statements), frozenset(alone))
+    return SkipComments(frozenset(statements), frozenset(alone))
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:

@@ -88,7 +88,7 @@ def _read(source: bytes) -> Source:
     return Source(source, *placed, encoding, _parse(text))
 
 
-def read_broken(source: bytes, salvage: Callable[[bytes], ast.Module]) -> Source:
+def read_with_recovery(source: bytes, salvage: Callable[[bytes], ast.Module]) -> Source:
     r"""What `read_source` refused, read as far as it goes.
 
     A NUL byte and what cannot be decoded are read as the escapes `\x00` and `\xff`. If that is not
@@ -132,7 +132,7 @@ def parse_text(text: str) -> ast.Module | str:
         return refused.detail
 
 
-def parses(source: bytes) -> str | None:
+def parse_error(source: bytes) -> str | None:
     """None if `source` is readable Python, else why not, in one line."""
     outcome = read_source("", source)
     return outcome.detail if isinstance(outcome, Unreadable) else None

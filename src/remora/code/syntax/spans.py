@@ -7,7 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.signature import docstring_text, first_line
+from remora.code.syntax.signature import docstring_text, start_line
 from remora.code.syntax.source import Source
 
 _FRESH = sha256()
@@ -37,7 +37,7 @@ def span_of(node: DefinitionNode, source: Source) -> Span:
 
 def span_with(node: DefinitionNode, source: Source, code: Sequence[ast.stmt]) -> Span:
     """The same; `code` is the body without its docstring."""
-    start = first_line(node, source) if node.decorator_list else node.lineno
+    start = start_line(node, source) if node.decorator_list else node.lineno
     end = node.end_lineno or node.lineno
     return Span(start, end, _digest(source.raw_lines(start, end)), _body_hash(source, code))
 
@@ -65,7 +65,7 @@ def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
         return _EMPTY
     first, last = code[0], code[-1]
     starts, column = source.starts, first.col_offset
-    line = first_line(first, source) if first.__class__ in _DECORATED else first.lineno
+    line = start_line(first, source) if first.__class__ in _DECORATED else first.lineno
     start = starts[line - 1] + column
     end = starts[(last.end_lineno or last.lineno) - 1] + (last.end_col_offset or last.col_offset)
     utf8 = source.utf8

@@ -21,7 +21,7 @@ _BRACKETS = frozenset(
 )
 
 
-class Rows:
+class StatementRows:
     """The lines, numbered from 0; `indents` are their columns, -1 for what says nothing."""
 
     def __init__(self, utf8: bytes) -> None:

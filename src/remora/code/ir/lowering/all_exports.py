@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.model import IMPORT, IMPORT_FROM, MODULE_SCOPE, Export
 
 _Module = tuple[int, str]
@@ -10,35 +10,35 @@ _NAME = "__all__"
 _COPYING = frozenset(("list", "tuple", "sorted", "set"))
 
 
-def is_exports(to: Builder, target: ast.expr) -> bool:
+def is_dunder_all(to: IRBuilder, target: ast.expr) -> bool:
     """Whether it is the `__all__` of the module."""
     named = isinstance(target, ast.Name) and target.id == _NAME
     return named and to.scope.kind == MODULE_SCOPE
 
 
-def exported(to: Builder, value: ast.expr) -> None:
+def assign_exports(to: IRBuilder, value: ast.expr) -> None:
     """`__all__ = value`."""
     to.exports = _read(to, value)
 
 
-def exported_too(to: Builder, value: ast.expr) -> None:
+def extend_exports(to: IRBuilder, value: ast.expr) -> None:
     """`__all__ += value`; where it cannot be read, nothing is known of the whole."""
     more = _read(to, value)
     to.exports = None if to.exports is None or more is None else to.exports + more
 
 
-def exported_by_call(to: Builder, call: ast.Call) -> None:
+def extend_exports_by_call(to: IRBuilder, call: ast.Call) -> None:
     """`__all__.append(value)` or `__all__.extend(value)`."""
     func = call.func
-    if not isinstance(func, ast.Attribute) or not call.args or not is_exports(to, func.value):
+    if not isinstance(func, ast.Attribute) or not call.args or not is_dunder_all(to, func.value):
         return
     if func.attr == "extend":
-        exported_too(to, call.args[0])
+        extend_exports(to, call.args[0])
     elif func.attr == "append":
-        exported_too(to, ast.List([call.args[0]], ast.Load()))
+        extend_exports(to, ast.List([call.args[0]], ast.Load()))
 
 
-def _read(to: Builder, node: ast.expr) -> list[Export] | None:
+def _read(to: IRBuilder, node: ast.expr) -> list[Export] | None:
     """Names, and modules whose `__all__` is meant; null if any of it is made otherwise."""
     match node:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
@@ -67,7 +67,7 @@ def _summands(*sides: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _item(to: Builder, item: ast.expr) -> list[Export] | None:
+def _item(to: IRBuilder, item: ast.expr) -> list[Export] | None:
     if isinstance(item, ast.Starred):
         return _read(to, item.value)
     return [item.value] if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
@@ -82,7 +82,7 @@ def _of(module: _Module | None) -> list[Export] | None:
     return None if module is None else [module]
 
 
-def _module(to: Builder, node: ast.expr) -> _Module | None:
+def _module(to: IRBuilder, node: ast.expr) -> _Module | None:
     """The module that `a.b` is, as an import would name it."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -92,7 +92,7 @@ def _module(to: Builder, node: ast.expr) -> _Module | None:
     return None if found is None else (found[0], ".".join([found[1], *reversed(attributes)]))
 
 
-def _imported(to: Builder, name: str, *, of: str = "") -> _Module | None:
+def _imported(to: IRBuilder, name: str, *, of: str = "") -> _Module | None:
     """The module that is imported as `name`, or of which `of` is."""
     binds = to.scopes[0].binds.get(name)
     if not binds:  # a package has its modules as attributes

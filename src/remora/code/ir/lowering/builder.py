@@ -9,17 +9,17 @@ from remora.code.ir.model import (
     FUNCTION_SCOPE,
     GENERATOR,
     MODULE_SCOPE,
-    Bind,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
     Block,
     Call,
     Container,
+    ContainerWrite,
     Export,
-    Fill,
-    Lowered,
+    LoweredFile,
     Parameter,
-    Read,
     Scope,
-    Store,
 )
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.ids import MODULE, NodeKey
@@ -66,7 +66,7 @@ class OpenScope:
         self.decorators: Sequence[int] = ()
         self.annotation: Any = None
         self.bases: Sequence[Any] = ()
-        self.binds: dict[str, list[Bind]] = {}
+        self.binds: dict[str, list[Binding]] = {}
         self.outer: dict[str, OpenScope] = {}
         self.results: list[tuple[int, Any]] = []
         self.yields: list[tuple[int, Any]] = []
@@ -105,11 +105,11 @@ class OpenScope:
         )
 
 
-Maker = Callable[["Builder", Any], Any]
+LoweringFunction = Callable[["IRBuilder", Any], Any]
 """Takes a node of the tree, records what is in it, and gives its term if it has one."""
 
 
-class Builder:
+class IRBuilder:
     """One file under construction, and where in it the pass stands."""
 
     __slots__ = (
@@ -140,16 +140,19 @@ class Builder:
     )
 
     def __init__(
-        self, path: str, expressions: dict[type[ast.AST], Maker], steps: dict[type[ast.AST], Maker]
+        self,
+        path: str,
+        expressions: dict[type[ast.AST], LoweringFunction],
+        steps: dict[type[ast.AST], LoweringFunction],
     ) -> None:
         self.path = path
         self.expressions = expressions
         self.steps = steps
         self.names: set[str] = set()
         self.calls: list[Call] = []
-        self.reads: list[Read] = []
-        self.stores: list[Store] = []
-        self.fills: list[Fill] = []
+        self.reads: list[AttributeRead] = []
+        self.stores: list[AttributeWrite] = []
+        self.fills: list[ContainerWrite] = []
         self.containers: list[Container] = []
         self.blocks: list[Block] = [Block(-1, -1, 0, 0)]
         self.statements: list[int] = [0]
@@ -196,16 +199,16 @@ class Builder:
         if target.outer:
             target = target.outer.get(name, target)
         self.names.add(name)
-        bind = Bind(kind, self.at, self.index, term, extra)
+        bind = Binding(kind, self.at, self.index, term, extra)
         binds = target.binds
         if name in binds:
             binds[name].append(bind)
         else:
             binds[name] = [bind]
 
-    def close(self) -> Lowered:
+    def close(self) -> LoweredFile:
         """As it is stored."""
-        return Lowered(
+        return LoweredFile(
             self.path,
             tuple(sorted(self.names)),
             tuple([scope.close() for scope in self.scopes]),

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.ir.lowering.builder import Builder
-from remora.code.ir.lowering.expressions import expression, expressions, is_text
-from remora.code.ir.model import ATTRIBUTE, EACH, Call, Fill, Store
+from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.expressions import is_text, lower_expression, lower_expressions
+from remora.code.ir.model import ATTRIBUTE, ELEMENT, AttributeWrite, Call, ContainerWrite
 
 _NAME, _ATTRIBUTE = ast.Name, ast.Attribute
 _FILLING = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1, "setdefault": 1}
@@ -15,7 +15,7 @@ _FILLERS = _FILLING_FROM.union(_FILLING)
 _BY_TEXT = frozenset(("getattr", "setattr"))
 
 
-def call(to: Builder, node: ast.Call) -> Any:
+def lower_call(to: IRBuilder, node: ast.Call) -> Any:
     """The number of the call."""
     func: Any = node.func
     if func.__class__ is _ATTRIBUTE:
@@ -24,10 +24,10 @@ def call(to: Builder, node: ast.Call) -> Any:
         callee: Any = func.id
         to.names.add(callee)
     else:
-        callee = expression(to, func)
+        callee = lower_expression(to, func)
     given, named = node.args, node.keywords
-    args = tuple(expressions(to, given)) if given else ()
-    keywords = tuple([(k.arg, expression(to, k.value)) for k in named]) if named else ()
+    args = tuple(lower_expressions(to, given)) if given else ()
+    keywords = tuple([(k.arg, lower_expression(to, k.value)) for k in named]) if named else ()
     line = node.lineno
     if callee.__class__ is str:
         if callee in _BY_TEXT:
@@ -39,13 +39,13 @@ def call(to: Builder, node: ast.Call) -> Any:
     return len(calls) - 1
 
 
-def decoration(to: Builder, decorator: Any, line: int, made: Any) -> Any:
+def record_decorator_call(to: IRBuilder, decorator: Any, line: int, made: Any) -> Any:
     """A decorator is called with what it stands above; the term of the result."""
     to.calls.append(Call(to.index, to.at, line, decorator, (made,)))
     return len(to.calls) - 1
 
 
-def _of_attribute(to: Builder, node: ast.Call, func: ast.Attribute) -> int:
+def _of_attribute(to: IRBuilder, node: ast.Call, func: ast.Attribute) -> int:
     name, base = func.attr, func.value
     add = to.names.add
     add(name)
@@ -53,10 +53,10 @@ def _of_attribute(to: Builder, node: ast.Call, func: ast.Attribute) -> int:
         owner: Any = base.id
         add(owner)
     else:
-        owner = expression(to, base)
+        owner = lower_expression(to, base)
     given, named = node.args, node.keywords
-    args = tuple(expressions(to, given)) if given else ()
-    keywords = tuple([(k.arg, expression(to, k.value)) for k in named]) if named else ()
+    args = tuple(lower_expressions(to, given)) if given else ()
+    keywords = tuple([(k.arg, lower_expression(to, k.value)) for k in named]) if named else ()
     callee = (ATTRIBUTE, owner, name)
     if name in _FILLERS and args:
         _fill(to, callee, args)
@@ -66,7 +66,7 @@ def _of_attribute(to: Builder, node: ast.Call, func: ast.Attribute) -> int:
     return len(calls) - 1
 
 
-def _named_by_text(to: Builder, line: int, callee: str, args: Sequence[Any]) -> None:
+def _named_by_text(to: IRBuilder, line: int, callee: str, args: Sequence[Any]) -> None:
     """`getattr` and `setattr` with a constant name are an attribute."""
     if len(args) < 2 or not is_text(args[1]):
         return
@@ -74,10 +74,10 @@ def _named_by_text(to: Builder, line: int, callee: str, args: Sequence[Any]) -> 
     to.names.add(name)
     if callee == "setattr" and len(args) > 2:
         to.names.add(f"set {name}")
-        to.stores.append(Store(to.index, to.at, line, args[0], name, args[2]))
+        to.stores.append(AttributeWrite(to.index, to.at, line, args[0], name, args[2]))
 
 
-def _fill(to: Builder, callee: Any, args: Sequence[Any]) -> None:
+def _fill(to: IRBuilder, callee: Any, args: Sequence[Any]) -> None:
     """What the call puts into a container."""
     _, base, name = callee
     if base is None:
@@ -85,6 +85,6 @@ def _fill(to: Builder, callee: Any, args: Sequence[Any]) -> None:
     place = _FILLING.get(name)
     if place is not None and place < len(args):
         key = args[0][1] if name == "setdefault" and is_text(args[0]) else None
-        to.fills.append(Fill(to.index, to.at, base, key, args[place]))
+        to.fills.append(ContainerWrite(to.index, to.at, base, key, args[place]))
     elif name in _FILLING_FROM and args[0] is not None:
-        to.fills.append(Fill(to.index, to.at, base, None, (EACH, args[0])))
+        to.fills.append(ContainerWrite(to.index, to.at, base, None, (ELEMENT, args[0])))

@@ -13,44 +13,44 @@ from remora.code.ir.lowering import (
     parameters,
     statements,
 )
-from remora.code.ir.lowering.builder import Builder, Maker
-from remora.code.ir.model import Lowered
+from remora.code.ir.lowering.builder import IRBuilder, LoweringFunction
+from remora.code.ir.model import LoweredFile
 from remora.code.syntax.definitions import Definition, ImportNode
 from remora.ids import MODULE, NodeKey, node_key
 
 
-class Lowering(NamedTuple):
+class LoweringResult(NamedTuple):
     """`points` are the decisions in each definition's own body, counted as radon counts them.
 
     Definitions and imports are those at any depth, in source order.
     """
 
-    lowered: Lowered
+    lowered: LoweredFile
     definitions: list[Definition]
     imports: list[ImportNode]
     points: list[int]
 
 
-def lower(path: str, tree: ast.Module) -> Lowering:
+def lower_module(path: str, tree: ast.Module) -> LoweringResult:
     """One file for the linker. `path` is spelled."""
-    to = Builder(path, _EXPRESSIONS, _STATEMENTS)
+    to = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
     waiting = to.waiting
     waiting.append((to.scope, tree.body, 0))
     while waiting:
         scope, body, block = waiting.popleft()
         to.enter(scope)
         to.owner = scope
-        blocks.body(to, body, block)
+        blocks.lower_body(to, body, block)
     definitions = _named(to)
     to.imports.sort(key=_place)
     points = [scope.points for _, scope in to.defined]
-    return Lowering(to.close(), definitions, to.imports, points)
+    return LoweringResult(to.close(), definitions, to.imports, points)
 
 
 _place = attrgetter("lineno", "col_offset")
 
 
-def _named(to: Builder) -> list[Definition]:
+def _named(to: IRBuilder) -> list[Definition]:
     """A repeated name gets `#2`, `#3` in source order."""
     module = to.scopes[0]
     module.key, above = node_key(to.path), node_key(to.path, "")
@@ -73,62 +73,62 @@ def _named(to: Builder) -> list[Definition]:
     return definitions
 
 
-def _nothing(_to: Builder, _node: ast.AST) -> None:
+def _nothing(_to: IRBuilder, _node: ast.AST) -> None:
     """What says nothing to a linker."""
 
 
-_EXPRESSIONS: dict[type[ast.AST], Maker] = {
+_EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
     **dict.fromkeys(ast.expr.__subclasses__(), _nothing),
-    ast.Attribute: operators.attribute,
-    ast.Call: calls.call,
-    ast.Subscript: operators.subscript,
-    ast.List: literals.display,
-    ast.Tuple: literals.display,
-    ast.Set: literals.display,
-    ast.Dict: literals.mapping,
-    ast.ListComp: literals.comprehension,
-    ast.SetComp: literals.comprehension,
-    ast.GeneratorExp: literals.comprehension,
-    ast.DictComp: literals.mapping_comprehension,
-    ast.Lambda: parameters.function,
-    ast.BoolOp: operators.logical,
-    ast.IfExp: operators.conditional,
-    ast.BinOp: operators.operator,
-    ast.UnaryOp: operators.unary,
-    ast.Compare: operators.compare,
-    ast.Await: operators.awaited,
-    ast.Yield: parameters.yielded,
-    ast.YieldFrom: parameters.yielded_from,
-    ast.Starred: operators.starred,
-    ast.NamedExpr: parameters.walrus,
-    ast.JoinedStr: operators.text,
-    ast.FormattedValue: operators.formatted,
-    ast.Slice: operators.bounds,
+    ast.Attribute: operators.lower_attribute,
+    ast.Call: calls.lower_call,
+    ast.Subscript: operators.lower_subscript,
+    ast.List: literals.lower_sequence,
+    ast.Tuple: literals.lower_sequence,
+    ast.Set: literals.lower_sequence,
+    ast.Dict: literals.lower_dict,
+    ast.ListComp: literals.lower_comprehension,
+    ast.SetComp: literals.lower_comprehension,
+    ast.GeneratorExp: literals.lower_comprehension,
+    ast.DictComp: literals.lower_dict_comprehension,
+    ast.Lambda: parameters.lower_lambda,
+    ast.BoolOp: operators.lower_boolean,
+    ast.IfExp: operators.lower_conditional,
+    ast.BinOp: operators.lower_binary,
+    ast.UnaryOp: operators.lower_unary,
+    ast.Compare: operators.lower_comparison,
+    ast.Await: operators.lower_await,
+    ast.Yield: parameters.lower_yield,
+    ast.YieldFrom: parameters.lower_yield_from,
+    ast.Starred: operators.lower_starred,
+    ast.NamedExpr: parameters.lower_named_expression,
+    ast.JoinedStr: operators.lower_f_string,
+    ast.FormattedValue: operators.lower_f_string_field,
+    ast.Slice: operators.lower_slice,
 }
-_STATEMENTS: dict[type[ast.AST], Maker] = {
+_STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
     **dict.fromkeys(ast.stmt.__subclasses__(), _nothing),
-    ast.Expr: statements.alone,
-    ast.Assign: statements.assignment,
-    ast.AugAssign: statements.augmented,
-    ast.AnnAssign: statements.annotated,
-    ast.Return: statements.result,
-    ast.If: blocks.branch,
-    ast.For: blocks.loop,
-    ast.AsyncFor: blocks.waiting_loop,
-    ast.While: blocks.repetition,
-    ast.With: blocks.context,
-    ast.AsyncWith: blocks.waiting_context,
-    ast.Try: blocks.attempt,
-    ast.TryStar: blocks.attempt_group,
-    ast.Match: blocks.match,
-    ast.FunctionDef: functions_and_classes.function,
-    ast.AsyncFunctionDef: functions_and_classes.function,
-    ast.ClassDef: functions_and_classes.class_,
-    ast.Import: statements.imported,
-    ast.ImportFrom: statements.imported_from,
-    ast.Global: statements.global_,
-    ast.Nonlocal: statements.nonlocal_,
-    ast.Delete: statements.deletion,
-    ast.Raise: statements.raised,
-    ast.Assert: statements.asserted,
+    ast.Expr: statements.lower_expression_statement,
+    ast.Assign: statements.lower_assignment,
+    ast.AugAssign: statements.lower_augmented_assignment,
+    ast.AnnAssign: statements.lower_annotated_assignment,
+    ast.Return: statements.lower_return,
+    ast.If: blocks.lower_if,
+    ast.For: blocks.lower_for,
+    ast.AsyncFor: blocks.lower_async_for,
+    ast.While: blocks.lower_while,
+    ast.With: blocks.lower_with,
+    ast.AsyncWith: blocks.lower_async_with,
+    ast.Try: blocks.lower_try,
+    ast.TryStar: blocks.lower_try_star,
+    ast.Match: blocks.lower_match,
+    ast.FunctionDef: functions_and_classes.lower_function,
+    ast.AsyncFunctionDef: functions_and_classes.lower_function,
+    ast.ClassDef: functions_and_classes.lower_class,
+    ast.Import: statements.lower_import,
+    ast.ImportFrom: statements.lower_import_from,
+    ast.Global: statements.lower_global,
+    ast.Nonlocal: statements.lower_nonlocal,
+    ast.Delete: statements.lower_delete,
+    ast.Raise: statements.lower_raise,
+    ast.Assert: statements.lower_assert,
 }

@@ -4,19 +4,19 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.model import ATTRIBUTE, CONSTANT, TEXT, Call
 
 DEEPEST = 120  # levels of expressions: no person writes more, and the stack has an end
 LONGEST_NAME = 60
 _NAME, _CONSTANT = ast.Name, ast.Constant
 _SAYING_LITTLE = frozenset((CONSTANT, TEXT))
-CONSTANTS: dict[type[object], Any] = {
+CONSTANT_TERMS: dict[type[object], Any] = {
     kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
 
 
-def expression(to: Builder, node: Any) -> Any:
+def lower_expression(to: IRBuilder, node: Any) -> Any:
     """The term of `node`, and everything in it recorded; null beyond a sane depth."""
     kind = node.__class__
     # three of four nodes are names and constants
@@ -25,7 +25,7 @@ def expression(to: Builder, node: Any) -> Any:
         to.names.add(name)
         return name
     if kind is _CONSTANT:
-        return constant(node.value)
+        return constant_term(node.value)
     if to.depth > DEEPEST:
         return None
     to.depth += 1
@@ -34,7 +34,7 @@ def expression(to: Builder, node: Any) -> Any:
     return term
 
 
-def expressions(to: Builder, nodes: Sequence[Any]) -> list[Any]:
+def lower_expressions(to: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     """The terms of several; names, the most frequent, are taken without a call."""
     terms = []
     for node in nodes:
@@ -43,21 +43,23 @@ def expressions(to: Builder, nodes: Sequence[Any]) -> list[Any]:
             to.names.add(name)
             terms.append(name)
         elif node.__class__ is _CONSTANT:
-            terms.append(constant(node.value))
+            terms.append(constant_term(node.value))
         else:
-            terms.append(expression(to, node))
+            terms.append(lower_expression(to, node))
     return terms
 
 
-def constant(value: Any) -> Any:
+def constant_term(value: Any) -> Any:
     """The term of a constant: null for None and for `...`."""
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
         return (TEXT, value)
-    return CONSTANTS.get(kind)
+    return CONSTANT_TERMS.get(kind)
 
 
-def implicit(to: Builder, base: Any, name: str, line: int, args: Sequence[Any] = ()) -> Any:
+def record_implicit_call(
+    to: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
+) -> Any:
     """Syntax calls the special method `name` of `base`; the term of the result."""
     if base is None or (base.__class__ is tuple and base[0] in _SAYING_LITTLE):
         return None
@@ -67,12 +69,12 @@ def implicit(to: Builder, base: Any, name: str, line: int, args: Sequence[Any] =
     return len(calls) - 1
 
 
-def is_plain(term: Any) -> bool:
+def is_unknown_or_constant(term: Any) -> bool:
     """Whether nothing of the project is run by an operator on it."""
     return term is None or (term.__class__ is tuple and term[0] in _SAYING_LITTLE)
 
 
-def are_plain(terms: Iterable[Any]) -> bool:
+def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
     """Whether that is so of all these."""
     for term in terms:
         if term is not None and (term.__class__ is not tuple or term[0] not in _SAYING_LITTLE):

@@ -3,11 +3,11 @@
 import ast
 from typing import Any
 
-from remora.code.ir.lowering.builder import Builder, OpenScope
-from remora.code.ir.lowering.calls import decoration
-from remora.code.ir.lowering.expressions import expression, expressions
-from remora.code.ir.lowering.parameters import annotation, parameters
-from remora.code.ir.lowering.statements import last_name
+from remora.code.ir.lowering.builder import IRBuilder, OpenScope
+from remora.code.ir.lowering.calls import record_decorator_call
+from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
+from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
+from remora.code.ir.lowering.statements import unqualified_name
 from remora.code.ir.model import ASYNC, CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, SCOPE
 from remora.code.syntax.definitions import DefinitionNode
 
@@ -19,33 +19,33 @@ _ACCESSORS = frozenset(
 )
 
 
-def function(to: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def lower_function(to: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """`def`, `async def`."""
     points = to.owner.points
     scope = _open(to, node, FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:
         scope.flags = ASYNC
-    scope.params = parameters(to, node.args)
+    scope.params = lower_parameters(to, node.args)
     if node.returns is not None:
-        scope.annotation = annotation(to, node.returns)
+        scope.annotation = lower_annotation(to, node.returns)
     _bind(to, node, scope)
     to.owner.points = points
 
 
-def class_(to: Builder, node: ast.ClassDef) -> None:
+def lower_class(to: IRBuilder, node: ast.ClassDef) -> None:
     """`class`."""
     points = to.owner.points
     scope = _open(to, node, CLASS_SCOPE)
     if node.bases:
-        scope.bases = expressions(to, node.bases)
-        to.names.update([f"class ({last_name(base)}" for base in node.bases])
+        scope.bases = lower_expressions(to, node.bases)
+        to.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
     for keyword in node.keywords:
-        expression(to, keyword.value)
+        lower_expression(to, keyword.value)
     _bind(to, node, scope)
     to.owner.points = points
 
 
-def _open(to: Builder, node: DefinitionNode, kind: int) -> OpenScope:
+def _open(to: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
     name = node.name
     scope = to.open_scope(kind, name, node.lineno)
     to.names.add(f"def {name}")
@@ -54,16 +54,16 @@ def _open(to: Builder, node: DefinitionNode, kind: int) -> OpenScope:
     return scope
 
 
-def _bind(to: Builder, node: DefinitionNode, scope: OpenScope) -> None:
+def _bind(to: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     above = node.decorator_list
     if not above:
         to.bind(node.name, DEFINITION, scope.index)
         return
-    decorators = [(each.lineno, expression(to, each)) for each in above]
+    decorators = [(each.lineno, lower_expression(to, each)) for each in above]
     made: Any = (SCOPE, scope.index)
-    if any(last_name(each) in _ACCESSORS for each in above):
+    if any(unqualified_name(each) in _ACCESSORS for each in above):
         to.names.add(f"property {node.name}")
     for line, decorator in reversed(decorators):
-        made = decoration(to, decorator, line, made)
+        made = record_decorator_call(to, decorator, line, made)
     scope.decorators = range(len(to.calls) - len(decorators), len(to.calls))
     to.bind(node.name, DEFINITION, scope.index, made)

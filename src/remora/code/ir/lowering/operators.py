@@ -4,16 +4,16 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from remora.code.ir.lowering.assignment_targets import key
-from remora.code.ir.lowering.builder import Builder
+from remora.code.ir.lowering.assignment_targets import constant_key
+from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import (
-    CONSTANTS,
-    expression,
-    expressions,
-    implicit,
-    is_plain,
+    CONSTANT_TERMS,
+    is_unknown_or_constant,
+    lower_expression,
+    lower_expressions,
+    record_implicit_call,
 )
-from remora.code.ir.model import ATTRIBUTE, AWAIT, EITHER, ITEM, SLICE, STAR, Read
+from remora.code.ir.model import ATTRIBUTE, AWAIT, EITHER, ITEM, SLICE, STAR, AttributeRead
 
 _NAME, _BINOP = ast.Name, ast.BinOp
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -42,7 +42,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 
-def attribute(to: Builder, node: ast.Attribute) -> Any:
+def lower_attribute(to: IRBuilder, node: ast.Attribute) -> Any:
     """An attribute that is read."""
     value, name = node.value, node.attr
     add = to.names.add
@@ -51,107 +51,109 @@ def attribute(to: Builder, node: ast.Attribute) -> Any:
         base: Any = value.id
         add(base)
     else:
-        base = expression(to, value)
+        base = lower_expression(to, value)
     term = (ATTRIBUTE, base, name)
-    to.reads.append(Read(to.index, to.at, node.end_lineno or node.lineno, term))
+    to.reads.append(AttributeRead(to.index, to.at, node.end_lineno or node.lineno, term))
     return term
 
 
-def subscript(to: Builder, node: ast.Subscript) -> Any:
+def lower_subscript(to: IRBuilder, node: ast.Subscript) -> Any:
     """An item or a slice."""
-    base = expression(to, node.value)
+    base = lower_expression(to, node.value)
     inside = node.slice
     if inside.__class__ is ast.Slice:
-        expression(to, inside)
+        lower_expression(to, inside)
         return None if base is None else (SLICE, base)
-    constant = key(inside)
+    constant = constant_key(inside)
     if constant is None:
-        expression(to, inside)
+        lower_expression(to, inside)
     if base is None:
         return None
-    implicit(to, base, "__getitem__", node.lineno)
+    record_implicit_call(to, base, "__getitem__", node.lineno)
     return (ITEM, base, constant)
 
 
-def bounds(to: Builder, node: ast.Slice) -> None:
+def lower_slice(to: IRBuilder, node: ast.Slice) -> None:
     """What stands between the colons of a slice."""
     for part in (node.lower, node.upper, node.step):
         if part is not None:
-            expression(to, part)
+            lower_expression(to, part)
 
 
-def logical(to: Builder, node: ast.BoolOp) -> Any:
+def lower_boolean(to: IRBuilder, node: ast.BoolOp) -> Any:
     """`and`, `or`: any of them."""
     values = node.values
     to.owner.points += len(values) - 1
-    return _either(expressions(to, values))
+    return _either(lower_expressions(to, values))
 
 
-def conditional(to: Builder, node: ast.IfExp) -> Any:
+def lower_conditional(to: IRBuilder, node: ast.IfExp) -> Any:
     """`a if b else c`."""
     to.owner.points += 1
-    expression(to, node.test)
-    return _either((expression(to, node.body), expression(to, node.orelse)))
+    lower_expression(to, node.test)
+    return _either((lower_expression(to, node.body), lower_expression(to, node.orelse)))
 
 
-def operator(to: Builder, node: ast.BinOp) -> Any:
+def lower_binary(to: IRBuilder, node: ast.BinOp) -> Any:
     """A sum of a thousand parts leans to the left, and is taken part by part."""
     parts = [node]
     left: Any = node.left
     while left.__class__ is _BINOP:
         parts.append(left)
         left = left.left
-    term = expression(to, left)
+    term = lower_expression(to, left)
     for part in parts if len(parts) == 1 else reversed(parts):
-        right = expression(to, part.right)
+        right = lower_expression(to, part.right)
         if term is not None:
-            term = implicit(to, term, _OPERATORS[part.op.__class__], part.lineno, (right,))
+            term = record_implicit_call(
+                to, term, _OPERATORS[part.op.__class__], part.lineno, (right,)
+            )
     return term
 
 
-def unary(to: Builder, node: ast.UnaryOp) -> None:
+def lower_unary(to: IRBuilder, node: ast.UnaryOp) -> None:
     """`not`, `-`, `+`, `~`."""
-    expression(to, node.operand)
+    lower_expression(to, node.operand)
 
 
-def compare(to: Builder, node: ast.Compare) -> None:
+def lower_comparison(to: IRBuilder, node: ast.Compare) -> None:
     """`a < b < c`."""
-    left = expression(to, node.left)
+    left = lower_expression(to, node.left)
     operators = node.ops
     for place, comparator in enumerate(node.comparators):
-        right = expression(to, comparator)
+        right = lower_expression(to, comparator)
         kind = operators[place].__class__
         if kind in _COMPARISONS:
-            if not (left is None or is_plain(right)):
-                implicit(to, left, _COMPARISONS[kind], node.lineno, (right,))
+            if not (left is None or is_unknown_or_constant(right)):
+                record_implicit_call(to, left, _COMPARISONS[kind], node.lineno, (right,))
         elif right is not None and kind in _CONTAINMENT:
-            implicit(to, right, "__contains__", node.lineno, (left,))
+            record_implicit_call(to, right, "__contains__", node.lineno, (left,))
         left = right
 
 
-def awaited(to: Builder, node: ast.Await) -> Any:
+def lower_await(to: IRBuilder, node: ast.Await) -> Any:
     """`await a`."""
-    term = expression(to, node.value)
+    term = lower_expression(to, node.value)
     return None if term is None else (AWAIT, term)
 
 
-def starred(to: Builder, node: ast.Starred) -> Any:
+def lower_starred(to: IRBuilder, node: ast.Starred) -> Any:
     """`*a`."""
-    term = expression(to, node.value)
+    term = lower_expression(to, node.value)
     return None if term is None else (STAR, term)
 
 
-def text(to: Builder, node: ast.JoinedStr) -> Any:
+def lower_f_string(to: IRBuilder, node: ast.JoinedStr) -> Any:
     """An f-string."""
-    expressions(to, node.values)
-    return CONSTANTS[str]
+    lower_expressions(to, node.values)
+    return CONSTANT_TERMS[str]
 
 
-def formatted(to: Builder, node: ast.FormattedValue) -> None:
+def lower_f_string_field(to: IRBuilder, node: ast.FormattedValue) -> None:
     """What stands in the braces of an f-string."""
-    expression(to, node.value)
+    lower_expression(to, node.value)
     if node.format_spec is not None:
-        expression(to, node.format_spec)
+        lower_expression(to, node.format_spec)
 
 
 def _either(terms: Iterable[Any]) -> Any:

@@ -4,11 +4,11 @@ import ast
 from typing import Any
 
 from remora.code.ir.lowering.annotation_terms import annotation_term
-from remora.code.ir.lowering.builder import Builder, OpenScope
-from remora.code.ir.lowering.expressions import expression
+from remora.code.ir.lowering.builder import IRBuilder, OpenScope
+from remora.code.ir.lowering.expressions import lower_expression
 from remora.code.ir.model import (
     COMPREHENSION_SCOPE,
-    EACH,
+    ELEMENT,
     KEYWORD,
     KWARGS,
     LAMBDA_SCOPE,
@@ -24,18 +24,18 @@ _LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
 _MAY_CALL = frozenset((ast.Subscript, ast.Call))
 
 
-def function(to: Builder, node: ast.Lambda) -> Any:
+def lower_lambda(to: IRBuilder, node: ast.Lambda) -> Any:
     """A lambda."""
     outside = to.scope
     inside = to.open_scope(LAMBDA_SCOPE, "", node.lineno)
-    inside.params = parameters(to, node.args)
+    inside.params = lower_parameters(to, node.args)
     to.enter(inside)
-    inside.results.append((to.at, expression(to, node.body)))
+    inside.results.append((to.at, lower_expression(to, node.body)))
     to.enter(outside)
     return (SCOPE, inside.index)
 
 
-def parameters(to: Builder, args: ast.arguments) -> list[Parameter]:
+def lower_parameters(to: IRBuilder, args: ast.arguments) -> list[Parameter]:
     """In the order of the signature; defaults and annotations belong to the scope around."""
     alone, ordinary, defaults = args.posonlyargs, args.args, args.defaults
     params: list[Parameter] = []
@@ -56,7 +56,7 @@ def parameters(to: Builder, args: ast.arguments) -> list[Parameter]:
     return params
 
 
-def annotation(to: Builder, node: ast.expr) -> Any:
+def lower_annotation(to: IRBuilder, node: ast.expr) -> Any:
     """The term of a type; a call within it is recorded."""
     term = annotation_term(node, to.names)
     if node.__class__ in _MAY_CALL:
@@ -64,21 +64,21 @@ def annotation(to: Builder, node: ast.expr) -> Any:
     return term
 
 
-def yielded(to: Builder, node: ast.Yield) -> None:
+def lower_yield(to: IRBuilder, node: ast.Yield) -> None:
     """`yield a`."""
-    term = None if node.value is None else expression(to, node.value)
+    term = None if node.value is None else lower_expression(to, node.value)
     _frame(to).yields.append((to.at, term))
 
 
-def yielded_from(to: Builder, node: ast.YieldFrom) -> None:
+def lower_yield_from(to: IRBuilder, node: ast.YieldFrom) -> None:
     """`yield from a`."""
-    term = expression(to, node.value)
-    _frame(to).yields.append((to.at, None if term is None else (EACH, term)))
+    term = lower_expression(to, node.value)
+    _frame(to).yields.append((to.at, None if term is None else (ELEMENT, term)))
 
 
-def walrus(to: Builder, node: ast.NamedExpr) -> Any:
+def lower_named_expression(to: IRBuilder, node: ast.NamedExpr) -> Any:
     """`a := b` binds in the function around a comprehension."""
-    term = expression(to, node.value)
+    term = lower_expression(to, node.value)
     inside = to.scope
     to.enter(_frame(to))
     to.bind(node.target.id, VALUE, term)
@@ -86,14 +86,14 @@ def walrus(to: Builder, node: ast.NamedExpr) -> Any:
     return term
 
 
-def _parameter(to: Builder, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
+def _parameter(to: IRBuilder, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
     name, promised = arg.arg, arg.annotation
-    term = None if promised is None else annotation(to, promised)
+    term = None if promised is None else lower_annotation(to, promised)
     to.names.add(name)
-    return Parameter(name, kind, term, None if default is None else expression(to, default))
+    return Parameter(name, kind, term, None if default is None else lower_expression(to, default))
 
 
-def _frame(to: Builder) -> OpenScope:
+def _frame(to: IRBuilder) -> OpenScope:
     """The function whose generator a `yield` makes."""
     scope = to.scope
     while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
@@ -101,7 +101,7 @@ def _frame(to: Builder) -> OpenScope:
     return scope
 
 
-def _calls_within(to: Builder, node: ast.expr) -> None:
+def _calls_within(to: IRBuilder, node: ast.expr) -> None:
     waiting: list[Any] = [node]
     while waiting:
         found = waiting.pop()
@@ -115,6 +115,6 @@ def _calls_within(to: Builder, node: ast.expr) -> None:
         elif kind is ast.BinOp:
             waiting += (found.left, found.right)
         elif kind is ast.Call:
-            expression(to, found)
+            lower_expression(to, found)
         else:
             waiting.extend(ast.iter_child_nodes(found))

@@ -3,84 +3,97 @@
 import ast
 from typing import Any
 
-from remora.code.ir.lowering.all_exports import exported, exported_by_call, exported_too, is_exports
-from remora.code.ir.lowering.assignment_targets import assign, store
-from remora.code.ir.lowering.blocks import narrow
-from remora.code.ir.lowering.builder import Builder
-from remora.code.ir.lowering.calls import call
-from remora.code.ir.lowering.expressions import expression, implicit
-from remora.code.ir.lowering.parameters import annotation
-from remora.code.ir.model import ANNOTATED, EACH, GONE, IMPORT, IMPORT_FROM, VALUE, Fill
+from remora.code.ir.lowering.all_exports import (
+    assign_exports,
+    extend_exports,
+    extend_exports_by_call,
+    is_dunder_all,
+)
+from remora.code.ir.lowering.assignment_targets import assign_target, write_attribute
+from remora.code.ir.lowering.blocks import record_narrowing
+from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.calls import lower_call
+from remora.code.ir.lowering.expressions import lower_expression, record_implicit_call
+from remora.code.ir.lowering.parameters import lower_annotation
+from remora.code.ir.model import (
+    ANNOTATED,
+    DELETED,
+    ELEMENT,
+    IMPORT,
+    IMPORT_FROM,
+    VALUE,
+    ContainerWrite,
+)
 
 _NAME, _CONSTANT, _CALL = ast.Name, ast.Constant, ast.Call
 _MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
 
 
-def alone(to: Builder, node: ast.Expr) -> None:
+def lower_expression_statement(to: IRBuilder, node: ast.Expr) -> None:
     """An expression whose value nobody takes: mostly a call."""
     value = node.value
     if value.__class__ is _CALL:
         to.depth = 1
-        call(to, value)
+        lower_call(to, value)
         to.depth = 0
         if to.exports is not None:
-            exported_by_call(to, value)
+            extend_exports_by_call(to, value)
     elif value.__class__ is not _CONSTANT:
-        expression(to, value)
+        lower_expression(to, value)
 
 
-def assignment(to: Builder, node: ast.Assign) -> None:
+def lower_assignment(to: IRBuilder, node: ast.Assign) -> None:
     """`a = b = c`."""
     value = node.value
-    term = expression(to, value)
+    term = lower_expression(to, value)
     for target in node.targets:
         if target.__class__ is not _NAME:
-            assign(to, target, term)
+            assign_target(to, target, term)
             continue
         name = target.id
         to.bind(name, VALUE, term)
         if "property" in to.names:
             _note_property(to, name, value)
-        if is_exports(to, target):
-            exported(to, value)
+        if is_dunder_all(to, target):
+            assign_exports(to, value)
 
 
-def augmented(to: Builder, node: ast.AugAssign) -> None:
+def lower_augmented_assignment(to: IRBuilder, node: ast.AugAssign) -> None:
     """`a += b`."""
-    term = expression(to, node.value)
+    term = lower_expression(to, node.value)
     target = node.target
-    if is_exports(to, target):
-        exported_too(to, node.value)
+    if is_dunder_all(to, target):
+        extend_exports(to, node.value)
     if isinstance(node.op, ast.Add) and term is not None:
-        base = expression(to, target)
+        base = lower_expression(to, target)
         if base is not None:
-            to.fills.append(Fill(to.index, to.at, base, None, (EACH, term)))
+            to.fills.append(ContainerWrite(to.index, to.at, base, None, (ELEMENT, term)))
     elif not isinstance(target, ast.Name):
-        expression(to, target)
+        lower_expression(to, target)
 
 
-def annotated(to: Builder, node: ast.AnnAssign) -> None:
+def lower_annotated_assignment(to: IRBuilder, node: ast.AnnAssign) -> None:
     """`a: b = c`."""
-    promised = annotation(to, node.annotation)
-    value = None if node.value is None else expression(to, node.value)
+    promised = lower_annotation(to, node.annotation)
+    value = None if node.value is None else lower_expression(to, node.value)
     target = node.target
     if isinstance(target, ast.Name):
         to.bind(target.id, ANNOTATED, promised, value)
-        if node.value is not None and is_exports(to, target):
-            exported(to, node.value)
+        if node.value is not None and is_dunder_all(to, target):
+            assign_exports(to, node.value)
     elif isinstance(target, ast.Attribute):
-        store(to, target.value, target.attr, value, promised)
+        write_attribute(to, target.value, target.attr, value, promised)
 
 
-def result(to: Builder, node: ast.Return) -> None:
+def lower_return(to: IRBuilder, node: ast.Return) -> None:
     """`return`."""
     if node.value is not None:
-        term = expression(to, node.value)
+        term = lower_expression(to, node.value)
         if term is not None:
             to.scope.results.append((to.at, term))
 
 
-def imported(to: Builder, node: ast.Import) -> None:
+def lower_import(to: IRBuilder, node: ast.Import) -> None:
     """`import a.b as c`."""
     to.imports.append(node)
     for alias in node.names:
@@ -92,7 +105,7 @@ def imported(to: Builder, node: ast.Import) -> None:
             to.bind(top, IMPORT, top, alias.name)
 
 
-def imported_from(to: Builder, node: ast.ImportFrom) -> None:
+def lower_import_from(to: IRBuilder, node: ast.ImportFrom) -> None:
     """`from a import b as c`."""
     to.imports.append(node)
     module = node.module or ""
@@ -107,48 +120,50 @@ def imported_from(to: Builder, node: ast.ImportFrom) -> None:
         to.bind(alias.asname or name, IMPORT_FROM, place, name)
 
 
-def global_(to: Builder, node: ast.Global) -> None:
+def lower_global(to: IRBuilder, node: ast.Global) -> None:
     """`global`."""
     for name in node.names:
         to.scope.outer[name] = to.scopes[0]
 
 
-def nonlocal_(to: Builder, node: ast.Nonlocal) -> None:
+def lower_nonlocal(to: IRBuilder, node: ast.Nonlocal) -> None:
     """`nonlocal`."""
     for name in node.names:
         to.scope.outer[name] = to.scope.owner_of(name)
 
 
-def deletion(to: Builder, node: ast.Delete) -> None:
+def lower_delete(to: IRBuilder, node: ast.Delete) -> None:
     """`del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):
-            to.bind(target.id, GONE, None)
+            to.bind(target.id, DELETED, None)
         elif isinstance(target, ast.Subscript):
-            implicit(to, expression(to, target.value), "__delitem__", target.lineno)
-            expression(to, target.slice)
+            record_implicit_call(
+                to, lower_expression(to, target.value), "__delitem__", target.lineno
+            )
+            lower_expression(to, target.slice)
         else:
-            expression(to, target)
+            lower_expression(to, target)
 
 
-def raised(to: Builder, node: ast.Raise) -> None:
+def lower_raise(to: IRBuilder, node: ast.Raise) -> None:
     """`raise a from b`."""
     for part in (node.exc, node.cause):
         if part is not None:
-            expression(to, part)
+            lower_expression(to, part)
 
 
-def asserted(to: Builder, node: ast.Assert) -> None:
+def lower_assert(to: IRBuilder, node: ast.Assert) -> None:
     """`assert`."""
     points = to.owner.points + 1
-    expression(to, node.test)
+    lower_expression(to, node.test)
     if node.msg is not None:
-        expression(to, node.msg)
+        lower_expression(to, node.msg)
     to.owner.points = points  # radon looks no further into it
-    narrow(to, node.test, to.block)
+    record_narrowing(to, node.test, to.block)
 
 
-def last_name(node: Any) -> str:
+def unqualified_name(node: Any) -> str:
     """`c` of `a.b.c`, of `c[…]`, and of `c(…)`."""
     kind = node.__class__
     while kind is ast.Call or kind is ast.Subscript:
@@ -159,6 +174,6 @@ def last_name(node: Any) -> str:
     return node.id if kind is _NAME else ""
 
 
-def _note_property(to: Builder, name: str, value: ast.expr) -> None:
-    if value.__class__ in _MAY_BE_PROPERTY and last_name(value) == "property":
+def _note_property(to: IRBuilder, name: str, value: ast.expr) -> None:
+    if value.__class__ in _MAY_BE_PROPERTY and unqualified_name(value) == "property":
         to.names.add(f"property {name}")
