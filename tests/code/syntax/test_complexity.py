@@ -8,7 +8,7 @@ import pytest
 from radon.visitors import ComplexityVisitor
 
 from remora.code.file_analysis import read_facts
-from remora.code.syntax.definitions import DefinitionNode, contents
+from remora.code.syntax.definitions import DefinitionNode, find_definitions
 from tests.code.corpus import PACKAGES, library, package, tree_of
 
 
@@ -24,7 +24,7 @@ def assert_same(source: bytes) -> int:
     tree = tree_of(source)
     if tree is None:
         return 0
-    definitions = contents(tree, "a.py").definitions
+    definitions = find_definitions(tree, "a.py")
     expected = {each.key: by_radon(each.node) for each in definitions}
     facts = read_facts("a.py", source)
     assert {node.key: node.complexity for node in facts.nodes[1:]} == expected

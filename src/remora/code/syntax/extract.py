@@ -1,9 +1,9 @@
-"""Source text of a Python file in, its nodes out."""
+"""Extraction of the nodes of a Python file."""
 
 import ast
 from functools import lru_cache
 
-from remora.code.syntax.definitions import Definition, contents
+from remora.code.syntax.definitions import Definition, find_definitions
 from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.signature import (
@@ -19,20 +19,21 @@ from remora.code.syntax.spans import Span, module_span, span_of, without_docstri
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 from remora.text import REPORT, fault
 
-_MOST_KEPT = 32
-_LONGEST_KEPT = 256 * 1024
+_MAX_CACHED_FILES = 32
+_MAX_CACHED_BYTES = 256 * 1024
 
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
-    """The nodes of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
+    """Return the nodes of one file. Never raises or warns.
 
-    What was read last is kept: several times a turn somebody asks where a node stands in a file.
+    `path` is relative to the root, POSIX, not spelled as in node keys. Recent results are cached,
+    because every turn locates its node several times.
     """
-    return _kept(path, source) if len(source) <= _LONGEST_KEPT else _parsed(path, source)
+    return _cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parsed(path, source)
 
 
-@lru_cache(maxsize=_MOST_KEPT)
-def _kept(path: str, source: bytes) -> Module | Unreadable:
+@lru_cache(maxsize=_MAX_CACHED_FILES)
+def _cached(path: str, source: bytes) -> Module | Unreadable:
     return _parsed(path, source)
 
 
@@ -53,8 +54,8 @@ def _read(path: str, source: bytes) -> Module | Unreadable:
     own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
     skipped: dict[NodeKey, bool] = {own.key: own.skip}
-    for definition in contents(read.tree, spelled).definitions:
-        # what is nested in a node that is left alone is left alone too
+    for definition in find_definitions(read.tree, spelled):
+        # nodes nested in a skipped node are skipped too
         skip = skipped[definition.parent] or definition.node.lineno in skips.statements
         skipped[definition.key] = skip
         nodes.append(_node(path, definition, read, skip=skip))
@@ -110,5 +111,5 @@ def _module_node(path: str, spelled: str, source: Source, skips: SkipComments, s
         source_hash=span.source_hash,
         body_hash=span.body_hash,
         parent=None,
-        skip=any(line < first_code for line in skips.alone),
+        skip=any(line < first_code for line in skips.standalone),
     )

@@ -130,8 +130,8 @@ class _Hosts:
 
     def __init__(self, read: FileAnalysis) -> None:
         self._source = read.source
-        self._contents = read.contents
-        self._by_name = {found.qualname: found.node for found in self._contents.definitions}
+        self._imports = read.imports
+        self._by_name = {found.qualname: found.node for found in read.definitions}
 
     def definitions(self, nodes: list[str]) -> list[Plain]:
         """Of nodes by qualname, the module's own too."""
@@ -148,4 +148,4 @@ class _Hosts:
 
     def imports(self) -> list[Plain]:
         """Every import statement, in the order of the source."""
-        return [import_facts(statement) for statement in self._contents.imports]
+        return [import_facts(statement) for statement in self._imports]

@@ -4,7 +4,7 @@ import ast
 from functools import lru_cache
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import DefinitionNode, contents
+from remora.code.syntax.definitions import DefinitionNode, find_definitions
 from remora.code.syntax.docstring_drift import DocstringDrift, find_drift
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
@@ -56,7 +56,7 @@ def find(path: str, content: bytes, qualname: str) -> Found:
         return Found(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )
-    by_key = {each.key: each for each in contents(source.tree, spelled).definitions}
+    by_key = {each.key: each for each in find_definitions(source.tree, spelled)}
     here = by_key.get(key)
     if here is None:
         raise HostError(f"{path}: there is no {qualname}")
