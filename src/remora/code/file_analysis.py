@@ -87,7 +87,7 @@ def _nodes(
     path: str, lowering: LoweringResult, source: Source, span: Span
 ) -> tuple[NodeFacts, ...]:
     definitions = lowering.definitions
-    counts = complexities(definitions, lowering.points)
+    counts = complexities(definitions, lowering.branches)
     key = node_key(lowering.lowered.path)
     hinted = _with_type_hints(definitions, key)
     module = NodeFacts(

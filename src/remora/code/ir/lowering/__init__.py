@@ -1,1 +1,1 @@
-"""A syntax tree becomes what linking needs of it, in one pass."""
+"""Lowering of syntax trees to the IR, in one pass per file."""

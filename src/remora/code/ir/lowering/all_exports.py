@@ -1,4 +1,4 @@
-"""What a module says that `import *` of it gives: its `__all__`."""
+"""Evaluation of a module's `__all__`."""
 
 import ast
 
@@ -7,69 +7,73 @@ from remora.code.ir.model import IMPORT, IMPORT_FROM, MODULE_SCOPE, Export
 
 _Module = tuple[int, str]
 _NAME = "__all__"
-_COPYING = frozenset(("list", "tuple", "sorted", "set"))
+_COPY_FUNCTIONS = frozenset(("list", "tuple", "sorted", "set"))
 
 
-def is_dunder_all(to: IRBuilder, target: ast.expr) -> bool:
-    """Whether it is the `__all__` of the module."""
+def is_dunder_all(builder: IRBuilder, target: ast.expr) -> bool:
+    """True if `target` is the module's `__all__`."""
     named = isinstance(target, ast.Name) and target.id == _NAME
-    return named and to.scope.kind == MODULE_SCOPE
+    return named and builder.scope.kind == MODULE_SCOPE
 
 
-def assign_exports(to: IRBuilder, value: ast.expr) -> None:
-    """`__all__ = value`."""
-    to.exports = _read(to, value)
+def assign_exports(builder: IRBuilder, value: ast.expr) -> None:
+    """Record `__all__ = value`."""
+    builder.exports = _evaluate(builder, value)
 
 
-def extend_exports(to: IRBuilder, value: ast.expr) -> None:
-    """`__all__ += value`; where it cannot be read, nothing is known of the whole."""
-    more = _read(to, value)
-    to.exports = None if to.exports is None or more is None else to.exports + more
+def extend_exports(builder: IRBuilder, value: ast.expr) -> None:
+    """Record `__all__ += value`; a value that cannot be evaluated makes `__all__` unknown."""
+    more = _evaluate(builder, value)
+    builder.exports = None if builder.exports is None or more is None else builder.exports + more
 
 
-def extend_exports_by_call(to: IRBuilder, call: ast.Call) -> None:
-    """`__all__.append(value)` or `__all__.extend(value)`."""
+def extend_exports_by_call(builder: IRBuilder, call: ast.Call) -> None:
+    """Record `__all__.append(value)` and `__all__.extend(value)`."""
     func = call.func
-    if not isinstance(func, ast.Attribute) or not call.args or not is_dunder_all(to, func.value):
+    if (
+        not isinstance(func, ast.Attribute)
+        or not call.args
+        or not is_dunder_all(builder, func.value)
+    ):
         return
     if func.attr == "extend":
-        extend_exports(to, call.args[0])
+        extend_exports(builder, call.args[0])
     elif func.attr == "append":
-        extend_exports(to, ast.List([call.args[0]], ast.Load()))
+        extend_exports(builder, ast.List([call.args[0]], ast.Load()))
 
 
-def _read(to: IRBuilder, node: ast.expr) -> list[Export] | None:
-    """Names, and modules whose `__all__` is meant; null if any of it is made otherwise."""
+def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
+    """Return names, and modules whose `__all__` is included; None if any part is unknown."""
     match node:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
-            return _joined([_item(to, item) for item in elts])
+            return _joined([_item(builder, item) for item in elts])
         case ast.BinOp(left, ast.Add(), right):
-            return _joined([_read(to, each) for each in _summands(left, right)])
-        case ast.Call(ast.Name(name), [given]) if name in _COPYING:
-            return _read(to, given)
+            return _joined([_evaluate(builder, each) for each in _summands(left, right)])
+        case ast.Call(ast.Name(name), [given]) if name in _COPY_FUNCTIONS:
+            return _evaluate(builder, given)
         case ast.Name(name):
-            return _of(_imported(to, name, of=_NAME))
+            return _one(_imported_module(builder, name, of=_NAME))
         case ast.Attribute(base, attr) if attr == _NAME:
-            return _of(_module(to, base))
+            return _one(_module(builder, base))
     return None
 
 
 def _summands(*sides: ast.expr) -> list[ast.expr]:
-    """From left to right; without recursion, because programs write sums of thousands."""
+    """Return the operands of nested sums from left to right, without recursion."""
     found: list[ast.expr] = []
-    waiting = [*reversed(sides)]
-    while waiting:
-        each = waiting.pop()
+    pending = [*reversed(sides)]
+    while pending:
+        each = pending.pop()
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
-            waiting += [each.right, each.left]
+            pending += [each.right, each.left]
         else:
             found.append(each)
     return found
 
 
-def _item(to: IRBuilder, item: ast.expr) -> list[Export] | None:
+def _item(builder: IRBuilder, item: ast.expr) -> list[Export] | None:
     if isinstance(item, ast.Starred):
-        return _read(to, item.value)
+        return _evaluate(builder, item.value)
     return [item.value] if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
 
 
@@ -78,25 +82,25 @@ def _joined(parts: list[list[Export] | None]) -> list[Export] | None:
     return [each for part in known for each in part] if len(known) == len(parts) else None
 
 
-def _of(module: _Module | None) -> list[Export] | None:
+def _one(module: _Module | None) -> list[Export] | None:
     return None if module is None else [module]
 
 
-def _module(to: IRBuilder, node: ast.expr) -> _Module | None:
-    """The module that `a.b` is, as an import would name it."""
+def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
+    """Return the module meant by `a.b`, as an import would name it."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
         node = node.value
-    found = _imported(to, node.id) if isinstance(node, ast.Name) else None
+    found = _imported_module(builder, node.id) if isinstance(node, ast.Name) else None
     return None if found is None else (found[0], ".".join([found[1], *reversed(attributes)]))
 
 
-def _imported(to: IRBuilder, name: str, *, of: str = "") -> _Module | None:
-    """The module that is imported as `name`, or of which `of` is."""
-    binds = to.scopes[0].binds.get(name)
-    if not binds:  # a package has its modules as attributes
-        return (1, name) if not of and to.path.rpartition("/")[2] == "__init__.py" else None
+def _imported_module(builder: IRBuilder, name: str, *, of: str = "") -> _Module | None:
+    """Return the module imported as `name`, or the one that `of` was imported from."""
+    binds = builder.scopes[0].binds.get(name)
+    if not binds:  # the modules of a package are its attributes
+        return (1, name) if not of and builder.path.rpartition("/")[2] == "__init__.py" else None
     bind = binds[-1]
     if bind.kind == IMPORT and not of:
         return 0, bind.term

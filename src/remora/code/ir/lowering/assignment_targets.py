@@ -1,4 +1,4 @@
-"""What an assignment, a loop or a `with` gives a value: names, attributes, items."""
+"""Lowering of assignment targets: names, attributes, items, unpacking."""
 
 import ast
 from collections.abc import Sequence
@@ -9,60 +9,76 @@ from remora.code.ir.lowering.expressions import lower_expression, record_implici
 from remora.code.ir.model import ITEM, VALUE, AttributeWrite, ContainerWrite
 
 _NAME, _CONSTANT = ast.Name, ast.Constant
-_SMALL = 2**31
+_KEY_LIMIT = 2**31
 
 
-def assign_target(to: IRBuilder, target: Any, term: Any) -> None:
-    """`target = …`, of which the `term` is already known."""
+def assign_target(builder: IRBuilder, target: Any, term: Any) -> None:
+    """Record `target = term`."""
     kind = target.__class__
     if kind is _NAME:
-        to.bind(target.id, VALUE, term)
+        builder.bind(target.id, VALUE, term)
     elif kind is ast.Attribute:
-        write_attribute(to, target.value, target.attr, term)
+        write_attribute(builder, target.value, target.attr, term)
     elif kind is ast.Subscript:
-        _fill_item(to, target, term)
+        _write_item(builder, target, term)
     elif kind is ast.Starred:
-        assign_target(to, target.value, None)
+        assign_target(builder, target.value, None)
     else:
-        _unpack(to, target.elts, term)
+        _unpack(builder, target.elts, term)
 
 
 def write_attribute(
-    to: IRBuilder, base: ast.expr, name: str, term: Any, annotation: Any = None
+    builder: IRBuilder, base: ast.expr, name: str, term: Any, annotation: Any = None
 ) -> None:
-    """`base.name = term`."""
-    owner = lower_expression(to, base)
-    to.names.add(name)
+    """Record `base.name = term`."""
+    owner = lower_expression(builder, base)
+    builder.names.add(name)
     if owner != "self":
-        to.names.add(f"set {name}")
-    to.stores.append(AttributeWrite(to.index, to.at, base.lineno, owner, name, term, annotation))
+        builder.names.add(f"set {name}")
+    builder.stores.append(
+        AttributeWrite(
+            builder.scope_index, builder.statement, base.lineno, owner, name, term, annotation
+        )
+    )
 
 
 def constant_key(node: ast.expr) -> Any:
-    """A constant key; null for any other."""
+    """Return a constant string or small integer key; None for any other."""
     if node.__class__ is _CONSTANT:
         value = node.value
         if value.__class__ is str:
             return value
-        return value if value.__class__ is int and -_SMALL < value < _SMALL else None
+        return value if value.__class__ is int and -_KEY_LIMIT < value < _KEY_LIMIT else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return -1 if node.operand.value == 1 else None
     return None
 
 
-def _unpack(to: IRBuilder, targets: Sequence[ast.expr], term: Any) -> None:
+def lower_named_expression(builder: IRBuilder, node: ast.NamedExpr) -> Any:
+    """Lower `a := b`, which binds in the function around a comprehension."""
+    term = lower_expression(builder, node.value)
+    inside = builder.scope
+    builder.enter(inside.enclosing_function)
+    builder.bind(node.target.id, VALUE, term)
+    builder.enter(inside)
+    return term
+
+
+def _unpack(builder: IRBuilder, targets: Sequence[ast.expr], term: Any) -> None:
     known = term is not None
     for index, target in enumerate(targets):
         if target.__class__ is ast.Starred:
             known = False
-        assign_target(to, target, (ITEM, term, index) if known else None)
+        assign_target(builder, target, (ITEM, term, index) if known else None)
 
 
-def _fill_item(to: IRBuilder, target: ast.Subscript, term: Any) -> None:
-    base = lower_expression(to, target.value)
+def _write_item(builder: IRBuilder, target: ast.Subscript, term: Any) -> None:
+    base = lower_expression(builder, target.value)
     constant = constant_key(target.slice)
     if constant is None:
-        lower_expression(to, target.slice)
+        lower_expression(builder, target.slice)
     if base is not None:
-        to.fills.append(ContainerWrite(to.index, to.at, base, constant, term))
-        record_implicit_call(to, base, "__setitem__", target.lineno, (None, term))
+        builder.fills.append(
+            ContainerWrite(builder.scope_index, builder.statement, base, constant, term)
+        )
+        record_implicit_call(builder, base, "__setitem__", target.lineno, (None, term))

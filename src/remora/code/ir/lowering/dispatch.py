@@ -1,16 +1,16 @@
-"""The walk over a whole file."""
+"""Lowering of a whole file, by a table from syntax nodes to lowering functions."""
 
 import ast
 from operator import attrgetter
 from typing import NamedTuple
 
 from remora.code.ir.lowering import (
+    assignment_targets,
     blocks,
     calls,
     functions_and_classes,
     literals,
     operators,
-    parameters,
     statements,
 )
 from remora.code.ir.lowering.builder import IRBuilder, LoweringFunction
@@ -20,43 +20,43 @@ from remora.ids import MODULE, NodeKey, node_key
 
 
 class LoweringResult(NamedTuple):
-    """`points` are the decisions in each definition's own body, counted as radon counts them.
+    """IR of a file, with its definitions and imports at any depth, in source order.
 
-    Definitions and imports are those at any depth, in source order.
+    `branches` are the decisions in each definition's own body, counted as radon does.
     """
 
     lowered: LoweredFile
     definitions: list[Definition]
     imports: list[ImportNode]
-    points: list[int]
+    branches: list[int]
 
 
 def lower_module(path: str, tree: ast.Module) -> LoweringResult:
-    """One file for the linker. `path` is spelled."""
-    to = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
-    waiting = to.waiting
-    waiting.append((to.scope, tree.body, 0))
-    while waiting:
-        scope, body, block = waiting.popleft()
-        to.enter(scope)
-        to.owner = scope
-        blocks.lower_body(to, body, block)
-    definitions = _named(to)
-    to.imports.sort(key=_place)
-    points = [scope.points for _, scope in to.defined]
-    return LoweringResult(to.close(), definitions, to.imports, points)
+    """Lower one file; `path` is spelled as in node keys."""
+    builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
+    pending = builder.pending_bodies
+    pending.append((builder.scope, tree.body, 0))
+    while pending:
+        scope, body, block = pending.popleft()
+        builder.enter(scope)
+        builder.counted_scope = scope
+        blocks.lower_body(builder, body, block)
+    definitions = _name_definitions(builder)
+    builder.imports.sort(key=_position)
+    branches = [scope.branches for _, scope in builder.definitions]
+    return LoweringResult(builder.build(), definitions, builder.imports, branches)
 
 
-_place = attrgetter("lineno", "col_offset")
+_position = attrgetter("lineno", "col_offset")
 
 
-def _named(to: IRBuilder) -> list[Definition]:
-    """A repeated name gets `#2`, `#3` in source order."""
-    module = to.scopes[0]
-    module.key, above = node_key(to.path), node_key(to.path, "")
-    # a definition may be called __module__ too: the module's own key comes first
+def _name_definitions(builder: IRBuilder) -> list[Definition]:
+    """Name all definitions; a repeated name gets `#2`, `#3` in source order."""
+    module = builder.scopes[0]
+    module.key, prefix = node_key(builder.path), node_key(builder.path, "")
+    # reserve the module's own key: a definition may also be called __module__
     seen = {MODULE: 1}
-    defined = to.defined
+    defined = builder.definitions
     defined.sort(key=lambda each: each[0].lineno)
     definitions = []
     for node, scope in defined:
@@ -68,17 +68,17 @@ def _named(to: IRBuilder) -> list[Definition]:
         else:
             seen[name] = 1
         scope.qualname = name
-        scope.key = NodeKey(above + name)
+        scope.key = NodeKey(prefix + name)
         definitions.append(Definition(node, name, scope.key, parent.key))
     return definitions
 
 
-def _nothing(_to: IRBuilder, _node: ast.AST) -> None:
-    """What says nothing to a linker."""
+def _ignore(_builder: IRBuilder, _node: ast.AST) -> None:
+    """Lower a node that is irrelevant for the call graph."""
 
 
 _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
-    **dict.fromkeys(ast.expr.__subclasses__(), _nothing),
+    **dict.fromkeys(ast.expr.__subclasses__(), _ignore),
     ast.Attribute: operators.lower_attribute,
     ast.Call: calls.lower_call,
     ast.Subscript: operators.lower_subscript,
@@ -90,23 +90,23 @@ _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
     ast.SetComp: literals.lower_comprehension,
     ast.GeneratorExp: literals.lower_comprehension,
     ast.DictComp: literals.lower_dict_comprehension,
-    ast.Lambda: parameters.lower_lambda,
+    ast.Lambda: functions_and_classes.lower_lambda,
     ast.BoolOp: operators.lower_boolean,
     ast.IfExp: operators.lower_conditional,
     ast.BinOp: operators.lower_binary,
     ast.UnaryOp: operators.lower_unary,
     ast.Compare: operators.lower_comparison,
     ast.Await: operators.lower_await,
-    ast.Yield: parameters.lower_yield,
-    ast.YieldFrom: parameters.lower_yield_from,
+    ast.Yield: functions_and_classes.lower_yield,
+    ast.YieldFrom: functions_and_classes.lower_yield_from,
     ast.Starred: operators.lower_starred,
-    ast.NamedExpr: parameters.lower_named_expression,
+    ast.NamedExpr: assignment_targets.lower_named_expression,
     ast.JoinedStr: operators.lower_f_string,
     ast.FormattedValue: operators.lower_f_string_field,
     ast.Slice: operators.lower_slice,
 }
 _STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
-    **dict.fromkeys(ast.stmt.__subclasses__(), _nothing),
+    **dict.fromkeys(ast.stmt.__subclasses__(), _ignore),
     ast.Expr: statements.lower_expression_statement,
     ast.Assign: statements.lower_assignment,
     ast.AugAssign: statements.lower_augmented_assignment,

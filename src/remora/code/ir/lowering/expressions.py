@@ -1,4 +1,4 @@
-"""Any expression becomes its term, and what it holds is recorded."""
+"""Lowering of expressions to terms."""
 
 import ast
 from collections.abc import Iterable, Sequence
@@ -7,50 +7,50 @@ from typing import Any
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.model import ATTRIBUTE, CONSTANT, TEXT, Call
 
-DEEPEST = 120  # levels of expressions: no person writes more, and the stack has an end
+DEEPEST = 120  # levels of expressions, because the stack is limited
 LONGEST_NAME = 60
 _NAME, _CONSTANT = ast.Name, ast.Constant
-_SAYING_LITTLE = frozenset((CONSTANT, TEXT))
+_CONSTANT_TAGS = frozenset((CONSTANT, TEXT))
 CONSTANT_TERMS: dict[type[object], Any] = {
     kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
 
 
-def lower_expression(to: IRBuilder, node: Any) -> Any:
-    """The term of `node`, and everything in it recorded; null beyond a sane depth."""
+def lower_expression(builder: IRBuilder, node: Any) -> Any:
+    """Record everything in `node` and return its term; None below DEEPEST levels."""
     kind = node.__class__
     # three of four nodes are names and constants
     if kind is _NAME:
         name = node.id
-        to.names.add(name)
+        builder.names.add(name)
         return name
     if kind is _CONSTANT:
         return constant_term(node.value)
-    if to.depth > DEEPEST:
+    if builder.depth > DEEPEST:
         return None
-    to.depth += 1
-    term = to.expressions[kind](to, node)
-    to.depth -= 1
+    builder.depth += 1
+    term = builder.expression_handlers[kind](builder, node)
+    builder.depth -= 1
     return term
 
 
-def lower_expressions(to: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
-    """The terms of several; names, the most frequent, are taken without a call."""
+def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
+    """Lower several expressions; inlines names and constants for speed."""
     terms = []
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
-            to.names.add(name)
+            builder.names.add(name)
             terms.append(name)
         elif node.__class__ is _CONSTANT:
             terms.append(constant_term(node.value))
         else:
-            terms.append(lower_expression(to, node))
+            terms.append(lower_expression(builder, node))
     return terms
 
 
 def constant_term(value: Any) -> Any:
-    """The term of a constant: null for None and for `...`."""
+    """Return the term of a constant; None for None and `...`."""
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
         return (TEXT, value)
@@ -58,30 +58,32 @@ def constant_term(value: Any) -> Any:
 
 
 def record_implicit_call(
-    to: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
+    builder: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
 ) -> Any:
-    """Syntax calls the special method `name` of `base`; the term of the result."""
-    if base is None or (base.__class__ is tuple and base[0] in _SAYING_LITTLE):
+    """Record the call of a special method by syntax; return the term of the result."""
+    if base is None or (base.__class__ is tuple and base[0] in _CONSTANT_TAGS):
         return None
-    to.names.add(name)
-    calls = to.calls
-    calls.append(Call(to.index, to.at, line, (ATTRIBUTE, base, name), args, (), True))
+    builder.names.add(name)
+    calls = builder.calls
+    calls.append(
+        Call(builder.scope_index, builder.statement, line, (ATTRIBUTE, base, name), args, (), True)
+    )
     return len(calls) - 1
 
 
 def is_unknown_or_constant(term: Any) -> bool:
-    """Whether nothing of the project is run by an operator on it."""
-    return term is None or (term.__class__ is tuple and term[0] in _SAYING_LITTLE)
+    """True if an operator on the term runs no code of the project."""
+    return term is None or (term.__class__ is tuple and term[0] in _CONSTANT_TAGS)
 
 
 def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
-    """Whether that is so of all these."""
+    """True if `is_unknown_or_constant` holds for all terms."""
     for term in terms:
-        if term is not None and (term.__class__ is not tuple or term[0] not in _SAYING_LITTLE):
+        if term is not None and (term.__class__ is not tuple or term[0] not in _CONSTANT_TAGS):
             return False
     return True
 
 
 def is_text(term: Any) -> bool:
-    """Whether it is a string constant that may be a name."""
+    """True if the term is a string constant that may be a name."""
     return term.__class__ is tuple and term[0] == TEXT

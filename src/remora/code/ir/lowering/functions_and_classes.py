@@ -1,4 +1,4 @@
-"""Functions and classes: what is said around their bodies, and what each of them is called."""
+"""Lowering of functions, classes, lambdas and yields."""
 
 import ast
 from typing import Any
@@ -8,7 +8,15 @@ from remora.code.ir.lowering.calls import record_decorator_call
 from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
 from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
 from remora.code.ir.lowering.statements import unqualified_name
-from remora.code.ir.model import ASYNC, CLASS_SCOPE, DEFINITION, FUNCTION_SCOPE, SCOPE
+from remora.code.ir.model import (
+    ASYNC,
+    CLASS_SCOPE,
+    DEFINITION,
+    ELEMENT,
+    FUNCTION_SCOPE,
+    LAMBDA_SCOPE,
+    SCOPE,
+)
 from remora.code.syntax.definitions import DefinitionNode
 
 _ACCESSORS = frozenset(
@@ -19,51 +27,74 @@ _ACCESSORS = frozenset(
 )
 
 
-def lower_function(to: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """`def`, `async def`."""
-    points = to.owner.points
-    scope = _open(to, node, FUNCTION_SCOPE)
+def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Lower `def` and `async def`."""
+    points = builder.counted_scope.branches
+    scope = _open(builder, node, FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:
         scope.flags = ASYNC
-    scope.params = lower_parameters(to, node.args)
+    scope.params = lower_parameters(builder, node.args)
     if node.returns is not None:
-        scope.annotation = lower_annotation(to, node.returns)
-    _bind(to, node, scope)
-    to.owner.points = points
+        scope.annotation = lower_annotation(builder, node.returns)
+    _bind(builder, node, scope)
+    builder.counted_scope.branches = points
 
 
-def lower_class(to: IRBuilder, node: ast.ClassDef) -> None:
-    """`class`."""
-    points = to.owner.points
-    scope = _open(to, node, CLASS_SCOPE)
+def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
+    """Lower `class`."""
+    points = builder.counted_scope.branches
+    scope = _open(builder, node, CLASS_SCOPE)
     if node.bases:
-        scope.bases = lower_expressions(to, node.bases)
-        to.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
+        scope.bases = lower_expressions(builder, node.bases)
+        builder.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
     for keyword in node.keywords:
-        lower_expression(to, keyword.value)
-    _bind(to, node, scope)
-    to.owner.points = points
+        lower_expression(builder, keyword.value)
+    _bind(builder, node, scope)
+    builder.counted_scope.branches = points
 
 
-def _open(to: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
+def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:
+    """Lower a lambda; return its scope as a term."""
+    outside = builder.scope
+    inside = builder.open_scope(LAMBDA_SCOPE, "", node.lineno)
+    inside.params = lower_parameters(builder, node.args)
+    builder.enter(inside)
+    inside.results.append((builder.statement, lower_expression(builder, node.body)))
+    builder.enter(outside)
+    return (SCOPE, inside.index)
+
+
+def lower_yield(builder: IRBuilder, node: ast.Yield) -> None:
+    """Lower `yield a`."""
+    term = None if node.value is None else lower_expression(builder, node.value)
+    builder.scope.enclosing_function.yields.append((builder.statement, term))
+
+
+def lower_yield_from(builder: IRBuilder, node: ast.YieldFrom) -> None:
+    """Lower `yield from a`."""
+    term = lower_expression(builder, node.value)
+    element = None if term is None else (ELEMENT, term)
+    builder.scope.enclosing_function.yields.append((builder.statement, element))
+
+
+def _open(builder: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
     name = node.name
-    scope = to.open_scope(kind, name, node.lineno)
-    to.names.add(f"def {name}")
-    to.defined.append((node, scope))
-    to.waiting.append((scope, node.body, to.block))
+    scope = builder.open_scope(kind, name, node.lineno)
+    builder.names.add(f"def {name}")
+    builder.definitions.append((node, scope))
+    builder.pending_bodies.append((scope, node.body, builder.block))
     return scope
 
 
-def _bind(to: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
-    above = node.decorator_list
-    if not above:
-        to.bind(node.name, DEFINITION, scope.index)
+def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
+    if not node.decorator_list:
+        builder.bind(node.name, DEFINITION, scope.index)
         return
-    decorators = [(each.lineno, lower_expression(to, each)) for each in above]
-    made: Any = (SCOPE, scope.index)
-    if any(unqualified_name(each) in _ACCESSORS for each in above):
-        to.names.add(f"property {node.name}")
+    decorators = [(each.lineno, lower_expression(builder, each)) for each in node.decorator_list]
+    term: Any = (SCOPE, scope.index)
+    if any(unqualified_name(each) in _ACCESSORS for each in node.decorator_list):
+        builder.names.add(f"property {node.name}")
     for line, decorator in reversed(decorators):
-        made = record_decorator_call(to, decorator, line, made)
-    scope.decorators = range(len(to.calls) - len(decorators), len(to.calls))
-    to.bind(node.name, DEFINITION, scope.index, made)
+        term = record_decorator_call(builder, decorator, line, term)
+    scope.decorators = range(len(builder.calls) - len(decorators), len(builder.calls))
+    builder.bind(node.name, DEFINITION, scope.index, term)

@@ -1,4 +1,4 @@
-"""Lists, tuples, sets, dicts, and the comprehensions that make them."""
+"""Lowering of list, tuple, set and dict literals and comprehensions."""
 
 import ast
 from typing import Any
@@ -13,75 +13,77 @@ from remora.code.ir.lowering.expressions import (
 )
 from remora.code.ir.model import ATTRIBUTE, COMPREHENSION_SCOPE, CONTAINER, ELEMENT, Container
 
-MOST_ITEMS = 256  # of a display: longer ones are data
+MOST_ITEMS = 256  # longer literals are data, not code
 
 
-def lower_sequence(to: IRBuilder, node: ast.List | ast.Tuple | ast.Set) -> Any:
-    """`[a, b]`, `(a, b)`, `{a, b}`."""
-    return _container(to, lower_expressions(to, node.elts), None)
+def lower_sequence(builder: IRBuilder, node: ast.List | ast.Tuple | ast.Set) -> Any:
+    """Lower `[a, b]`, `(a, b)`, `{a, b}`."""
+    return _container(builder, lower_expressions(builder, node.elts), None)
 
 
-def lower_dict(to: IRBuilder, node: ast.Dict) -> Any:
-    """`{a: b, **c}`."""
+def lower_dict(builder: IRBuilder, node: ast.Dict) -> Any:
+    """Lower `{a: b, **c}`."""
     keys: list[Any] = []
     for each in node.keys:
         constant = None if each is None else constant_key(each)
         if each is not None and constant is None:
-            lower_expression(to, each)
+            lower_expression(builder, each)
         keys.append(constant)
-    items = lower_expressions(to, node.values)
+    items = lower_expressions(builder, node.values)
     for index, each in enumerate(node.keys):
         if each is None and items[index] is not None:  # `**other`
             items[index] = (ELEMENT, (ATTRIBUTE, items[index], "values"))
-    return _container(to, items, keys)
+    return _container(builder, items, keys)
 
 
-def lower_comprehension(to: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-    """A list, a set, or a generator."""
-    outside = _generate(to, node)
-    term = _container(to, [lower_expression(to, node.elt)], None, each=True)
-    to.enter(outside)
+def lower_comprehension(
+    builder: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
+) -> Any:
+    """Lower a list or set comprehension or a generator expression."""
+    outside = _enter_comprehension(builder, node)
+    term = _container(builder, [lower_expression(builder, node.elt)], None, each=True)
+    builder.enter(outside)
     return term
 
 
-def lower_dict_comprehension(to: IRBuilder, node: ast.DictComp) -> Any:
-    """`{a: b for …}`."""
-    outside = _generate(to, node)
-    lower_expression(to, node.key)
-    term = _container(to, [lower_expression(to, node.value)], [None], each=True)
-    to.enter(outside)
+def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
+    """Lower `{a: b for …}`."""
+    outside = _enter_comprehension(builder, node)
+    lower_expression(builder, node.key)
+    term = _container(builder, [lower_expression(builder, node.value)], [None], each=True)
+    builder.enter(outside)
     return term
 
 
-def record_iteration(to: IRBuilder, source: Any, line: int) -> None:
-    """A loop asks `source` for an iterator, and that for each item."""
-    iterator = record_implicit_call(to, source, "__iter__", line)
+def record_iteration(builder: IRBuilder, source: Any, line: int) -> None:
+    """Record the implicit calls of `__iter__` and `__next__`."""
+    iterator = record_implicit_call(builder, source, "__iter__", line)
     if iterator is not None:
-        record_implicit_call(to, iterator, "__next__", line)
+        record_implicit_call(builder, iterator, "__next__", line)
 
 
-def _generate(
-    to: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+def _enter_comprehension(
+    builder: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 ) -> OpenScope:
-    """Enter the comprehension's scope, where the names of its loops are bound; the scope before."""
-    outside = to.scope
-    inside = to.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
+    """Enter the comprehension's scope and bind its loop names; return the outer scope."""
+    outside = builder.scope
+    inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:
-        source = lower_expression(to, generator.iter)  # the first belongs to the scope around
-        record_iteration(to, source, generator.iter.lineno)
-        to.enter(inside)
-        assign_target(to, generator.target, None if source is None else (ELEMENT, source))
-        to.owner.points += 1 + len(generator.ifs)
+        source = lower_expression(builder, generator.iter)  # the first belongs to the outer scope
+        record_iteration(builder, source, generator.iter.lineno)
+        builder.enter(inside)
+        assign_target(builder, generator.target, None if source is None else (ELEMENT, source))
+        builder.counted_scope.branches += 1 + len(generator.ifs)
         for test in generator.ifs:
-            lower_expression(to, test)
+            lower_expression(builder, test)
     return outside
 
 
 def _container(
-    to: IRBuilder, items: list[Any], keys: list[Any] | None, *, each: bool = False
+    builder: IRBuilder, items: list[Any], keys: list[Any] | None, *, each: bool = False
 ) -> tuple[int, int]:
     if len(items) > MOST_ITEMS or are_unknown_or_constant(items):
         items, keys = [], None if keys is None else []
-    containers = to.containers
-    containers.append(Container(to.index, to.at, items, keys, each))
+    containers = builder.containers
+    containers.append(Container(builder.scope_index, builder.statement, items, keys, each))
     return (CONTAINER, len(containers) - 1)

@@ -1,4 +1,4 @@
-"""Attributes, items, operators: expressions that make a value out of others."""
+"""Lowering of attributes, subscripts, operators and f-strings."""
 
 import ast
 from collections.abc import Iterable
@@ -42,118 +42,120 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 
-def lower_attribute(to: IRBuilder, node: ast.Attribute) -> Any:
-    """An attribute that is read."""
+def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
+    """Lower the read of an attribute."""
     value, name = node.value, node.attr
-    add = to.names.add
+    add = builder.names.add
     add(name)
     if value.__class__ is _NAME:
         base: Any = value.id
         add(base)
     else:
-        base = lower_expression(to, value)
+        base = lower_expression(builder, value)
     term = (ATTRIBUTE, base, name)
-    to.reads.append(AttributeRead(to.index, to.at, node.end_lineno or node.lineno, term))
+    builder.reads.append(
+        AttributeRead(builder.scope_index, builder.statement, node.end_lineno or node.lineno, term)
+    )
     return term
 
 
-def lower_subscript(to: IRBuilder, node: ast.Subscript) -> Any:
-    """An item or a slice."""
-    base = lower_expression(to, node.value)
+def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
+    """Lower an item or slice."""
+    base = lower_expression(builder, node.value)
     inside = node.slice
     if inside.__class__ is ast.Slice:
-        lower_expression(to, inside)
+        lower_expression(builder, inside)
         return None if base is None else (SLICE, base)
     constant = constant_key(inside)
     if constant is None:
-        lower_expression(to, inside)
+        lower_expression(builder, inside)
     if base is None:
         return None
-    record_implicit_call(to, base, "__getitem__", node.lineno)
+    record_implicit_call(builder, base, "__getitem__", node.lineno)
     return (ITEM, base, constant)
 
 
-def lower_slice(to: IRBuilder, node: ast.Slice) -> None:
-    """What stands between the colons of a slice."""
+def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
+    """Lower the bounds of a slice."""
     for part in (node.lower, node.upper, node.step):
         if part is not None:
-            lower_expression(to, part)
+            lower_expression(builder, part)
 
 
-def lower_boolean(to: IRBuilder, node: ast.BoolOp) -> Any:
-    """`and`, `or`: any of them."""
+def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
+    """Lower `and` and `or`; the result is any operand."""
     values = node.values
-    to.owner.points += len(values) - 1
-    return _either(lower_expressions(to, values))
+    builder.counted_scope.branches += len(values) - 1
+    return _either(lower_expressions(builder, values))
 
 
-def lower_conditional(to: IRBuilder, node: ast.IfExp) -> Any:
-    """`a if b else c`."""
-    to.owner.points += 1
-    lower_expression(to, node.test)
-    return _either((lower_expression(to, node.body), lower_expression(to, node.orelse)))
+def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
+    """Lower `a if b else c`."""
+    builder.counted_scope.branches += 1
+    lower_expression(builder, node.test)
+    return _either((lower_expression(builder, node.body), lower_expression(builder, node.orelse)))
 
 
-def lower_binary(to: IRBuilder, node: ast.BinOp) -> Any:
-    """A sum of a thousand parts leans to the left, and is taken part by part."""
+def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:
+    """Lower a binary operator; iterates over left operands, because long sums nest deeply."""
     parts = [node]
     left: Any = node.left
     while left.__class__ is _BINOP:
         parts.append(left)
         left = left.left
-    term = lower_expression(to, left)
+    term = lower_expression(builder, left)
     for part in parts if len(parts) == 1 else reversed(parts):
-        right = lower_expression(to, part.right)
+        right = lower_expression(builder, part.right)
         if term is not None:
             term = record_implicit_call(
-                to, term, _OPERATORS[part.op.__class__], part.lineno, (right,)
+                builder, term, _OPERATORS[part.op.__class__], part.lineno, (right,)
             )
     return term
 
 
-def lower_unary(to: IRBuilder, node: ast.UnaryOp) -> None:
-    """`not`, `-`, `+`, `~`."""
-    lower_expression(to, node.operand)
+def lower_unary(builder: IRBuilder, node: ast.UnaryOp) -> None:
+    """Lower `not`, `-`, `+`, `~`."""
+    lower_expression(builder, node.operand)
 
 
-def lower_comparison(to: IRBuilder, node: ast.Compare) -> None:
-    """`a < b < c`."""
-    left = lower_expression(to, node.left)
+def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
+    """Lower `a < b < c`."""
+    left = lower_expression(builder, node.left)
     operators = node.ops
-    for place, comparator in enumerate(node.comparators):
-        right = lower_expression(to, comparator)
-        kind = operators[place].__class__
+    for position, comparator in enumerate(node.comparators):
+        right = lower_expression(builder, comparator)
+        kind = operators[position].__class__
         if kind in _COMPARISONS:
             if not (left is None or is_unknown_or_constant(right)):
-                record_implicit_call(to, left, _COMPARISONS[kind], node.lineno, (right,))
+                record_implicit_call(builder, left, _COMPARISONS[kind], node.lineno, (right,))
         elif right is not None and kind in _CONTAINMENT:
-            record_implicit_call(to, right, "__contains__", node.lineno, (left,))
+            record_implicit_call(builder, right, "__contains__", node.lineno, (left,))
         left = right
 
 
-def lower_await(to: IRBuilder, node: ast.Await) -> Any:
-    """`await a`."""
-    term = lower_expression(to, node.value)
+def lower_await(builder: IRBuilder, node: ast.Await) -> Any:
+    """Lower `await a`."""
+    term = lower_expression(builder, node.value)
     return None if term is None else (AWAIT, term)
 
 
-def lower_starred(to: IRBuilder, node: ast.Starred) -> Any:
-    """`*a`."""
-    term = lower_expression(to, node.value)
+def lower_starred(builder: IRBuilder, node: ast.Starred) -> Any:
+    """Lower `*a`."""
+    term = lower_expression(builder, node.value)
     return None if term is None else (STAR, term)
 
 
-def lower_f_string(to: IRBuilder, node: ast.JoinedStr) -> Any:
-    """An f-string."""
-    lower_expressions(to, node.values)
+def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
+    """Lower an f-string."""
+    lower_expressions(builder, node.values)
     return CONSTANT_TERMS[str]
 
 
-def lower_f_string_field(to: IRBuilder, node: ast.FormattedValue) -> None:
-    """What stands in the braces of an f-string."""
-    lower_expression(to, node.value)
+def lower_f_string_field(builder: IRBuilder, node: ast.FormattedValue) -> None:
+    """Lower a replacement field of an f-string."""
+    lower_expression(builder, node.value)
     if node.format_spec is not None:
-        lower_expression(to, node.format_spec)
+        lower_expression(builder, node.format_spec)
 
 
 def _either(terms: Iterable[Any]) -> Any:

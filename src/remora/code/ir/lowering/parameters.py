@@ -1,120 +1,74 @@
-"""Lambdas, parameters, annotations, and what a function yields."""
+"""Lowering of parameters and annotations."""
 
 import ast
 from typing import Any
 
 from remora.code.ir.lowering.annotation_terms import annotation_term
-from remora.code.ir.lowering.builder import IRBuilder, OpenScope
+from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import lower_expression
-from remora.code.ir.model import (
-    COMPREHENSION_SCOPE,
-    ELEMENT,
-    KEYWORD,
-    KWARGS,
-    LAMBDA_SCOPE,
-    ORDINARY,
-    POSITIONAL,
-    SCOPE,
-    VALUE,
-    VARARGS,
-    Parameter,
-)
+from remora.code.ir.model import KEYWORD, KWARGS, ORDINARY, POSITIONAL, VARARGS, Parameter
 
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
 _MAY_CALL = frozenset((ast.Subscript, ast.Call))
 
 
-def lower_lambda(to: IRBuilder, node: ast.Lambda) -> Any:
-    """A lambda."""
-    outside = to.scope
-    inside = to.open_scope(LAMBDA_SCOPE, "", node.lineno)
-    inside.params = lower_parameters(to, node.args)
-    to.enter(inside)
-    inside.results.append((to.at, lower_expression(to, node.body)))
-    to.enter(outside)
-    return (SCOPE, inside.index)
-
-
-def lower_parameters(to: IRBuilder, args: ast.arguments) -> list[Parameter]:
-    """In the order of the signature; defaults and annotations belong to the scope around."""
-    alone, ordinary, defaults = args.posonlyargs, args.args, args.defaults
+def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]:
+    """Return the parameters in order; defaults and annotations belong to the outer scope."""
+    positional_only, ordinary, defaults = args.posonlyargs, args.args, args.defaults
     params: list[Parameter] = []
-    place = len(defaults) - len(alone) - len(ordinary)  # among the defaults: they end together
-    for arg in alone:
-        params.append(_parameter(to, arg, POSITIONAL, defaults[place] if place >= 0 else None))
-        place += 1
+    # defaults belong to the last parameters
+    position = len(defaults) - len(positional_only) - len(ordinary)
+    for arg in positional_only:
+        params.append(
+            _parameter(builder, arg, POSITIONAL, defaults[position] if position >= 0 else None)
+        )
+        position += 1
     for arg in ordinary:
-        params.append(_parameter(to, arg, ORDINARY, defaults[place] if place >= 0 else None))
-        place += 1
+        params.append(
+            _parameter(builder, arg, ORDINARY, defaults[position] if position >= 0 else None)
+        )
+        position += 1
     if args.vararg is not None:
-        params.append(_parameter(to, args.vararg, VARARGS, None))
+        params.append(_parameter(builder, args.vararg, VARARGS, None))
     if args.kwonlyargs:
-        for arg, given in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            params.append(_parameter(to, arg, KEYWORD, given))
+        for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            params.append(_parameter(builder, arg, KEYWORD, default))
     if args.kwarg is not None:
-        params.append(_parameter(to, args.kwarg, KWARGS, None))
+        params.append(_parameter(builder, args.kwarg, KWARGS, None))
     return params
 
 
-def lower_annotation(to: IRBuilder, node: ast.expr) -> Any:
-    """The term of a type; a call within it is recorded."""
-    term = annotation_term(node, to.names)
+def lower_annotation(builder: IRBuilder, node: ast.expr) -> Any:
+    """Return the term of an annotation; calls inside it are recorded."""
+    term = annotation_term(node, builder.names)
     if node.__class__ in _MAY_CALL:
-        _calls_within(to, node)
+        _record_calls(builder, node)
     return term
 
 
-def lower_yield(to: IRBuilder, node: ast.Yield) -> None:
-    """`yield a`."""
-    term = None if node.value is None else lower_expression(to, node.value)
-    _frame(to).yields.append((to.at, term))
+def _parameter(builder: IRBuilder, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
+    name, annotation = arg.arg, arg.annotation
+    term = None if annotation is None else lower_annotation(builder, annotation)
+    builder.names.add(name)
+    return Parameter(
+        name, kind, term, None if default is None else lower_expression(builder, default)
+    )
 
 
-def lower_yield_from(to: IRBuilder, node: ast.YieldFrom) -> None:
-    """`yield from a`."""
-    term = lower_expression(to, node.value)
-    _frame(to).yields.append((to.at, None if term is None else (ELEMENT, term)))
-
-
-def lower_named_expression(to: IRBuilder, node: ast.NamedExpr) -> Any:
-    """`a := b` binds in the function around a comprehension."""
-    term = lower_expression(to, node.value)
-    inside = to.scope
-    to.enter(_frame(to))
-    to.bind(node.target.id, VALUE, term)
-    to.enter(inside)
-    return term
-
-
-def _parameter(to: IRBuilder, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
-    name, promised = arg.arg, arg.annotation
-    term = None if promised is None else lower_annotation(to, promised)
-    to.names.add(name)
-    return Parameter(name, kind, term, None if default is None else lower_expression(to, default))
-
-
-def _frame(to: IRBuilder) -> OpenScope:
-    """The function whose generator a `yield` makes."""
-    scope = to.scope
-    while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
-        scope = scope.parent
-    return scope
-
-
-def _calls_within(to: IRBuilder, node: ast.expr) -> None:
-    waiting: list[Any] = [node]
-    while waiting:
-        found = waiting.pop()
+def _record_calls(builder: IRBuilder, node: ast.expr) -> None:
+    pending: list[Any] = [node]
+    while pending:
+        found = pending.pop()
         kind = found.__class__
         if kind in _LEAVES:
             continue
         if kind is ast.Subscript:
-            waiting += (found.value, found.slice)
+            pending += (found.value, found.slice)
         elif kind is ast.Tuple or kind is ast.List:
-            waiting += found.elts
+            pending += found.elts
         elif kind is ast.BinOp:
-            waiting += (found.left, found.right)
+            pending += (found.left, found.right)
         elif kind is ast.Call:
-            lower_expression(to, found)
+            lower_expression(builder, found)
         else:
-            waiting.extend(ast.iter_child_nodes(found))
+            pending.extend(ast.iter_child_nodes(found))

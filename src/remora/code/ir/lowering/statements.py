@@ -1,4 +1,4 @@
-"""Statements without blocks: assignments, imports, what is returned, raised and deleted."""
+"""Lowering of simple statements: assignments, imports, return, raise, delete."""
 
 import ast
 from typing import Any
@@ -29,142 +29,144 @@ _NAME, _CONSTANT, _CALL = ast.Name, ast.Constant, ast.Call
 _MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
 
 
-def lower_expression_statement(to: IRBuilder, node: ast.Expr) -> None:
-    """An expression whose value nobody takes: mostly a call."""
+def lower_expression_statement(builder: IRBuilder, node: ast.Expr) -> None:
+    """Lower an expression statement, mostly a call."""
     value = node.value
     if value.__class__ is _CALL:
-        to.depth = 1
-        lower_call(to, value)
-        to.depth = 0
-        if to.exports is not None:
-            extend_exports_by_call(to, value)
+        builder.depth = 1
+        lower_call(builder, value)
+        builder.depth = 0
+        if builder.exports is not None:
+            extend_exports_by_call(builder, value)
     elif value.__class__ is not _CONSTANT:
-        lower_expression(to, value)
+        lower_expression(builder, value)
 
 
-def lower_assignment(to: IRBuilder, node: ast.Assign) -> None:
-    """`a = b = c`."""
+def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
+    """Lower `a = b = c`."""
     value = node.value
-    term = lower_expression(to, value)
+    term = lower_expression(builder, value)
     for target in node.targets:
         if target.__class__ is not _NAME:
-            assign_target(to, target, term)
+            assign_target(builder, target, term)
             continue
         name = target.id
-        to.bind(name, VALUE, term)
-        if "property" in to.names:
-            _note_property(to, name, value)
-        if is_dunder_all(to, target):
-            assign_exports(to, value)
+        builder.bind(name, VALUE, term)
+        if "property" in builder.names:
+            _note_property(builder, name, value)
+        if is_dunder_all(builder, target):
+            assign_exports(builder, value)
 
 
-def lower_augmented_assignment(to: IRBuilder, node: ast.AugAssign) -> None:
-    """`a += b`."""
-    term = lower_expression(to, node.value)
+def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
+    """Lower `a += b`."""
+    term = lower_expression(builder, node.value)
     target = node.target
-    if is_dunder_all(to, target):
-        extend_exports(to, node.value)
+    if is_dunder_all(builder, target):
+        extend_exports(builder, node.value)
     if isinstance(node.op, ast.Add) and term is not None:
-        base = lower_expression(to, target)
+        base = lower_expression(builder, target)
         if base is not None:
-            to.fills.append(ContainerWrite(to.index, to.at, base, None, (ELEMENT, term)))
+            builder.fills.append(
+                ContainerWrite(builder.scope_index, builder.statement, base, None, (ELEMENT, term))
+            )
     elif not isinstance(target, ast.Name):
-        lower_expression(to, target)
+        lower_expression(builder, target)
 
 
-def lower_annotated_assignment(to: IRBuilder, node: ast.AnnAssign) -> None:
-    """`a: b = c`."""
-    promised = lower_annotation(to, node.annotation)
-    value = None if node.value is None else lower_expression(to, node.value)
+def lower_annotated_assignment(builder: IRBuilder, node: ast.AnnAssign) -> None:
+    """Lower `a: b = c`."""
+    annotation = lower_annotation(builder, node.annotation)
+    value = None if node.value is None else lower_expression(builder, node.value)
     target = node.target
     if isinstance(target, ast.Name):
-        to.bind(target.id, ANNOTATED, promised, value)
-        if node.value is not None and is_dunder_all(to, target):
-            assign_exports(to, node.value)
+        builder.bind(target.id, ANNOTATED, annotation, value)
+        if node.value is not None and is_dunder_all(builder, target):
+            assign_exports(builder, node.value)
     elif isinstance(target, ast.Attribute):
-        write_attribute(to, target.value, target.attr, value, promised)
+        write_attribute(builder, target.value, target.attr, value, annotation)
 
 
-def lower_return(to: IRBuilder, node: ast.Return) -> None:
-    """`return`."""
+def lower_return(builder: IRBuilder, node: ast.Return) -> None:
+    """Lower `return`."""
     if node.value is not None:
-        term = lower_expression(to, node.value)
+        term = lower_expression(builder, node.value)
         if term is not None:
-            to.scope.results.append((to.at, term))
+            builder.scope.results.append((builder.statement, term))
 
 
-def lower_import(to: IRBuilder, node: ast.Import) -> None:
-    """`import a.b as c`."""
-    to.imports.append(node)
+def lower_import(builder: IRBuilder, node: ast.Import) -> None:
+    """Lower `import a.b as c`."""
+    builder.imports.append(node)
     for alias in node.names:
-        to.names.update(alias.name.split("."))
+        builder.names.update(alias.name.split("."))
         if alias.asname is not None:
-            to.bind(alias.asname, IMPORT, alias.name)
+            builder.bind(alias.asname, IMPORT, alias.name)
         else:
-            top = alias.name.partition(".")[0]
-            to.bind(top, IMPORT, top, alias.name)
+            package = alias.name.partition(".")[0]
+            builder.bind(package, IMPORT, package, alias.name)
 
 
-def lower_import_from(to: IRBuilder, node: ast.ImportFrom) -> None:
-    """`from a import b as c`."""
-    to.imports.append(node)
+def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
+    """Lower `from a import b as c`."""
+    builder.imports.append(node)
     module = node.module or ""
-    to.names.update(module.split("."))
-    place = (node.level, module)
+    builder.names.update(module.split("."))
+    source = (node.level, module)
     for alias in node.names:
         name = alias.name
         if name == "*":
-            to.stars.append((node.level, module))
+            builder.stars.append((node.level, module))
             continue
-        to.names.add(name)
-        to.bind(alias.asname or name, IMPORT_FROM, place, name)
+        builder.names.add(name)
+        builder.bind(alias.asname or name, IMPORT_FROM, source, name)
 
 
-def lower_global(to: IRBuilder, node: ast.Global) -> None:
-    """`global`."""
+def lower_global(builder: IRBuilder, node: ast.Global) -> None:
+    """Lower `global`."""
     for name in node.names:
-        to.scope.outer[name] = to.scopes[0]
+        builder.scope.outer[name] = builder.scopes[0]
 
 
-def lower_nonlocal(to: IRBuilder, node: ast.Nonlocal) -> None:
-    """`nonlocal`."""
+def lower_nonlocal(builder: IRBuilder, node: ast.Nonlocal) -> None:
+    """Lower `nonlocal`."""
     for name in node.names:
-        to.scope.outer[name] = to.scope.owner_of(name)
+        builder.scope.outer[name] = builder.scope.owner_of(name)
 
 
-def lower_delete(to: IRBuilder, node: ast.Delete) -> None:
-    """`del`."""
+def lower_delete(builder: IRBuilder, node: ast.Delete) -> None:
+    """Lower `del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):
-            to.bind(target.id, DELETED, None)
+            builder.bind(target.id, DELETED, None)
         elif isinstance(target, ast.Subscript):
             record_implicit_call(
-                to, lower_expression(to, target.value), "__delitem__", target.lineno
+                builder, lower_expression(builder, target.value), "__delitem__", target.lineno
             )
-            lower_expression(to, target.slice)
+            lower_expression(builder, target.slice)
         else:
-            lower_expression(to, target)
+            lower_expression(builder, target)
 
 
-def lower_raise(to: IRBuilder, node: ast.Raise) -> None:
-    """`raise a from b`."""
+def lower_raise(builder: IRBuilder, node: ast.Raise) -> None:
+    """Lower `raise a from b`."""
     for part in (node.exc, node.cause):
         if part is not None:
-            lower_expression(to, part)
+            lower_expression(builder, part)
 
 
-def lower_assert(to: IRBuilder, node: ast.Assert) -> None:
-    """`assert`."""
-    points = to.owner.points + 1
-    lower_expression(to, node.test)
+def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
+    """Lower `assert`."""
+    branches = builder.counted_scope.branches + 1
+    lower_expression(builder, node.test)
     if node.msg is not None:
-        lower_expression(to, node.msg)
-    to.owner.points = points  # radon looks no further into it
-    record_narrowing(to, node.test, to.block)
+        lower_expression(builder, node.msg)
+    builder.counted_scope.branches = branches  # radon does not count branches inside it
+    record_narrowing(builder, node.test, builder.block)
 
 
 def unqualified_name(node: Any) -> str:
-    """`c` of `a.b.c`, of `c[…]`, and of `c(…)`."""
+    """Return `c` for `a.b.c`, `c[…]` and `c(…)`; "" for anything else."""
     kind = node.__class__
     while kind is ast.Call or kind is ast.Subscript:
         node = node.func if kind is ast.Call else node.value
@@ -174,6 +176,6 @@ def unqualified_name(node: Any) -> str:
     return node.id if kind is _NAME else ""
 
 
-def _note_property(to: IRBuilder, name: str, value: ast.expr) -> None:
+def _note_property(builder: IRBuilder, name: str, value: ast.expr) -> None:
     if value.__class__ in _MAY_BE_PROPERTY and unqualified_name(value) == "property":
-        to.names.add(f"property {name}")
+        builder.names.add(f"property {name}")
