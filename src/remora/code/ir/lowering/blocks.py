@@ -72,19 +72,16 @@ def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
 
 
 def lower_for(builder: IRBuilder, node: ast.For) -> None:
-    """Lower `for`."""
     source = lower_expression(builder, node.iter)
     record_iteration(builder, source, node.iter.lineno)
     _lower_loop_body(builder, node, source)
 
 
 def lower_async_for(builder: IRBuilder, node: ast.AsyncFor) -> None:
-    """Lower `async for`."""
     _lower_loop_body(builder, node, lower_expression(builder, node.iter))
 
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
-    """Lower `while`."""
     builder.counted_scope.branches += 1 + bool(node.orelse)
     block = _open_block(builder, node.body, builder.new_group(), 0, LOOP)
     outside, builder.block = builder.block, block
@@ -96,12 +93,10 @@ def lower_while(builder: IRBuilder, node: ast.While) -> None:
 
 
 def lower_with(builder: IRBuilder, node: ast.With) -> None:
-    """Lower `with`."""
     _lower_with(builder, node, "__enter__", "__exit__")
 
 
 def lower_async_with(builder: IRBuilder, node: ast.AsyncWith) -> None:
-    """Lower `async with`."""
     _lower_with(builder, node, "__aenter__", "__aexit__")
 
 
@@ -131,7 +126,6 @@ def lower_try_star(builder: IRBuilder, node: Any) -> None:
 
 
 def lower_match(builder: IRBuilder, node: ast.Match) -> None:
-    """Lower `match`."""
     has_wildcard = any(getattr(case.pattern, "pattern", False) is None for case in node.cases)
     builder.counted_scope.branches += max(0, len(node.cases) - has_wildcard)
     subject = lower_expression(builder, node.subject)

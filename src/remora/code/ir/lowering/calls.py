@@ -25,11 +25,7 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
         builder.names.add(callee)
     else:
         callee = lower_expression(builder, func)
-    positional, keyword = node.args, node.keywords
-    args = tuple(lower_expressions(builder, positional)) if positional else ()
-    keywords = (
-        tuple([(k.arg, lower_expression(builder, k.value)) for k in keyword]) if keyword else ()
-    )
+    args, keywords = _arguments(builder, node)
     line = node.lineno
     if callee.__class__ is str:
         if callee in _ATTRIBUTE_FUNCTIONS:
@@ -56,11 +52,7 @@ def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) 
         add(owner)
     else:
         owner = lower_expression(builder, base)
-    positional, keyword = node.args, node.keywords
-    args = tuple(lower_expressions(builder, positional)) if positional else ()
-    keywords = (
-        tuple([(k.arg, lower_expression(builder, k.value)) for k in keyword]) if keyword else ()
-    )
+    args, keywords = _arguments(builder, node)
     callee = (ATTRIBUTE, owner, name)
     if name in _ADDING and args:
         _record_added_items(builder, callee, args)
@@ -68,6 +60,15 @@ def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) 
     line = func.end_lineno or node.lineno
     calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))
     return len(calls) - 1
+
+
+def _arguments(
+    builder: IRBuilder, node: ast.Call
+) -> tuple[tuple[Any, ...], tuple[tuple[str | None, Any], ...]]:
+    args = tuple(lower_expressions(builder, node.args)) if node.args else ()
+    if not node.keywords:
+        return args, ()
+    return args, tuple([(k.arg, lower_expression(builder, k.value)) for k in node.keywords])
 
 
 def _record_attribute_function(

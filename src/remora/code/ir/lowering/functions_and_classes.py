@@ -29,7 +29,7 @@ _ACCESSORS = frozenset(
 
 def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """Lower `def` and `async def`."""
-    points = builder.counted_scope.branches
+    branches = builder.counted_scope.branches
     scope = _open(builder, node, FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:
         scope.flags = ASYNC
@@ -37,12 +37,11 @@ def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunction
     if node.returns is not None:
         scope.annotation = lower_annotation(builder, node.returns)
     _bind(builder, node, scope)
-    builder.counted_scope.branches = points
+    builder.counted_scope.branches = branches
 
 
 def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
-    """Lower `class`."""
-    points = builder.counted_scope.branches
+    branches = builder.counted_scope.branches
     scope = _open(builder, node, CLASS_SCOPE)
     if node.bases:
         scope.bases = lower_expressions(builder, node.bases)
@@ -50,7 +49,7 @@ def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
     for keyword in node.keywords:
         lower_expression(builder, keyword.value)
     _bind(builder, node, scope)
-    builder.counted_scope.branches = points
+    builder.counted_scope.branches = branches
 
 
 def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:

@@ -134,7 +134,6 @@ def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
 
 
 def lower_await(builder: IRBuilder, node: ast.Await) -> Any:
-    """Lower `await a`."""
     term = lower_expression(builder, node.value)
     return None if term is None else (AWAIT, term)
 

@@ -88,7 +88,6 @@ def lower_annotated_assignment(builder: IRBuilder, node: ast.AnnAssign) -> None:
 
 
 def lower_return(builder: IRBuilder, node: ast.Return) -> None:
-    """Lower `return`."""
     if node.value is not None:
         term = lower_expression(builder, node.value)
         if term is not None:
@@ -96,7 +95,6 @@ def lower_return(builder: IRBuilder, node: ast.Return) -> None:
 
 
 def lower_import(builder: IRBuilder, node: ast.Import) -> None:
-    """Lower `import a.b as c`."""
     builder.imports.append(node)
     for alias in node.names:
         builder.names.update(alias.name.split("."))
@@ -123,13 +121,11 @@ def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
 
 
 def lower_global(builder: IRBuilder, node: ast.Global) -> None:
-    """Lower `global`."""
     for name in node.names:
         builder.scope.outer[name] = builder.scopes[0]
 
 
 def lower_nonlocal(builder: IRBuilder, node: ast.Nonlocal) -> None:
-    """Lower `nonlocal`."""
     for name in node.names:
         builder.scope.outer[name] = builder.scope.owner_of(name)
 
@@ -149,14 +145,12 @@ def lower_delete(builder: IRBuilder, node: ast.Delete) -> None:
 
 
 def lower_raise(builder: IRBuilder, node: ast.Raise) -> None:
-    """Lower `raise a from b`."""
     for part in (node.exc, node.cause):
         if part is not None:
             lower_expression(builder, part)
 
 
 def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
-    """Lower `assert`."""
     branches = builder.counted_scope.branches + 1
     lower_expression(builder, node.test)
     if node.msg is not None:
