@@ -35,8 +35,8 @@ def view() -> MemoryView:
 def test_callers_are_those_of_the_linker_turned_around_or_not(
     many: int, moderate: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reverse_links, "_MANY", many)
-    monkeypatch.setattr(reverse_links, "_MODERATE", moderate)
+    monkeypatch.setattr(reverse_links, "_REVERSE_AFTER_QUERIES", many)
+    monkeypatch.setattr(reverse_links, "_MAX_REVERSED_NODES", moderate)
     code = view()
     asked = ReverseLinks(Linker(code), code)
     for name in (*NAMES, *NAMES):
