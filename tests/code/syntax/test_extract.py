@@ -1,4 +1,4 @@
-"""Files become nodes: keys, spans, hashes, signatures, over real code and odd code."""
+"""Nodes of a file: keys, spans, hashes, signatures, on real and unusual code."""
 
 import ast
 import hashlib
@@ -146,7 +146,7 @@ def test_a_definition_named_like_the_module() -> None:
     assert names("def __module__(): pass") == ["__module__#2"]
 
 
-def test_a_path_is_spelled_in_the_key_and_raw_beside_it() -> None:
+def test_a_path_is_spelled_only_in_the_key() -> None:
     parsed = module("def f(): pass", "odd%/\udcff.py")
     assert parsed.nodes[1].key == "node:odd%25/%FF.py:f"
     assert parsed.nodes[1].path == parsed.path == "odd%/\udcff.py"
@@ -194,7 +194,7 @@ def test_docstrings(body: str, expected: str | None) -> None:
     assert node(body, "__module__").docstring == expected
 
 
-def test_decorators_and_the_span_that_begins_with_them() -> None:
+def test_a_span_includes_decorators() -> None:
     text = """
         import x
         @staticmethod
@@ -214,7 +214,7 @@ def test_decorators_and_the_span_that_begins_with_them() -> None:
     assert (second.line_start, second.line_end) == (8, 11)
 
 
-def test_own_lines_leave_out_what_is_nested() -> None:
+def test_own_lines_exclude_nested_nodes() -> None:
     parsed = module("""\
         import x
         class A:
@@ -235,7 +235,7 @@ def test_own_lines_leave_out_what_is_nested() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_endings_stay_in_the_hash_but_for_the_last(end: str) -> None:
+def test_the_hash_includes_all_line_ends_but_the_last(end: str) -> None:
     source = f"import x{end}def f():{end}    return 1{end}{end}{end}x{end}".encode()
     found = node(source, "f")
     span = f"def f():{end}    return 1".encode()
@@ -251,7 +251,7 @@ def test_lines_end_where_python_ends_them() -> None:
     assert node(source, "f").line_start == 3
 
 
-def test_body_hash_follows_the_body_alone() -> None:
+def test_the_body_hash_depends_only_on_the_body() -> None:
     same = {
         node(text, name).body_hash
         for text, name in [
@@ -311,7 +311,7 @@ def test_encodings(source: bytes, encoding: str) -> None:
         (b"x = " + b"9" * 9000, 1, "line 1: Exceeds the limit"),
     ],
 )
-def test_what_cannot_be_read_is_said(source: bytes, line: int | None, detail: str) -> None:
+def test_unreadable_files(source: bytes, line: int | None, detail: str) -> None:
     found = parse_module("a.py", source)
     assert isinstance(found, Unreadable)
     assert (found.path, found.line) == ("a.py", line)
@@ -319,7 +319,7 @@ def test_what_cannot_be_read_is_said(source: bytes, line: int | None, detail: st
     assert "\n" not in found.detail
 
 
-def test_warnings_of_the_code_are_not_ours() -> None:
+def test_syntax_warnings_are_suppressed() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert names("x = '\\d'; 1 is 1; 1or 2\ndef f(): pass") == ["f"]
@@ -360,11 +360,11 @@ print("alive")
         ("@d  # remora: skip\ndef f(): pass", set()),
     ],
 )
-def test_the_skip_comment(text: str, skipped: set[str]) -> None:
+def test_skip_comments(text: str, skipped: set[str]) -> None:
     assert {found.qualname for found in module(text).nodes if found.skip} == skipped
 
 
-def test_records_travel() -> None:
+def test_records_survive_json() -> None:
     parsed = module("def f(): pass")
     assert msgspec.json.decode(msgspec.json.encode(parsed), type=Module) == parsed
 
@@ -395,7 +395,7 @@ TREES = st.recursive(
 
 
 @given(TREES)
-def test_any_nesting_is_found_once_and_partitions_the_lines(text: str) -> None:
+def test_nested_nodes_partition_the_lines(text: str) -> None:
     parsed = module(text.encode())
     keys = [found.key for found in parsed.nodes]
     assert len(set(keys)) == len(keys) == 1 + len(list(definitions(ast.parse(text))))
@@ -417,7 +417,7 @@ def test_no_bytes_raise(source: bytes) -> None:
     parse_module("a.py", b"# remora: skip\n" + source)
 
 
-def test_what_was_read_last_is_not_parsed_again_unless_it_is_very_large() -> None:
+def test_recent_files_are_cached_unless_very_large() -> None:
     source = b"def f():\n    return 1\n"
     assert parse_module("a.py", source) is parse_module("a.py", bytes(bytearray(source)))
     assert parse_module("b.py", source) != parse_module("a.py", source), "keys hold the path"

@@ -1,4 +1,4 @@
-"""Headers that were written without `ast.unparse` read as if it had written them."""
+"""The fast writer gives the same text as `ast.unparse`."""
 
 import ast
 import copy
@@ -19,7 +19,7 @@ def unparsed(node: DefinitionNode) -> str:
 
 
 def headers(paths: Iterable[Path]) -> tuple[int, int]:
-    """How many were checked, and how many of them had to be left to `ast.unparse`."""
+    """Return the number of headers checked, and of those that need `ast.unparse`."""
     seen = left = 0
     for path in paths:
         for node in ast.walk(tree_of(path.read_bytes()) or ast.Module([], [])):
@@ -43,7 +43,7 @@ def headers(paths: Iterable[Path]) -> tuple[int, int]:
         "class A(B, c.D[E], metaclass=F, **g)",
     ],
 )
-def test_what_is_written_quickly(header: str) -> None:
+def test_headers_written_without_unparse(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
     assert unparse_header(node) == header == unparsed(node)
@@ -65,7 +65,7 @@ def test_what_is_written_quickly(header: str) -> None:
         "class A(*b)",
     ],
 )
-def test_what_is_left_to_python(header: str) -> None:
+def test_headers_that_need_unparse(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
     assert unparse_header(node) is None
