@@ -40,9 +40,9 @@ class FoundTests:
         or of all files below a conftest's folder."""
         owner, _, name = qualname.rpartition(".")
         if owner:
-            for place, test in self._project.tests_set_up_by(file.path, owner, name):
-                if not self._used_names or place.uses_any(test, self._used_names):
-                    self._note(rank, depth, place.path, test)
+            for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
+                if not self._used_names or test_file.uses_any(test, self._used_names):
+                    self._note(rank, depth, test_file.path, test)
             return
         for path in self._program.paths() if is_conftest(file.path) else [file.path]:
             served_file = self._project.file(path) if _can_use(path, file.path) else None

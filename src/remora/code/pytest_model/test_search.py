@@ -138,20 +138,20 @@ class CallerSearch:
         functions through their parent. `uncalled`: no caller is known."""
         path, qualname = split_node_key(key)
         owner, _, name = qualname.rpartition(".")
-        around = node_key(path, owner)
+        parent = node_key(path, owner)
         if owner not in self._project.classes_in(path):
             if owner and uncalled:
-                self._push(rank, depth, around)
-                self._follow_instances(self._import_time_users(rank, depth, around), depth)
+                self._push(rank, depth, parent)
+                self._follow_instances(self._import_time_users(rank, depth, parent), depth)
         elif name in _EXPLICIT_CALLERS:
             if depth == 1 and self._single_start:
-                self._add_explicit_users(rank, around, _EXPLICIT_CALLERS[name])
+                self._add_explicit_users(rank, parent, _EXPLICIT_CALLERS[name])
         elif not _DUNDER.fullmatch(name) and name not in KNOWN_ELSEWHERE:
             self._follow_method_name(depth, name)
             if uncalled:
-                self._follow_instances([(rank, around)], depth)
+                self._follow_instances([(rank, parent)], depth)
         elif uncalled or (_DUNDER.fullmatch(name) and name not in _CONSTRUCTORS):
-            self._follow_instances([(rank, around)], depth)
+            self._follow_instances([(rank, parent)], depth)
 
     def _follow_method_name(self, depth: int, name: str) -> None:
         """Follow calls of a method with this name on unknown objects."""

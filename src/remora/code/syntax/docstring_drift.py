@@ -145,16 +145,16 @@ def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> froze
     """Return the documented exceptions that no `raise` statement of the body raises."""
     if raised.unnamed:
         return frozenset()
-    sure = documented - _IMPLICIT_EXCEPTIONS
+    candidates = documented - _IMPLICIT_EXCEPTIONS
     return frozenset(
-        base for base in sure if not any(may_be_subclass(name, base) for name in raised.names)
+        base for base in candidates if not any(may_be_subclass(name, base) for name in raised.names)
     )
 
 
 def _unlisted(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
     if raised.caught or not all(name[:1].isupper() for name in documented):
         return frozenset()
-    sure = [name for name in raised.names - RARELY_DOCUMENTED if is_builtin_exception(name)]
+    candidates = [name for name in raised.names - RARELY_DOCUMENTED if is_builtin_exception(name)]
     return frozenset(
-        name for name in sure if not any(may_be_subclass(name, base) for base in documented)
+        name for name in candidates if not any(may_be_subclass(name, base) for base in documented)
     )

@@ -148,8 +148,8 @@ class _Recovery:
         node.body = self.block(body_from, piece.end, depth, strings=strings)
         if not node.body:
             node.body = [self._placeholder(_Piece(body_from - 1, piece.end))]
-        place = self._placeholder(_Piece(head, piece.end))
-        return ast.copy_location(node, place)
+        position = self._placeholder(_Piece(head, piece.end))
+        return ast.copy_location(node, position)
 
     def _header(self, head: int, end: int) -> tuple[DefinitionNode, int]:
         """Return a definition without its body, and the first row of the body."""
@@ -168,9 +168,9 @@ class _Recovery:
         keyword, name = self.rows.header(head) or ("def", "")
         inside = "" if keyword == "class" else "(_)"
         node = ast.parse(f"{keyword} {name}{inside}: pass").body[0]
-        place = self._placeholder(_Piece(head, head + 1))
+        position = self._placeholder(_Piece(head, head + 1))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), place)]
+            node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), position)]
         return cast("DefinitionNode", node)
 
     def _decorators(self, first: int, head: int) -> list[ast.expr]:
@@ -193,10 +193,10 @@ class _Recovery:
         body: list[ast.stmt] = []
         for start, end in pairwise((piece.first, *arms, piece.end)):
             body += self.block(start + 1, end, depth, strings=strings)
-        place = self._placeholder(piece)
-        found = ast.If(test=ast.Constant(True), body=body or [place], orelse=[])
-        ast.copy_location(found.test, place)
-        return ast.copy_location(found, place)
+        position = self._placeholder(piece)
+        found = ast.If(test=ast.Constant(True), body=body or [position], orelse=[])
+        ast.copy_location(found.test, position)
+        return ast.copy_location(found, position)
 
     def _placeholder(self, piece: _Piece) -> ast.Pass:
         """Return a `pass` that covers some rows."""

@@ -43,17 +43,17 @@ def _parameters(args: ast.arguments) -> str:
     ]
     if args.defaults:
         first = len(parts) - len(args.defaults)
-        for place, default in enumerate(args.defaults, first):
-            parts[place] = f"{parts[place]}={_text(default)}"
+        for index, default in enumerate(args.defaults, first):
+            parts[index] = f"{parts[index]}={_text(default)}"
     if positional_only:
         parts.insert(len(positional_only), "/")
     if args.vararg is not None:
         parts.append(f"*{_parameter(args.vararg)}")
     elif args.kwonlyargs:
         parts.append("*")
-    for place, arg in enumerate(args.kwonlyargs):
-        given = args.kw_defaults[place]
-        parts.append(_parameter(arg) if given is None else f"{_parameter(arg)}={_text(given)}")
+    for index, arg in enumerate(args.kwonlyargs):
+        value = args.kw_defaults[index]
+        parts.append(_parameter(arg) if value is None else f"{_parameter(arg)}={_text(value)}")
     if args.kwarg is not None:
         parts.append(f"**{_parameter(args.kwarg)}")
     return ", ".join(parts)

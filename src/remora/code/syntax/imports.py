@@ -14,9 +14,9 @@ def package_of(path: str) -> tuple[str, ...]:
     `pkg/__init__.py` and `pkg/a.py` both give `("pkg",)`.
     """
     folders = path.split("/")[:-1]
-    for place in range(len(folders) - 1, -1, -1):
-        if folders[place] == _SOURCE_FOLDER or not folders[place].isidentifier():
-            return tuple(folders[place + 1 :])
+    for index in range(len(folders) - 1, -1, -1):
+        if folders[index] == _SOURCE_FOLDER or not folders[index].isidentifier():
+            return tuple(folders[index + 1 :])
     return tuple(folders)
 
 

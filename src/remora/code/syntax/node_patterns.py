@@ -22,8 +22,8 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     exact = tuple(key for key in known if wanted in _names(key))
     if exact:
         return exact
-    fits = re.compile(fnmatch.translate(wanted)).match
-    return tuple(key for key in known if any(map(fits, _names(key))))
+    matches = re.compile(fnmatch.translate(wanted)).match
+    return tuple(key for key in known if any(map(matches, _names(key))))
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:

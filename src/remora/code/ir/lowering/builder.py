@@ -74,12 +74,12 @@ class OpenScope:
 
     def owner_of(self, name: str) -> "OpenScope":
         """Return the nearest outer function that binds the nonlocal `name`."""
-        around = self.parent
-        while around is not None:
-            known = name in around.binds or any(p.name == name for p in around.params)
-            if around.kind == FUNCTION_SCOPE and known:
-                return around
-            around = around.parent
+        scope = self.parent
+        while scope is not None:
+            known = name in scope.binds or any(p.name == name for p in scope.params)
+            if scope.kind == FUNCTION_SCOPE and known:
+                return scope
+            scope = scope.parent
         return self
 
     @property
