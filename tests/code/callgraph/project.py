@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
-from remora.code.ir.model import Lowered, decode_lowered, encode_lowered
+from remora.code.ir.model import LoweredFile, decode_lowered, encode_lowered
 from remora.code.links import Edge
 
 
@@ -26,7 +26,7 @@ class Project:
     def paths(self) -> Collection[str]:
         return self._lowered.keys()
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         return self._lowered.get(path)
 
     def mentioning(self, name: str) -> Collection[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.code import callgraph
 from remora.code.callgraph.linker import Linker
-from remora.code.ir import build
+from remora.code.ir import lowering
 from remora.hub.query.snapshots import MemoryView
 from remora.hub.store.tables import LINKS_VERSION
 from tests.hub.sources import facts_of
@@ -41,7 +41,7 @@ def test_the_version_changes_with_what_the_linker_says() -> None:
 
 def limits() -> Iterator[tuple[str, int]]:
     """Every number to which a module of the linker gives a name: no small program reaches them."""
-    for package in (callgraph, build):
+    for package in (callgraph, lowering):
         for module in Path(str(package.__file__)).parent.rglob("*.py"):
             for statement in ast.parse(module.read_bytes()).body:
                 match statement:

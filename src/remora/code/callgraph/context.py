@@ -17,7 +17,7 @@ from remora.code.callgraph.files.ir_index import File
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.module_lookup import Modules
 from remora.code.callgraph.solver import MOST_ANSWERS, Solver
-from remora.code.ir.model import Call, last_name
+from remora.code.ir.model import Call, unqualified_name
 
 
 class Place(NamedTuple):
@@ -128,7 +128,7 @@ class Context(Solver):
         return self._modules.is_ours(dotted)
 
     def _note_module(self, dotted: str) -> None:
-        self.inputs |= self._bit(answer_inputs.MODULE, last_name(dotted))
+        self.inputs |= self._bit(answer_inputs.MODULE, unqualified_name(dotted))
 
     def starred(self, path: str, name: str) -> Collection[str]:
         """Paths of the modules from which the star imports of a file give it the name."""

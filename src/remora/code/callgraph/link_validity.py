@@ -6,14 +6,14 @@ from remora.code.callgraph.files.answer_inputs import CARRIERS, bit
 from remora.code.callgraph.files.invalidation import touched
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Carried, Linker
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.ids import split_node_key
 
 
 def outlived(
     program: Program,
     linker: Linker,
-    before: Mapping[str, Lowered | None],
+    before: Mapping[str, LoweredFile | None],
     carried: Mapping[str, Carried],
 ) -> tuple[int, dict[str, Carried]]:
     """The inputs that are other than they were, and what is to be noted instead of some `carried`.

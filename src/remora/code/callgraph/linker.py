@@ -18,7 +18,7 @@ from remora.code.callgraph.names.call_targets import (
 from remora.code.callgraph.names.imported_names import imported_as, imports_of
 from remora.code.callgraph.rules.rule_table import RULES
 from remora.code.callgraph.solver import MOST_ANSWERS
-from remora.code.ir.model import CLASS_SCOPE, Call, Read, Store
+from remora.code.ir.model import CLASS_SCOPE, AttributeRead, AttributeWrite, Call
 from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
@@ -223,9 +223,9 @@ class Linker:
         )
 
 
-def _record(file: File, kind: int, number: int) -> Call | Read | Store:
+def _record(file: File, kind: int, number: int) -> Call | AttributeRead | AttributeWrite:
     lowered = file.lowered
-    records: tuple[Sequence[Call | Read | Store], ...] = (
+    records: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
         lowered.calls,
         lowered.reads,
         lowered.stores,

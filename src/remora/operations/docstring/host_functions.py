@@ -65,7 +65,10 @@ def docstring_plan(
         "texts": msgspec.to_builtins(texts),
         "open": list(_open(made_of, texts) if found.text is None else unsaid(found, texts)),
         "renames": [
-            [old, new] for old in sorted(other.gone) for new in other.unlisted if _alike(old, new)
+            [old, new]
+            for old in sorted(other.unknown_parameters)
+            for new in other.undocumented_parameters
+            if _alike(old, new)
         ],
         "room": room,
     }
@@ -139,12 +142,16 @@ def _room(found: Found, manner: Manner) -> int:
 def _wrong(found: Found) -> Iterator[str]:
     """How an outdated docstring differs from the code."""
     other = found.differences
-    yield from (f"parameter {name} is documented, and gone" for name in sorted(other.gone))
-    yield from (f"parameter {name} is not documented" for name in other.unlisted)
-    if other.nothing:
+    yield from (
+        f"parameter {name} is documented, and gone" for name in sorted(other.unknown_parameters)
+    )
+    yield from (f"parameter {name} is not documented" for name in other.undocumented_parameters)
+    if other.no_value:
         yield "a result is documented, and there is none"
-    yield from (f"{name} is documented, and never raised" for name in sorted(other.never))
-    yield from (f"{name} is raised, and not documented" for name in sorted(other.raised))
+    yield from (f"{name} is documented, and never raised" for name in sorted(other.never_raised))
+    yield from (
+        f"{name} is raised, and not documented" for name in sorted(other.undocumented_exceptions)
+    )
 
 
 def _parts(made_of: Skeleton) -> Iterator[str]:

@@ -32,7 +32,7 @@ from remora.code.callgraph.names.call_targets import CALLING, LEVEL
 from remora.code.callgraph.names.search_scope import Reach
 from remora.code.callgraph.rules.class_attributes import GETTERS
 from remora.code.callgraph.rules.hierarchy import is_dataclass
-from remora.code.ir.model import CLASS_SCOPE, KWARGS, VARARGS, last_name
+from remora.code.ir.model import CLASS_SCOPE, KWARGS, VARARGS, unqualified_name
 from remora.ids import node_key
 
 CALL, READ, STORE = range(3)
@@ -41,7 +41,7 @@ _MOST_STEPS = 128
 """Places where a value may get another name that are looked at for one node."""
 _MOST_REACHES = 256
 """Kept: each may hold the paths of hundreds of files."""
-_TAKING = frozenset(map(last_name, CALLING))
+_TAKING = frozenset(map(unqualified_name, CALLING))
 
 
 class Carriers:

@@ -16,8 +16,8 @@ from remora.code.ir.model import (
     CONTAINER,
     DECLARED,
     DEFINITION,
-    EACH,
     EITHER,
+    ELEMENT,
     ENTERED,
     GENERIC,
     IMPORT,
@@ -30,8 +30,8 @@ from remora.code.ir.model import (
     SLICE,
     STAR,
     TEXT,
-    Bind,
-    Lowered,
+    Binding,
+    LoweredFile,
 )
 
 RESULT = "()"
@@ -107,7 +107,7 @@ _HELD = frozenset(
     ]
 )
 _STRIPPED: dict[int, tuple[str, ...]] = {
-    EACH: ("__next__()", "__iter__()"),
+    ELEMENT: ("__next__()", "__iter__()"),
     STAR: ("__next__()", "__iter__()"),
     ENTERED: ("__enter__()", "__aenter__()"),
     ITEM: ("__getitem__()",),
@@ -131,7 +131,7 @@ class Flow(NamedTuple):
 class Flows:
     """The flows of one file; each index is made when it is first asked for."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: LoweredFile) -> None:
         self._lowered = lowered
         self._found: dict[str, list[Flow]] = {}
 
@@ -212,7 +212,7 @@ class Flows:
                 self._flow(own + RESULT, number, at, term)
             self._promise(scope.annotation, own + RESULT)
 
-    def _bound(self, bind: Bind, name: str, *, local: bool) -> None:
+    def _bound(self, bind: Binding, name: str, *, local: bool) -> None:
         if bind.kind == IMPORT_FROM:
             if bind.extra != name:
                 flow = Flow(name, 0, 0, None, local)

@@ -5,7 +5,7 @@ from weakref import ref
 
 from remora.code.callgraph.files.ir_index import File
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 
 ROOM = 100_000
 
@@ -26,7 +26,7 @@ class IndexedFiles:
         """Those of one state of a program."""
         return ProgramFiles(program, self)
 
-    def indexed(self, lowered: Lowered) -> File:
+    def indexed(self, lowered: LoweredFile) -> File:
         """The file of this form."""
         path = lowered.path
         with self._lock:

@@ -23,7 +23,7 @@ from remora.code.callgraph.files.answer_inputs import (
 from remora.code.callgraph.files.ir_index import File
 from remora.code.callgraph.files.module_interface import outline
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.ir.model import Lowered, last_name
+from remora.code.ir.model import LoweredFile, unqualified_name
 
 _MANY = 200
 """Changed files from which everything is taken for touched: to tell costs as much as to link."""
@@ -31,11 +31,11 @@ _MANY = 200
 
 class _Change(NamedTuple):
     path: str
-    before: Lowered | None
-    now: Lowered | None
+    before: LoweredFile | None
+    now: LoweredFile | None
 
 
-def touched(program: Program, before: Mapping[str, Lowered | None]) -> int:
+def touched(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
     """The inputs that are other in `program` than they were when its files were as in `before`,
     which holds the changed ones; None: it was not there.
 
@@ -104,7 +104,7 @@ def _of_modules(program: Program, moved: Collection[str]) -> Iterator[int]:
         for other in program.mentioning(stem):
             lowered = program.lowered(other)
             sources = (*lowered.stars, *given_on(lowered)) if lowered is not None else ()
-            if any(last_name(dotted) == stem for _, dotted in sources):
+            if any(unqualified_name(dotted) == stem for _, dotted in sources):
                 yield bit(STARS)
 
 
@@ -116,38 +116,38 @@ def _around(path: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0]
 
 
-def _taken(lowered: Lowered | None) -> Any:
+def _taken(lowered: LoweredFile | None) -> Any:
     """From where everything is taken, and what of that is given on."""
     if lowered is None:
         return [], []
     return [tuple(star) for star in lowered.stars], [tuple(each) for each in given_on(lowered)]
 
 
-def given_on(lowered: Lowered) -> Sequence[tuple[int, str]]:
+def given_on(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
     """(level, module) of those whose names `import *` of it gives too."""
     if lowered.exports is None:
         return lowered.stars
     return [each for each in lowered.exports if not isinstance(each, str)]
 
 
-def _public(lowered: Lowered | None) -> frozenset[str]:
+def _public(lowered: LoweredFile | None) -> frozenset[str]:
     if lowered is None or not lowered.scopes:
         return frozenset()
     return frozenset(public(lowered))
 
 
-def public(lowered: Lowered) -> Collection[str]:
+def public(lowered: LoweredFile) -> Collection[str]:
     """What `import *` of it gives, but for what it is given so itself."""
     if lowered.exports is not None:
         return [each for each in lowered.exports if isinstance(each, str)]
     return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
 
 
-def _aliases(lowered: Lowered | None) -> Mapping[str, Collection[str]]:
+def _aliases(lowered: LoweredFile | None) -> Mapping[str, Collection[str]]:
     return {} if lowered is None or not lowered.scopes else File(lowered).aliases
 
 
-def _without_lines(lowered: Lowered | None) -> Lowered | None:
+def _without_lines(lowered: LoweredFile | None) -> LoweredFile | None:
     if lowered is None:
         return None
     replace = msgspec.structs.replace

@@ -17,15 +17,15 @@ from remora.code.ir.model import (
     LAMBDA_SCOPE,
     MODULE_SCOPE,
     SLICE,
-    Bind,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
     Call,
-    Fill,
-    Lowered,
-    Read,
+    ContainerWrite,
+    LoweredFile,
     Scope,
-    Store,
-    last_name,
-    weight,
+    estimated_records,
+    unqualified_name,
 )
 
 _DEEPEST = 40
@@ -45,11 +45,11 @@ class Seen(NamedTuple):
 class File:
     """A file and its indexes."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
         self.lowered = lowered
         self.scopes: Sequence[Scope] = lowered.scopes
-        self.weight = weight(lowered)
+        self.weight = estimated_records(lowered)
         self._flow = Flow(lowered)
         self._lookups: dict[tuple[int, str, int], tuple[Seen, ...]] = {}
 
@@ -125,9 +125,9 @@ class File:
         return found
 
     @cached_property
-    def own_stores(self) -> dict[tuple[int, str], list[Store]]:
+    def own_stores(self) -> dict[tuple[int, str], list[AttributeWrite]]:
         """(class, attribute) → `self.attribute = …` in its methods."""
-        found: dict[tuple[int, str], list[Store]] = {}
+        found: dict[tuple[int, str], list[AttributeWrite]] = {}
         for store in self.lowered.stores:
             owner = self.class_of_self(store.scope, store.base)
             if owner is not None:
@@ -141,9 +141,9 @@ class File:
         return [call for call in calls if _is_attribute(call.callee)]
 
     @cached_property
-    def fills_of(self) -> dict[tuple[int, str], list[Fill]]:
+    def fills_of(self) -> dict[tuple[int, str], list[ContainerWrite]]:
         """(scope, name) of a variable, or (class, attribute) → what is put into it."""
-        found: dict[tuple[int, str], list[Fill]] = {}
+        found: dict[tuple[int, str], list[ContainerWrite]] = {}
         for fill in self.lowered.fills:
             place = self._place_of(fill.scope, fill.at, fill.base)
             if place is not None:
@@ -168,7 +168,7 @@ class File:
     def sites_by_owner(self) -> dict[str, tuple[list[int], list[int], list[int]]]:
         """Qualname of a node → its calls, its reads, its stores."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
-        kinds: tuple[Sequence[Call | Read | Store], ...] = (
+        kinds: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
             self.lowered.calls,
             self.lowered.reads,
             self.lowered.stores,
@@ -199,7 +199,7 @@ class File:
                 term = term[1]
             else:
                 break
-        return last_name(term)
+        return unqualified_name(term)
 
     def method_around(self, scope: int) -> int | None:
         """The method in whose body, or nested functions, `scope` lies."""
@@ -276,7 +276,7 @@ class File:
         return tuple(found)
 
     def _indexes(
-        self, number: int, binds: Sequence[Bind], at: int, *, direct: bool
+        self, number: int, binds: Sequence[Binding], at: int, *, direct: bool
     ) -> tuple[list[int], bool]:
         scope = self.scopes[number]
         every = list(range(len(binds)))
@@ -292,7 +292,7 @@ class File:
             return every, False
         return indexes, sure
 
-    def at_end(self, binds: Sequence[Bind], number: int) -> list[int]:
+    def at_end(self, binds: Sequence[Binding], number: int) -> list[int]:
         """Indexes of the binds that hold when the scope has run."""
         if len(binds) == 1:
             return [0]

@@ -22,14 +22,14 @@ from remora.code.ir.model import (
     ITEM,
     SCOPE,
     TEXT,
-    Bind,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
     Call,
     Container,
-    Fill,
-    Lowered,
-    Read,
+    ContainerWrite,
+    LoweredFile,
     Scope,
-    Store,
 )
 
 _WITHIN = "within"  # stands for what lies in a function
@@ -37,7 +37,7 @@ _LITERAL = frozenset((TEXT, CONSTANT))
 _IMPORTS = frozenset((IMPORT, IMPORT_FROM))
 
 
-def outline(lowered: Lowered | None) -> Any:
+def outline(lowered: LoweredFile | None) -> Any:
     """Comparable: the same for two states of a file that differ within functions alone, or in the
     lines on which things stand."""
     return None if lowered is None or not lowered.scopes else _Outline(File(lowered)).made()
@@ -58,7 +58,9 @@ class _Outline:
     def made(self) -> Any:
         lowered, file = self._file.lowered, self._file
         scopes = [self._scope(number) for number in self._scopes]
-        kinds: tuple[Sequence[Call | Read | Store | Fill | Container], ...] = (
+        kinds: tuple[
+            Sequence[Call | AttributeRead | AttributeWrite | ContainerWrite | Container], ...
+        ] = (
             lowered.calls,
             lowered.reads,
             lowered.stores,
@@ -105,7 +107,7 @@ class _Outline:
             tuple(scope.outer),
         )
 
-    def _bind(self, bind: Bind) -> Any:
+    def _bind(self, bind: Binding) -> Any:
         scope = self._scopes.get(bind.scope, _WITHIN)
         if bind.kind in _IMPORTS:
             made: Any = (_plain(bind.term), _plain(bind.extra))
@@ -115,19 +117,21 @@ class _Outline:
             made = (self._term(bind.term), self._term(bind.extra))
         return bind.kind, self._at(bind.at), scope, made
 
-    def _record(self, record: Call | Read | Store | Fill | Container) -> Any:
+    def _record(
+        self, record: Call | AttributeRead | AttributeWrite | ContainerWrite | Container
+    ) -> Any:
         place = (self._scopes[record.scope], self._at(record.at))
         match record:
             case Call():
                 keywords = [(name, self._term(term)) for name, term in record.keywords]
                 given = [self._term(term) for term in record.args]
                 return place, self._term(record.callee), given, keywords, record.implicit
-            case Read():
+            case AttributeRead():
                 return place, self._term(record.term)
-            case Store():
+            case AttributeWrite():
                 terms = [self._term(t) for t in (record.base, record.term, record.annotation)]
                 return place, record.name, terms
-            case Fill():
+            case ContainerWrite():
                 return place, _plain(record.key), self._term(record.base), self._term(record.term)
             case Container():
                 items = [self._term(item) for item in record.items]

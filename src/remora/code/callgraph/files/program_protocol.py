@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 
 
 class Program(Protocol):
@@ -12,7 +12,7 @@ class Program(Protocol):
     def paths(self) -> Collection[str]:
         """Every Python file."""
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         """One of them for the linker; None where there is no such file."""
 
     def mentioning(self, name: str) -> Collection[str]:

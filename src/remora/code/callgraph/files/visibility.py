@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from remora.code.ir.model import ENDS, LOOP, TRYING, Bind, Block, Lowered
+from remora.code.ir.model import IN_TRY, LEAVES_FUNCTION, LOOP, Binding, Block, LoweredFile
 
 
 class Flow:
     """The blocks of one file."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: LoweredFile) -> None:
         self._blocks: Sequence[Block] = lowered.blocks
         self._statements: Sequence[int] = lowered.statements
         self._ending: dict[int, int] = {}
         for block in lowered.blocks:
-            if block.flags & ENDS and not block.flags & LOOP:
+            if block.flags & LEAVES_FUNCTION and not block.flags & LOOP:
                 self._ending[block.group] = self._ending.get(block.group, 0) + 1
 
-    def reaching(self, binds: Sequence[Bind], scope: int, at: int) -> tuple[list[int], bool]:
+    def reaching(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
         """Indexes of the `binds` that may hold at statement `at`, and whether one surely does.
 
         A bind from another scope (`global`, `nonlocal`) may always hold.
@@ -26,7 +26,7 @@ class Flow:
         found.extend(self._around(binds, at, chain, killer))
         return sorted(set(found)), killer >= 0
 
-    def at_end(self, binds: Sequence[Bind], scope: int, made_at: int) -> list[int]:
+    def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
         """Indexes of the `binds` that may hold when all of a scope has run.
 
         `made_at` is the statement that makes the scope.
@@ -36,7 +36,7 @@ class Flow:
         return sorted(found) or list(range(len(binds)))
 
     def _back(
-        self, binds: Sequence[Bind], scope: int, at: int, chain: dict[int, int]
+        self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
         """What is seen looking back from `at`, and the block in which that ends, or -1."""
         found: list[int] = []
@@ -68,10 +68,10 @@ class Flow:
         groups = chain.values()
         while block not in chain:
             found = self._blocks[block]
-            if found.flags & ENDS:
+            if found.flags & LEAVES_FUNCTION:
                 # an exception leaves a try's body before it returns
-                return bool(found.flags & TRYING) and found.group in groups
-            if found.group in groups and not found.flags & TRYING:
+                return bool(found.flags & IN_TRY) and found.group in groups
+            if found.group in groups and not found.flags & IN_TRY:
                 return False
             block = found.parent
         return True
@@ -81,13 +81,13 @@ class Flow:
         found = self._blocks[block]
         if not found.arms:
             return False
-        if not found.flags & ENDS:
+        if not found.flags & LEAVES_FUNCTION:
             taken.setdefault(found.group, set()).add(block)
         seen = len(taken.get(found.group, ()))
         return bool(seen) and seen + self._ending.get(found.group, 0) >= found.arms
 
     def _around(
-        self, binds: Sequence[Bind], at: int, chain: dict[int, int], killer: int
+        self, binds: Sequence[Binding], at: int, chain: dict[int, int], killer: int
     ) -> list[int]:
         """Later binds that a loop brings back."""
         later = [i for i, bind in enumerate(binds) if bind.at >= at]

@@ -19,7 +19,7 @@ from remora.code.callgraph.context import Context
 from remora.code.callgraph.files.ir_index import File
 from remora.code.callgraph.names.dispatch_limit import narrowed
 from remora.code.callgraph.names.unique_method import only_definition
-from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, last_name
+from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, unqualified_name
 from remora.ids import node_key
 
 LEVEL = 2
@@ -41,7 +41,7 @@ _METHODS = {
     "builtins.format": "__format__",
 }
 """Functions that do nothing but call a method of their argument."""
-BY_BUILTIN = {method: (last_name(name),) for name, method in _METHODS.items()}
+BY_BUILTIN = {method: (unqualified_name(name),) for name, method in _METHODS.items()}
 CALLING: dict[str, int | str] = {
     "builtins.map": 0,
     "builtins.filter": 0,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value
 from remora.code.callgraph.context import Context
 from remora.code.callgraph.files.ir_index import File
-from remora.code.ir.model import IMPORT, IMPORT_FROM, Bind, last_name
+from remora.code.ir.model import IMPORT, IMPORT_FROM, Binding, unqualified_name
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key
 
@@ -26,13 +26,13 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
 def imported_as(path: str, qualname: str) -> str:
     """The name that a file mentions which imports the node."""
     if qualname != MODULE_NAME:
-        return last_name(qualname).partition("#")[0]
+        return unqualified_name(qualname).partition("#")[0]
     parts = path.removesuffix(".py").split("/")
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
 
 def _imported(
-    ctx: Context, path: str, bind: Bind, question: tuple[str, int, str, int, str, int]
+    ctx: Context, path: str, bind: Binding, question: tuple[str, int, str, int, str, int]
 ) -> Iterator[Value]:
     if bind.kind == IMPORT_FROM:
         yield from (value for value, _ in ctx.solve(question))

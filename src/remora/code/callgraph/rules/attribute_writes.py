@@ -18,7 +18,7 @@ from remora.code.callgraph.files.ir_index import File
 from remora.code.callgraph.rules.declared_types import declared
 from remora.code.callgraph.rules.evaluation import evaluate
 from remora.code.callgraph.rules.hierarchy import is_dataclass, is_handed_up, orders
-from remora.code.ir.model import Store
+from remora.code.ir.model import AttributeWrite
 
 _FEW_FILES: Final = 12
 
@@ -45,7 +45,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
     return join(found)
 
 
-def _runs(ctx: Context, order: list[tuple[File, int]], store: Store) -> bool:
+def _runs(ctx: Context, order: list[tuple[File, int]], store: AttributeWrite) -> bool:
     """Whether what the last class stores still holds when the ones before it have had their way."""
     method = order[-1][0].method_around(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name

@@ -38,7 +38,7 @@ from remora.code.ir.model import (
     VARARGS,
     Call,
     Parameter,
-    last_name,
+    unqualified_name,
 )
 
 SITE = "site"  # path, call, how much further a parameter stands than its argument
@@ -84,7 +84,7 @@ def _narrower(ctx: Context, promised: Values, given: Values) -> Values:
     outside = [value[1:] for value, _ in promised if value[0] == OPAQUE]
     if () in outside:
         return given
-    holders = any(last_name(name) in CONTAINERS for (name,) in outside)
+    holders = any(unqualified_name(name) in CONTAINERS for (name,) in outside)
     return tuple(
         pair
         for pair in given

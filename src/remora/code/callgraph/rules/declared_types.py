@@ -17,7 +17,7 @@ from remora.code.callgraph.abstract_values import (
     one,
 )
 from remora.code.callgraph.context import Context, Place
-from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, last_name
+from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, unqualified_name
 
 _SAME = frozenset(
     ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired")
@@ -97,7 +97,7 @@ def _plain(ctx: Context, place: Place, term: Any) -> Values:
     for value, tier in _named(ctx, place, term):
         if value[0] == CLASS:
             found[(INSTANCE, *value[1:])] = tier
-        elif value[0] == EXTERNAL and last_name(value[1]) not in _UNTOLD:
+        elif value[0] == EXTERNAL and unqualified_name(value[1]) not in _UNTOLD:
             found[(OPAQUE, value[1])] = 0
         elif value[0] in {INSTANCE, SELF, TYPED, OPAQUE}:  # an alias of a type
             found[value] = tier
@@ -116,7 +116,7 @@ def _named(ctx: Context, place: Place, term: Any) -> Values:
 
 def _generic(ctx: Context, place: Place, term: Any, depth: int) -> Values:
     base, *parts = term[1:]
-    name = last_name(base)
+    name = unqualified_name(base)
     if name in _SAME:
         wanted = parts[:1] if name == "Annotated" else parts
         return join([declared(ctx, place, part, depth + 1) for part in wanted])

@@ -17,7 +17,7 @@ from remora.code.callgraph.context import Context, Place
 from remora.code.callgraph.files.ir_index import File, Seen
 from remora.code.callgraph.rules.declared_types import declared
 from remora.code.callgraph.rules.evaluation import evaluate
-from remora.code.ir.model import KEYWORD, Call, last_name
+from remora.code.ir.model import KEYWORD, Call, unqualified_name
 
 _LISTED = frozenset(("Sequence", "MutableSequence", "List", "Iterable", "Collection", "Reversible"))
 _MAPPED = frozenset(("Mapping", "MutableMapping", "Dict", "Iterable", "Collection"))
@@ -100,7 +100,7 @@ def _is_one(ctx: Context, wanted: Values, value: Value) -> int:
             _YES if above & classes else _NO if classes and len(classes) == len(wanted) else _MAYBE
         )
     kind = _type_name(ctx, value)
-    names = {last_name(v[1]) for v, _ in wanted if v[0] == OPAQUE and len(v) > 1}
+    names = {unqualified_name(v[1]) for v, _ in wanted if v[0] == OPAQUE and len(v) > 1}
     if not kind:
         return _MAYBE
     if kind not in names and not _ABOVE.get(kind, frozenset()) & names:
@@ -121,4 +121,4 @@ def _type_name(ctx: Context, value: Value) -> str:
         file = ctx.file(value[1])
         made = file.written(value[2]) if file is not None else ""
         return "list" if made == "sorted" else made if made in _BUILT else ""
-    return last_name(value[1]) if value[0] == OPAQUE and len(value) > 1 else ""
+    return unqualified_name(value[1]) if value[0] == OPAQUE and len(value) > 1 else ""

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.effects import last_name
+from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.derive.verbs import is_verb
@@ -73,7 +73,7 @@ def gather(source: Source) -> Gathered:
             parameters += _described(node, text, owner)
         if isinstance(node, ast.ClassDef):
             for base in node.bases:
-                subclasses.setdefault(last_name(base), []).append(node.name)
+                subclasses.setdefault(unqualified_name(base), []).append(node.name)
             continue
         if text and owner:
             methods[owner, node.name] = parse(text).summary
@@ -136,7 +136,7 @@ def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
             if keyword.arg and isinstance(value, ast.Constant) and _is_telling(value.value):
                 text = code_text(value)
                 if text:
-                    found.setdefault((last_name(call), keyword.arg), []).append(text)
+                    found.setdefault((unqualified_name(call), keyword.arg), []).append(text)
     return found
 
 

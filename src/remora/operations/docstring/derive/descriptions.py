@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
-from remora.code.syntax.effects import is_none, own_nodes
+from remora.code.syntax.effects import is_none_or_missing, own_nodes
 from remora.code.syntax.source import Source
 from remora.operations.docstring.derive.corpus import Evidence, agreed
 from remora.operations.docstring.derive.dictionary import is_english
@@ -127,8 +127,9 @@ def _fallback(parameter: Parameter, node: FunctionNode) -> str:
 def _is_unset(test: ast.expr, parameter: Parameter) -> bool:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _is(test.operand, parameter)
-    is_compared = isinstance(test, ast.Compare) and _is(test.left, parameter)
-    return is_compared and isinstance(test.ops[0], ast.Is) and is_none(test.comparators[0])  # type: ignore[attr-defined]
+    if not isinstance(test, ast.Compare) or not _is(test.left, parameter):
+        return False
+    return isinstance(test.ops[0], ast.Is) and is_none_or_missing(test.comparators[0])
 
 
 def _assigned(statement: ast.stmt, parameter: Parameter) -> ast.expr | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.effects import last_name
+from remora.code.syntax.effects import unqualified_name
 from remora.operations.docstring.derive.dictionary import LITTLE_WORDS
 from remora.operations.docstring.derive.name_words import phrase, with_a, with_the, words_of
 from remora.operations.docstring.derive.verbs import (
@@ -101,7 +101,7 @@ def _thing(node: FunctionNode, words: Sequence[str], whole: str, made_of: Skelet
     given = [each for each in made_of.parameters if not each.kind and each.default is None]
     if not is_noun(words[-1]) or (len(words) == 1 and is_either(words[0].lower()) and given):
         return ""
-    if any("contextmanager" in last_name(each) for each in node.decorator_list):
+    if any("contextmanager" in unqualified_name(each) for each in node.decorator_list):
         return f"provide {with_the(words)} in a `with` block"
     verb = "yield" if made_of.outcome == "yields" else "return"
     return f"{verb} {with_the(words)}{_tail('of', words, made_of, whole)}"
@@ -136,7 +136,7 @@ def object_of(node: FunctionNode, made_of: Skeleton) -> str:
 
 
 def _is_property(node: FunctionNode) -> bool:
-    return any(last_name(decorator) in _PROPERTIES for decorator in node.decorator_list)
+    return any(unqualified_name(decorator) in _PROPERTIES for decorator in node.decorator_list)
 
 
 def _property(words: Sequence[str], whole: str, made_of: Skeleton) -> str:

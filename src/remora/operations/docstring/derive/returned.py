@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.effects import is_none, own_nodes
+from remora.code.syntax.effects import is_none_or_missing, own_nodes
 from remora.operations.docstring.derive.function_summary import object_of
 from remora.operations.docstring.derive.name_words import listed, with_the, words_of
 from remora.operations.docstring.derive.verbs import ASKING, VAGUE
@@ -32,7 +32,11 @@ def outcome_text(node: FunctionNode, made_of: Skeleton, prose: Callable[[list[st
     if made_of.outcome == "yields":
         return _if_prose(_each(node, known), prose)
     given = [each for each in own_nodes(node.body) if isinstance(each, ast.Return)]
-    values = [each.value for each in given if each.value is not None and not is_none(each.value)]
+    values = [
+        each.value
+        for each in given
+        if each.value is not None and not is_none_or_missing(each.value)
+    ]
     subject = _if_prose(object_of(node, made_of), prose)
     named = _if_prose(_named(values, known), prose)
     absent = _none_if(node.body, known) if len(given) > len(values) else ""
@@ -135,7 +139,7 @@ def _none_if(body: Sequence[ast.stmt], known: Collection[str]) -> str:
 
 
 def _returns_none(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Return) and is_none(statement.value)
+    return isinstance(statement, ast.Return) and is_none_or_missing(statement.value)
 
 
 def _each(node: FunctionNode, known: Collection[str]) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
-from remora.code.syntax.effects import last_name
+from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.source import Source
 from remora.operations.docstring.derive.corpus import Evidence, comment_above
 from remora.operations.docstring.derive.dictionary import LITTLE_WORDS, is_english
@@ -73,11 +73,11 @@ def _of_class(node: ast.ClassDef, evidence: Evidence, *, told: bool) -> Iterator
     words = words_of(node.name)
     if not words or node.name.isupper() or not is_english(words, evidence):
         return
-    bases = [last_name(base) for base in node.bases]
+    bases = [unqualified_name(base) for base in node.bases]
     if bases and any(base.endswith(_ENDINGS) for base in (*bases, node.name)):
         yield from _of_error(node, evidence)
         return
-    marks = {*bases, *(last_name(each) for each in node.decorator_list)}
+    marks = {*bases, *(unqualified_name(each) for each in node.decorator_list)}
     fields = [phrase(words_of(each.name)) for each in skeleton(node).attributes]
     if marks & _KINDS:
         yield from _of_members(node, words)

@@ -1,23 +1,40 @@
-"""What is gathered while a file is lowered."""
+"""Mutable IR of a file that is being lowered."""
 
 import ast
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from remora.code.ir.model import (
+    COMPREHENSION_SCOPE,
+    FUNCTION_SCOPE,
+    GENERATOR,
+    MODULE_SCOPE,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
+    Block,
+    Call,
+    Container,
+    ContainerWrite,
+    Export,
+    LoweredFile,
+    Parameter,
+    Scope,
+)
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
-from remora.code.ir.model import FUNCTION_SCOPE, GENERATOR, MODULE_SCOPE, Bind, Block, Call, Container, Export, Fill, Lowered, Parameter, Read, Scope, Store
 from remora.ids import MODULE, NodeKey
 
 
 class OpenScope:
-    """A scope under construction; `qualname` is known at the end."""
+    """A scope under construction; `qualname` is set at the end."""
 
     __slots__ = (
         "annotation",
         "at",
         "bases",
         "binds",
+        "branches",
         "decorators",
         "flags",
         "index",
@@ -28,7 +45,6 @@ class OpenScope:
         "outer",
         "params",
         "parent",
-        "points",
         "qualname",
         "results",
         "yields",
@@ -46,31 +62,39 @@ class OpenScope:
         self.at = at
         self.line = line
         self.flags = 0
-        self.points = 0
+        self.branches = 0
         self.params: Sequence[Parameter] = ()
         self.decorators: Sequence[int] = ()
         self.annotation: Any = None
         self.bases: Sequence[Any] = ()
-        self.binds: dict[str, list[Bind]] = {}
+        self.binds: dict[str, list[Binding]] = {}
         self.outer: dict[str, OpenScope] = {}
         self.results: list[tuple[int, Any]] = []
         self.yields: list[tuple[int, Any]] = []
 
     def owner_of(self, name: str) -> "OpenScope":
-        """Where a nonlocal `name` lives: the nearest function around that knows it."""
-        around = self.parent
-        while around is not None:
-            known = name in around.binds or any(p.name == name for p in around.params)
-            if around.kind == FUNCTION_SCOPE and known:
-                return around
-            around = around.parent
+        """Return the nearest outer function that binds the nonlocal `name`."""
+        scope = self.parent
+        while scope is not None:
+            known = name in scope.binds or any(p.name == name for p in scope.params)
+            if scope.kind == FUNCTION_SCOPE and known:
+                return scope
+            scope = scope.parent
         return self
 
-    def close(self) -> Scope:
-        """As it is stored."""
+    @property
+    def enclosing_function(self) -> "OpenScope":
+        """The scope itself, or the first around it that is not a comprehension."""
+        scope = self
+        while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def build(self) -> Scope:
+        """Return the finished scope."""
         parent, yields = self.parent, self.yields
         if parent is not None and not self.qualname:
-            self.qualname = parent.qualname  # a lambda's or a comprehension's code is its node's
+            self.qualname = parent.qualname  # code of a lambda or comprehension belongs to its node
         return Scope(
             self.kind,
             self.name,
@@ -90,110 +114,113 @@ class OpenScope:
         )
 
 
-Maker = Callable[["Builder", Any], Any]
-"""Takes a node of the tree, records what is in it, and gives its term if it has one."""
+LoweringFunction = Callable[["IRBuilder", Any], Any]
+"""Records a syntax node and returns its term, if any."""
 
 
-class Builder:
-    """One file under construction, and where in it the pass stands."""
+class IRBuilder:
+    """IR of one file under construction, with the current position of the pass."""
 
     __slots__ = (
-        "at",
         "block",
         "blocks",
         "calls",
         "containers",
-        "defined",
+        "counted_scope",
+        "definitions",
         "depth",
         "exports",
-        "expressions",
+        "expression_handlers",
         "fills",
         "groups",
         "imports",
-        "index",
         "names",
-        "owner",
         "path",
+        "pending_bodies",
         "reads",
         "scope",
+        "scope_index",
         "scopes",
         "stars",
+        "statement",
+        "statement_handlers",
         "statements",
-        "steps",
         "stores",
-        "waiting",
     )
 
     def __init__(
-        self, path: str, expressions: dict[type[ast.AST], Maker], steps: dict[type[ast.AST], Maker]
+        self,
+        path: str,
+        expression_handlers: dict[type[ast.AST], LoweringFunction],
+        statement_handlers: dict[type[ast.AST], LoweringFunction],
     ) -> None:
         self.path = path
-        self.expressions = expressions
-        self.steps = steps
+        self.expression_handlers = expression_handlers
+        self.statement_handlers = statement_handlers
         self.names: set[str] = set()
         self.calls: list[Call] = []
-        self.reads: list[Read] = []
-        self.stores: list[Store] = []
-        self.fills: list[Fill] = []
+        self.reads: list[AttributeRead] = []
+        self.stores: list[AttributeWrite] = []
+        self.fills: list[ContainerWrite] = []
         self.containers: list[Container] = []
         self.blocks: list[Block] = [Block(-1, -1, 0, 0)]
         self.statements: list[int] = [0]
         self.stars: list[tuple[int, str]] = []
         self.exports: list[Export] | None = None
-        self.defined: list[tuple[DefinitionNode, OpenScope]] = []
+        self.definitions: list[tuple[DefinitionNode, OpenScope]] = []
         self.imports: list[ImportNode] = []
-        self.waiting: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
+        self.pending_bodies: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
         self.groups = 0
         self.block = 0
-        self.at = 0
+        self.statement = 0
         self.depth = 0
         self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
         self.scope.qualname = MODULE
-        self.index = 0  # of the scope
-        self.owner = self.scope  # whose complexity is counted: no lambda, no comprehension
+        self.scope_index = 0
+        self.counted_scope = self.scope  # for complexity: not a lambda or comprehension
         self.scopes: list[OpenScope] = [self.scope]
 
     def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
-        """A new scope inside the current one, made by the current statement."""
+        """Open a scope inside the current one, created by the current statement."""
         scopes = self.scopes
-        scope = OpenScope(kind, name, len(scopes), self.scope, self.at, line)
+        scope = OpenScope(kind, name, len(scopes), self.scope, self.statement, line)
         scopes.append(scope)
         return scope
 
     def enter(self, scope: OpenScope) -> None:
-        """What follows is in `scope`."""
+        """Make `scope` the current one."""
         self.scope = scope
-        self.index = scope.index
+        self.scope_index = scope.index
 
-    def step(self, block: int) -> None:
-        """What follows is a statement of its own, in `block`."""
-        self.at = len(self.statements)
+    def start_statement(self, block: int) -> None:
+        """Start a new statement in `block`."""
+        self.statement = len(self.statements)
         self.statements.append(block)
 
     def new_group(self) -> int:
-        """Of blocks of which one runs."""
+        """Return a new group number for alternative blocks."""
         self.groups += 1
         return self.groups
 
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
-        """The current statement gives `name` a value."""
+        """Bind `name` in the current statement."""
         target = self.scope
         if target.outer:
             target = target.outer.get(name, target)
         self.names.add(name)
-        bind = Bind(kind, self.at, self.index, term, extra)
+        bind = Binding(kind, self.statement, self.scope_index, term, extra)
         binds = target.binds
         if name in binds:
             binds[name].append(bind)
         else:
             binds[name] = [bind]
 
-    def close(self) -> Lowered:
-        """As it is stored."""
-        return Lowered(
+    def build(self) -> LoweredFile:
+        """Return the finished IR."""
+        return LoweredFile(
             self.path,
             tuple(sorted(self.names)),
-            tuple([scope.close() for scope in self.scopes]),
+            tuple([scope.build() for scope in self.scopes]),
             tuple(self.calls),
             tuple(self.reads),
             tuple(self.stores),

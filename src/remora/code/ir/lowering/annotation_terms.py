@@ -1,4 +1,4 @@
-"""Annotations to terms: what kind of value they promise."""
+"""Terms of type annotations."""
 
 import ast
 import re
@@ -10,17 +10,17 @@ from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC
 _DEEPEST = 12
 _LONGEST = 300
 _MOST_PARTS = 8
-# what a type is written with; nothing in it can make the parser warn
+# characters of a type; none of them makes the parser warn
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 
 
 def annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
-    """A name, an attribute, alternatives, or a generic; null for anything else."""
+    """Return a name, attribute, union or generic; None for anything else."""
     if node.__class__ is ast.Name:
         names.add(node.id)
         return node.id
-    maker = _MAKERS.get(node.__class__)
-    return None if maker is None or depth > _DEEPEST else maker(node, names, depth + 1)
+    handler = _HANDLERS.get(node.__class__)
+    return None if handler is None or depth > _DEEPEST else handler(node, names, depth + 1)
 
 
 def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
@@ -67,7 +67,7 @@ def _quoted(text: str, names: set[str], depth: int) -> Any:
     return annotation_term(node, names, depth + 1)
 
 
-_MAKERS: dict[type[ast.AST], Callable[[Any, set[str], int], Any]] = {
+_HANDLERS: dict[type[ast.AST], Callable[[Any, set[str], int], Any]] = {
     ast.Attribute: _attribute,
     ast.Constant: _constant,
     ast.Subscript: _generic,

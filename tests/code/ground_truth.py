@@ -1,4 +1,4 @@
-"""The sheets of small programs, what their runs show, and how a linker's edges are scored."""
+"""Ground truth for the call graph: small programs, their traced calls, and the scoring."""
 
 import ast
 import json
@@ -17,12 +17,12 @@ TRACER = Path(__file__).with_name("tracer.py")
 MARKS = {"~": "unseen", "?": "either"}
 
 Pair = tuple[str, str]
-"""Caller's and callee's node keys; a callee outside the project is `ext:…`."""
+"""Node keys of caller and callee; a callee outside the project is `ext:…`."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A small program and its edges: `taken` by its run, `unseen` in it, `either` not counted."""
+    """A small program and its edges: traced, not visible in a trace, or not counted."""
 
     feature: str
     name: str
@@ -33,11 +33,11 @@ class Program:
 
     @property
     def expected(self) -> frozenset[Pair]:
-        """What a linker should find."""
+        """Edges that a linker should find."""
         return self.taken | self.unseen
 
     def write(self, folder: Path) -> None:
-        """The program's files below `folder`."""
+        """Write the program's files below `folder`."""
         for path, text in self.files.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ class Program:
 
 
 def programs() -> list[Program]:
-    """All of them, by feature and in the order of their sheet."""
+    """Return all programs, by feature and in the order of their sheet."""
     return [one for sheet in sorted(SHEETS.glob("*.txt")) for one in _sheet(sheet)]
 
 
@@ -82,15 +82,15 @@ def _key(short: str) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Pairs of a run: `direct` from frame to frame, `through` code of others in between."""
+class Trace:
+    """Calls of a run: `direct`, and `through` frames of other code."""
 
     direct: frozenset[Pair]
     through: frozenset[Pair]
 
 
-def run(folders: Sequence[Path]) -> list[Seen]:
-    """Run `main.py` in each folder and see who calls whom; each program must end well."""
+def run(folders: Sequence[Path]) -> list[Trace]:
+    """Run `main.py` in each folder and trace its calls; each program must succeed."""
     done = subprocess.run(
         [sys.executable, "-X", "utf8", str(TRACER), *map(str, folders)],
         capture_output=True,
@@ -100,28 +100,28 @@ def run(folders: Sequence[Path]) -> list[Seen]:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    return [_seen(folder, json.loads(line)) for folder, line in zip(folders, lines, strict=True)]
+    return [_trace(folder, json.loads(line)) for folder, line in zip(folders, lines, strict=True)]
 
 
-def _seen(folder: Path, found: Mapping[str, list[list[list[object]]]]) -> Seen:
+def _trace(folder: Path, found: Mapping[str, list[list[list[object]]]]) -> Trace:
     names = Names(folder)
     direct, through = (
         frozenset(p for a, b in found[kind] if (p := names.pair(a, b)))
         for kind in ("direct", "through")
     )
-    return Seen(direct, through)
+    return Trace(direct, through)
 
 
 class Names:
-    """From a code object (file, first line, qualified name) to a node key, for one tree."""
+    """Node keys of code objects (file, first line, qualified name) in one tree."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._files: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
 
     def pair(self, caller: list[object], callee: list[object]) -> Pair | None:
-        """The keys of two code objects; None where the callee is no function of the project."""
-        if str(callee[2]).endswith(">"):  # a lambda's or comprehension's frame is its node's own
+        """Return the keys of two code objects; None if the callee is not a project function."""
+        if str(callee[2]).endswith(">"):  # lambdas and comprehensions belong to their node
             return None
         called = self._node(callee)
         if called is None or called[1] != "function":
@@ -134,7 +134,7 @@ class Names:
         table = self._table(path)
         if qualname == "<module>":
             return node_key(path, MODULE), "module"
-        # what is inside of lambdas and comprehensions belongs to the node around them
+        # code inside lambdas and comprehensions belongs to the node around them
         while re.search(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$", qualname):
             qualname = re.sub(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$", "", qualname)
             line = 0
@@ -162,11 +162,11 @@ def _definitions(
     qualname: str,
     table: dict[tuple[int, str], tuple[str, str]],
 ) -> None:
-    """Fill `table`: (first line, name without repeats) → key and kind, independent of ours."""
+    """Fill `table`: (first line, name without repeats) → key and kind; independent of remora.code."""
     seen: Counter[str] = Counter()
-    waiting = list(ast.iter_child_nodes(block))
-    while waiting:
-        node = waiting.pop(0)
+    pending = list(ast.iter_child_nodes(block))
+    while pending:
+        node = pending.pop(0)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             seen[node.name] += 1
             repeat = f"#{seen[node.name]}" if seen[node.name] > 1 else ""
@@ -176,7 +176,7 @@ def _definitions(
             table[line, plain + node.name] = (node_key(path, full), kind)
             _definitions(node, path, f"{plain}{node.name}.", f"{full}.", table)
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            waiting[:0] = list(ast.iter_child_nodes(node))
+            pending[:0] = list(ast.iter_child_nodes(node))
 
 
 @dataclass
@@ -191,16 +191,16 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Right ones of those found."""
+        """Share of correct edges among those found."""
         return self.right / max(1, self.right + self.wrong)
 
     @property
     def recall(self) -> float:
-        """Found ones of those expected."""
+        """Share of found edges among those expected."""
         return self.right / max(1, self.right + self.missed)
 
     def add(self, program: Program, found: Mapping[Pair, str]) -> list[str]:
-        """Count one program's edges (pair → tier); gives back what is wrong, in words."""
+        """Count one program's edges (pair → tier); return descriptions of the errors."""
         faults = []
         counted = {pair: tier for pair, tier in found.items() if _counts(program, pair)}
         for pair, tier in counted.items():
@@ -208,20 +208,20 @@ class Score:
             self.tiers[tier, good] += 1
             self.right, self.wrong = self.right + good, self.wrong + (not good)
             if not good:
-                faults.append(f"{program.feature}/{program.name}: wrong {tier} {_told(pair)}")
+                faults.append(f"{program.feature}/{program.name}: wrong {tier} {_text(pair)}")
         lost = program.expected - counted.keys()
         self.missed += len(lost)
-        faults += [f"{program.feature}/{program.name}: missed {_told(p)}" for p in sorted(lost)]
+        faults += [f"{program.feature}/{program.name}: missed {_text(p)}" for p in sorted(lost)]
         return faults
 
 
 def _counts(program: Program, pair: Pair) -> bool:
-    """Edges to the outside count where the program names some; builtins never."""
+    """True unless excluded; external edges count if the program expects some, builtins never."""
     if pair in program.either or pair[1].startswith("ext:builtins."):
         return False
     named = any(callee.startswith("ext:") for _, callee in program.expected)
     return named or not pair[1].startswith("ext:")
 
 
-def _told(pair: Pair) -> str:
+def _text(pair: Pair) -> str:
     return " -> ".join(key.removeprefix("node:") for key in pair)
