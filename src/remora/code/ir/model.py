@@ -181,12 +181,19 @@ def estimated_records(lowered: LoweredFile) -> int:
     return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
+_COMPOUND = (list, tuple)
+
+
+def has_tag(term: Any, tag: int) -> bool:
+    """True for a compound term with that tag."""
+    return isinstance(term, _COMPOUND) and bool(term[0] == tag)
+
+
 def unqualified_name(term: Any) -> str:
     """Return `c` for the term or text `a.b.c`; "" for any other term."""
     if isinstance(term, str):
         return term.rpartition(".")[2]
-    is_attribute = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
-    return str(term[2]) if is_attribute else ""
+    return str(term[2]) if has_tag(term, ATTRIBUTE) else ""
 
 
 class _LoweredFileStart(msgspec.Struct, frozen=True, array_like=True, gc=False):

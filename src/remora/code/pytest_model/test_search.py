@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.names.unique_method import KNOWN_ELSEWHERE
+from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIERS, Edge
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
@@ -146,7 +146,7 @@ class CallerSearch:
         elif name in _EXPLICIT_CALLERS:
             if depth == 1 and self._single_start:
                 self._add_explicit_users(rank, parent, _EXPLICIT_CALLERS[name])
-        elif not _DUNDER.fullmatch(name) and name not in KNOWN_ELSEWHERE:
+        elif not _DUNDER.fullmatch(name) and name not in EXTERNAL_METHOD_NAMES:
             self._follow_method_name(depth, name)
             if uncalled:
                 self._follow_instances([(rank, parent)], depth)

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.solver import MOST_ANSWERS
+from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.suggestions import unknown_node
@@ -30,7 +30,7 @@ _OF_TESTS = 0.7
 class _Linking:
     """What finds links, with all that it keeps."""
 
-    def __init__(self, view: View, files: IndexedFiles | None, most: int) -> None:
+    def __init__(self, view: View, files: FileCache | None, most: int) -> None:
         self._of = (view, files, most)
         self.known = view.links()
         self.renew()
@@ -38,7 +38,7 @@ class _Linking:
     def renew(self) -> None:
         """Let go of what was kept: it is half made."""
         view, files, most = self._of
-        self.linker = Linker(view, files, most=most)
+        self.linker = Linker(view, files, max_answers=most)
         self.related = RelatedTests(self.linker, view, self.known)
 
 
@@ -55,8 +55,8 @@ class Answers:
         *,
         fresh: bool = True,
         partial_links: bool = False,
-        files: IndexedFiles | None = None,
-        most: int = MOST_ANSWERS,
+        files: FileCache | None = None,
+        most: int = MAX_ANSWERS,
     ) -> None:
         self.view = view
         self.generation = view.generation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.code.callgraph.linker import Carried
+from remora.code.callgraph.incremental import AliasDigest
 from remora.code.ir.model import LoweredFile, decode_lowered
 from remora.errors import DiskError
 from remora.hub.store.hub_database import as_ours, open_reading
@@ -56,10 +56,10 @@ class LinkState:
         for key, reads in self._connection.execute("SELECT source_key, reads FROM linked"):
             yield key, decode_reads(reads)
 
-    def carried(self) -> dict[str, Carried]:
+    def carried(self) -> dict[str, AliasDigest]:
         """What was noted of the nodes whose names decided something in these."""
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
-        return {key: Carried(names, decode_reads(reads)) for key, names, reads in rows}
+        return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Who calls a node is exactly the converse of what nodes call, whatever is asked first."""
+"""Callers are the converse of callees, in any order of questions."""
 
 from random import Random
 
@@ -108,9 +108,7 @@ def test_callers_are_the_converse_of_callees(files: dict[str, str]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(FILES, st.randoms(use_true_random=False))
-def test_answers_do_not_depend_on_what_was_asked_before(
-    files: dict[str, str], random: Random
-) -> None:
+def test_answers_do_not_depend_on_earlier_questions(files: dict[str, str], random: Random) -> None:
     project = Project(files)
     fresh = {key: Linker(project).callees(key) for key in project.keys}
     linker = Linker(project)

@@ -1,4 +1,4 @@
-"""Which links hold still after a change of files: exactly those that read nothing that changed."""
+"""Links without a changed input stay valid after an edit."""
 
 from collections.abc import Mapping
 
@@ -6,50 +6,49 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.code.callgraph.link_validity import outlived
-from remora.code.callgraph.linker import Carried, Linked, Linker
+from remora.code.callgraph.incremental import AliasDigest, invalidated
+from remora.code.callgraph.linker import Linker, NodeLinks
 from remora.ids import split_node_key
 from tests.code.callgraph.project import Project
-from tests.code.callgraph.test_converse import PIECES
+from tests.code.callgraph.test_callers import PIECES
 
 Files = Mapping[str, str]
 
 
-class Noted:
-    """All links of one state, and from which inputs they were found."""
+class Recorded:
+    """All links of one state, with their inputs."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
         self.project = Project(files)
-        linker = Linker(self.project, noting=True)
-        self.links: dict[str, Linked] = {key: linker.linked(key) for key in self.project.keys}
-        self.carried: dict[str, Carried] = {
-            key: linker.carried(key) for key in sorted(linker.decisive)
+        linker = Linker(self.project, track_inputs=True)
+        self.links: dict[str, NodeLinks] = {key: linker.links(key) for key in self.project.keys}
+        self.digests: dict[str, AliasDigest] = {
+            key: linker.alias_digest(key) for key in sorted(linker.alias_dependent)
         }
 
-    def holding(self, later: Files) -> dict[str, Linked]:
-        """What is believed to hold still when the files are as in `later`; that what is noted of
-        names does, is seen to here."""
+    def valid_links(self, later: Files) -> dict[str, NodeLinks]:
+        """Return the links that are considered valid for `later`; check the alias digests too."""
         paths = {*self.files, *later}
-        changed = {path for path in paths if self.files.get(path) != later.get(path)}
+        edited = {path for path in paths if self.files.get(path) != later.get(path)}
         project = Project(later)
-        linker = Linker(project, noting=True)
-        before = {path: self.project.lowered(path) for path in changed}
-        touched, renewed = outlived(project, linker, before, self.carried)
-        for key in self.carried.keys() - renewed.keys():
-            assert linker.carried(key).names == self.carried[key].names, key
+        linker = Linker(project, track_inputs=True)
+        before = {path: self.project.lowered(path) for path in edited}
+        changed, renewed = invalidated(project, linker.alias_digest, before, self.digests)
+        for key in self.digests.keys() - renewed.keys():
+            assert linker.alias_digest(key).names == self.digests[key].names, key
         return {
             key: linked
             for key, linked in self.links.items()
-            if split_node_key(key)[0] not in changed and not linked.inputs & touched
+            if split_node_key(key)[0] not in edited and not linked.inputs & changed
         }
 
 
-def assert_true(held: Mapping[str, Linked], later: Files) -> None:
+def assert_valid(links: Mapping[str, NodeLinks], later: Files) -> None:
     project = Project(later)
-    linker = Linker(project, noting=True)
-    for key, linked in held.items():
-        assert linked[:2] == linker.linked(key)[:2], key
+    linker = Linker(project, track_inputs=True)
+    for key, linked in links.items():
+        assert linked[:2] == linker.links(key)[:2], key
 
 
 SHAPES = {
@@ -80,10 +79,10 @@ def after(path: str, old: str, new: str) -> dict[str, str]:
     return {**SHAPES, path: SHAPES[path].replace(old, new)}
 
 
-def held(later: Files) -> set[str]:
-    """Functions of `use.py` whose links are not looked for again."""
-    found = Noted(SHAPES).holding(later)
-    assert_true(found, later)
+def valid_functions(later: Files) -> set[str]:
+    """Return the functions of `use.py` whose links stay valid."""
+    found = Recorded(SHAPES).valid_links(later)
+    assert_valid(found, later)
     return {key.rpartition(":")[2] for key in found if key.startswith("node:use.py:")} - {
         "__module__"
     }
@@ -110,8 +109,8 @@ EVERY = {"direct", "made", "other"}
         pytest.param({**SHAPES, "other/__init__.py": ""}, set(), id="another package"),
     ],
 )
-def test_an_edit_costs_what_rests_on_it(later: Files, expected: set[str]) -> None:
-    assert held(later) == expected
+def test_an_edit_invalidates_only_dependent_links(later: Files, expected: set[str]) -> None:
+    assert valid_functions(later) == expected
 
 
 HEADS = st.sampled_from(
@@ -137,9 +136,11 @@ EDIT = st.dictionaries(st.sampled_from(PATHS), TEXT | st.none(), min_size=1, max
 
 @settings(max_examples=60, deadline=None)
 @given(STATE, EDIT)
-def test_what_is_believed_to_hold_does(files: dict[str, str], edit: dict[str, str | None]) -> None:
+def test_links_considered_valid_are_valid(
+    files: dict[str, str], edit: dict[str, str | None]
+) -> None:
     later = {path: text for path, text in {**files, **edit}.items() if text is not None}
-    assert_true(Noted(files).holding(later), later)
+    assert_valid(Recorded(files).valid_links(later), later)
 
 
 @settings(max_examples=40, deadline=None)
@@ -152,10 +153,10 @@ def test_one_line_more_or_less(files: dict[str, str], path: str, at: int, line: 
     margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     changed = [*lines[:at], margin + line, *lines[at:]] if line else lines[:at] + lines[at + 1 :]
     later = {**files, path: "\n".join(changed)}
-    assert_true(Noted(files).holding(later), later)
+    assert_valid(Recorded(files).valid_links(later), later)
 
 
-def test_whoever_gives_its_names_by_star_in_a_circle_gives_all_of_them() -> None:
+def test_modules_in_a_star_import_cycle_export_all_names() -> None:
     circle = {
         "a.py": "from b import *\ndef fa(): ...\n",
         "b.py": "from c import *\ndef fb(): ...\n",
@@ -169,12 +170,12 @@ def test_whoever_gives_its_names_by_star_in_a_circle_gives_all_of_them() -> None
     assert [edge.key for edge in linker.callees("node:use.py:use")] == every
 
 
-def test_the_parameters_of_a_lambda_are_seen_from_outside() -> None:
+def test_the_parameters_of_a_lambda_belong_to_the_interface() -> None:
     use = "from cb import cb\ndef f(): ...\ndef go():\n    g = f\n    g()\n    cb(f)\n"
-    noted = Noted({"use.py": use, "cb.py": "cb = lambda: 1\n"})
-    assert noted.carried
+    recorded = Recorded({"use.py": use, "cb.py": "cb = lambda: 1\n"})
+    assert recorded.digests
     later = {"use.py": use, "cb.py": "cb = lambda call: call()\n"}
-    assert_true(noted.holding(later), later)
+    assert_valid(recorded.valid_links(later), later)
 
 
 WHOLE = "from n import *\ndef f(): ...\n"
@@ -183,19 +184,19 @@ WHOLE = "from n import *\ndef f(): ...\n"
 @pytest.mark.parametrize(
     ("before", "now"),
     [(WHOLE, WHOLE + "__all__ = ['f']\n"), (WHOLE + "__all__ = ['f']\n", WHOLE)],
-    ids=["given on no more", "given on now"],
+    ids=["no longer exported", "now exported"],
 )
 @pytest.mark.parametrize("between", ["m", "k"])
-def test_whoever_gets_an_all_gives_nothing_on_that_it_took_by_star(
+def test_dunder_all_decides_if_star_imported_names_are_exported(
     before: str, now: str, between: str
 ) -> None:
-    around = {
+    files = {
         "n.py": "def g(): ...\n",
         "k.py": "from m import *\n",
         "a.py": f"from {between} import *\ndef use():\n    g()\n",
     }
-    later = {**around, "m.py": now}
-    assert_true(Noted({**around, "m.py": before}).holding(later), later)
+    later = {**files, "m.py": now}
+    assert_valid(Recorded({**files, "m.py": before}).valid_links(later), later)
 
 
 def test_imports_are_the_converse_of_importers() -> None:
@@ -207,8 +208,8 @@ def test_imports_are_the_converse_of_importers() -> None:
             "two.py": "from pkg import mod\nfrom pkg.mod import A\n",
         }
     )
-    linker = Linker(project, noting=True)
-    imports = {(key, edge.key) for key in project.keys for edge in linker.linked(key).imports}
+    linker = Linker(project, track_inputs=True)
+    imports = {(key, edge.key) for key in project.keys for edge in linker.links(key).imports}
     importers = {(edge.key, key) for key in project.keys for edge in linker.importers(key)}
     assert imports == importers
     assert imports == {

@@ -1,46 +1,46 @@
-"""Which of the places that bind a name can be seen from a statement."""
+"""Reaching definitions: the bindings of a name that a statement can see."""
 
 from collections.abc import Sequence
 
 from remora.code.ir.model import IN_TRY, LEAVES_FUNCTION, LOOP, Binding, Block, LoweredFile
 
 
-class Flow:
-    """The blocks of one file."""
+class ReachingDefinitions:
+    """Reaching definitions over the blocks of one file."""
 
     def __init__(self, lowered: LoweredFile) -> None:
         self._blocks: Sequence[Block] = lowered.blocks
         self._statements: Sequence[int] = lowered.statements
-        self._ending: dict[int, int] = {}
+        self._ending_arms: dict[int, int] = {}
         for block in lowered.blocks:
             if block.flags & LEAVES_FUNCTION and not block.flags & LOOP:
-                self._ending[block.group] = self._ending.get(block.group, 0) + 1
+                self._ending_arms[block.group] = self._ending_arms.get(block.group, 0) + 1
 
-    def reaching(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
-        """Indexes of the `binds` that may hold at statement `at`, and whether one surely does.
+    def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
+        """Return the indexes of the `binds` that may reach statement `at`, and if one surely does.
 
-        A bind from another scope (`global`, `nonlocal`) may always hold.
+        A binding from another scope (`global`, `nonlocal`) may always reach it.
         """
         chain = self._chain(self._statements[at])
-        found, killer = self._back(binds, scope, at, chain)
-        found.extend(self._around(binds, at, chain, killer))
+        found, killer = self._before(binds, scope, at, chain)
+        found.extend(self._from_loops(binds, at, chain, killer))
         return sorted(set(found)), killer >= 0
 
     def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
-        """Indexes of the `binds` that may hold when all of a scope has run.
+        """Return the indexes of the `binds` that may hold at the end of a scope.
 
         `made_at` is the statement that makes the scope.
         """
         chain = self._chain(self._statements[made_at])
-        found, _ = self._back(binds, scope, len(self._statements), chain)
+        found, _ = self._before(binds, scope, len(self._statements), chain)
         return sorted(found) or list(range(len(binds)))
 
-    def _back(
+    def _before(
         self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
-        """What is seen looking back from `at`, and the block in which that ends, or -1."""
+        """Return the bindings visible backward from `at`, and the block that kills all others or -1."""
         found: list[int] = []
-        taken: dict[int, set[int]] = {}
+        arms_seen: dict[int, set[int]] = {}
         for index in range(len(binds) - 1, -1, -1):
             bind = binds[index]
             block = self._statements[bind.at]
@@ -51,12 +51,12 @@ class Flow:
                     return [*found, index], block
                 if self._passes(block, chain):
                     found.append(index)
-                if self._complete(block, taken):
+                if self._binds_in_all_arms(block, arms_seen):
                     return found, self._blocks[block].parent
         return found, -1
 
     def _chain(self, block: int) -> dict[int, int]:
-        """The block and all around it, each with its group."""
+        """Return the block and all enclosing blocks, each with its group."""
         chain: dict[int, int] = {}
         while block >= 0:
             chain[block] = self._blocks[block].group
@@ -64,7 +64,7 @@ class Flow:
         return chain
 
     def _passes(self, block: int, chain: dict[int, int]) -> bool:
-        """Whether what happened in `block` can be seen where `chain` stands."""
+        """True if a binding in `block` can reach the innermost block of `chain`."""
         groups = chain.values()
         while block not in chain:
             found = self._blocks[block]
@@ -76,20 +76,20 @@ class Flow:
             block = found.parent
         return True
 
-    def _complete(self, block: int, taken: dict[int, set[int]]) -> bool:
-        """Whether now every way through the branches of `block` has been seen to bind."""
+    def _binds_in_all_arms(self, block: int, arms_seen: dict[int, set[int]]) -> bool:
+        """True if every arm of the branch that contains `block` has bound the name by now."""
         found = self._blocks[block]
         if not found.arms:
             return False
         if not found.flags & LEAVES_FUNCTION:
-            taken.setdefault(found.group, set()).add(block)
-        seen = len(taken.get(found.group, ()))
-        return bool(seen) and seen + self._ending.get(found.group, 0) >= found.arms
+            arms_seen.setdefault(found.group, set()).add(block)
+        seen = len(arms_seen.get(found.group, ()))
+        return bool(seen) and seen + self._ending_arms.get(found.group, 0) >= found.arms
 
-    def _around(
+    def _from_loops(
         self, binds: Sequence[Binding], at: int, chain: dict[int, int], killer: int
     ) -> list[int]:
-        """Later binds that a loop brings back."""
+        """Return the later bindings that reach `at` in the next iteration of a loop."""
         later = [i for i, bind in enumerate(binds) if bind.at >= at]
         loops = [block for block in chain if self._blocks[block].flags & LOOP]
         if not later or not loops:
