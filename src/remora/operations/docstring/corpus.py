@@ -1,4 +1,4 @@
-"""What other docstrings, call sites and comments tell of a node: words that people wrote."""
+"""Words that people wrote about a node: other docstrings, call sites, comments."""
 
 import ast
 import re
@@ -12,7 +12,6 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.derive.verbs import is_verb
 from remora.operations.docstring.expected import skeleton
 from remora.operations.docstring.parse import parse
 from remora.operations.docstring.quotes import code_text
@@ -22,8 +21,6 @@ _LONGEST = 160
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
-_COMMENT = re.compile(r"#.*")
-_PLAIN_WORD = re.compile(r"(?<![\w.])[A-Za-z]{2,}(?![\w(])")
 _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
@@ -36,15 +33,17 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file tells: parameters that it describes, summaries of methods by class, what is
-    raised by whom, with which constants calls are made, and the words of its docstrings and comments."""
+    """What one file says.
+
+    Described parameters, summaries of methods by class, which functions raise what, and the
+    constants that calls pass.
+    """
 
     parameters: tuple[Told, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
     raisers: Mapping[str, tuple[str, ...]] = {}
     subclasses: Mapping[str, tuple[str, ...]] = {}
     constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
-    prose: frozenset[str] = frozenset()
 
     def bases_of(self, owner: str) -> list[str]:
         """The classes that a class of that name names as its bases."""
@@ -86,7 +85,6 @@ def gather(source: Source) -> Gathered:
         raisers=_frozen(raisers),
         subclasses=_frozen(subclasses),
         constants=_frozen(_constants(calls)),
-        prose=_prose(source),
     )
 
 
@@ -109,18 +107,6 @@ def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Told]:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
                 yield from (Told(name, item.text, owner) for name in item.names)
-
-
-def _prose(source: Source) -> frozenset[str]:
-    """Words of docstrings and comments, code between backticks left out."""
-    texts = [
-        docstring_text(node.body) or ""
-        for node in ast.walk(source.tree)
-        if isinstance(node, (*DEFINITIONS, ast.Module))
-    ]
-    texts += _COMMENT.findall(source.utf8.decode("utf-8", "replace"))
-    plain = re.sub(r"`[^`]*`", " ", " ".join(texts))
-    return frozenset(word.lower() for word in _PLAIN_WORD.findall(plain))
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.Call]:
@@ -180,15 +166,5 @@ def _sentence(lines: Sequence[str]) -> str:
         return ""
     text = " ".join(line.lstrip("#: ").strip() for line in told).strip()
     first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]
-    if not _begins_well(first):
-        return ""
-    fit = first[:1].isalpha() and len(first.split()) > 2 and first.isprintable()
-    return first if fit and "=" not in first and first[-1] not in ":,;([" else ""
-
-
-def _begins_well(text: str) -> bool:
-    """Whether a sentence begins as a docstring does: with what is done, or with an article."""
-    word = text.split(" ", maxsplit=1)[0].lower()
-    third = word.removesuffix("es"), word.removesuffix("s")
-    verb = any(is_verb(each, alone=False, gives=False) for each in (word, *third))
-    return verb or word in ("a", "an", "the", "whether")
+    fit = first[:1].isupper() and len(first.split()) > 2 and first.isprintable()
+    return first if fit and "=" not in first and first.endswith(".") else ""
