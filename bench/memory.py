@@ -11,8 +11,8 @@ from remora.memory.events import AgentStart, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.trace.content.line_format import TAIL, framed, line_hash
 from remora.trace.stream.compression import seal
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 SIZE = 1_000_000_000
@@ -70,10 +70,10 @@ def _stream(root: Path, line: int) -> Path:
     folder.create()
     path = folder.agent_stream(AGENT)
     identity = Identity(RUN, AGENT, "lint", "node:shop/orders.py:total")
-    with StreamWriter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
-        writer.append(AgentStart(packet=DecisionPacket(), renderer="lines/1"), turn=0)
+    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+        writer.emit(AgentStart(packet=DecisionPacket(), renderer="lines/1"), turn=0)
         row = ToolResulted(tool="run_linter", raw_output=["src/shop/cart.py:1 F401 "])
-        writer.append(row, turn=1)
+        writer.emit(row, turn=1)
         head = writer.head
     with path.open("rb") as file:
         pattern = file.read().splitlines()[1][:-TAIL]

@@ -29,8 +29,8 @@ from remora.memory.events import (
 from remora.memory.prompt.render import render
 from remora.trace.content.line_format import lines
 from remora.trace.read.reader import opened
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import Stores
@@ -116,12 +116,12 @@ def _stream(place: Path) -> Path:
     memory = ContextManager({"goal": "Fix lint findings", "node_id": NODE})
     path = folder.agent_stream(AGENT)
     identity = Identity("20261120-090000-abcdef", AGENT, "lint", NODE)
-    with StreamWriter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
         start = AgentStart(packet=memory.packet, tools=TOOLS, renderer="lines/1")
-        writer.append(start, turn=0)
+        writer.emit(start, turn=0)
         for turn in range(1, TURNS + 1):
             for payload, delta in _turn(memory, turn):
-                writer.append(payload, turn=turn, delta=delta)
+                writer.emit(payload, turn=turn, delta=delta)
     return path
 
 

@@ -22,7 +22,7 @@ from remora.memory.packet import Excerpt
 from remora.trace.read.reader import read_lines
 from remora.trace.retention.expired_log import Expired, log_expired
 from remora.trace.stream.compression import seal
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import (
@@ -125,8 +125,8 @@ def fork(folder: TraceFolder, agent: Recorder, **origin: Any) -> Path:
     parent = {"run_id": RUN, "agent_id": agent.name, "seq": 3, "hash": json.loads(lines[3])["hash"]}
     start = AgentStart(packet=agent.packet, parent={**parent, **origin.pop("parent", {})}, **origin)
     path = folder.agent_stream(name)
-    with StreamWriter.open(path, agent_identity(name), blobs=folder.blobs) as writer:
-        writer.append(start, turn=0)
+    with JsonlEventEmitter.open(path, agent_identity(name), blobs=folder.blobs) as writer:
+        writer.emit(start, turn=0)
     return path
 
 

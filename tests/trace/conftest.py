@@ -34,8 +34,8 @@ from remora.memory.events import (
 from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.content_check import Stores
 from remora.trace.verify.origin_check import Parents
@@ -77,7 +77,7 @@ class Recorder:
 
     def reopen(self) -> None:
         """Open the stream, or go on with it."""
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             self.folder.agent_stream(self.name),
             agent_identity(self.name),
             blobs=self.folder.blobs,
@@ -86,7 +86,7 @@ class Recorder:
         )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
-        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        event = self.writer.emit(payload, turn=self.turn, delta=delta)
         self.packet = apply(self.packet, event.packet_delta)
         return event
 
@@ -181,7 +181,7 @@ class RunRecorder:
     """A run's own stream."""
 
     def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             folder.run_stream(run_id),
             Identity(run_id),
             blobs=folder.blobs,
@@ -197,7 +197,7 @@ class RunRecorder:
         return cls(folder)
 
     def emit(self, payload: Payload) -> Event:
-        return self.writer.append(payload, turn=0)
+        return self.writer.emit(payload, turn=0)
 
     def job_start(self, name: str = AGENT) -> None:
         self.emit(JobStart(agent_id=name, operation="lint", node_id=NODE))

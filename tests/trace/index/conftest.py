@@ -21,8 +21,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 
@@ -52,7 +52,7 @@ class Agent:
 
     def reopen(self) -> None:
         """Open the stream, or go on with it."""
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             self.path,
             self._identity,
             blobs=self._folder.blobs,
@@ -62,7 +62,7 @@ class Agent:
         )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
-        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        event = self.writer.emit(payload, turn=self.turn, delta=delta)
         self.packet = apply(self.packet, event.packet_delta)
         return event
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from remora.errors import ConfigError, DiskError
 from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd, RunStart
 from remora.trace.read.reader import read_lines
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_signatures import Signer, find_signer, signer_for, with_signature
@@ -23,14 +23,14 @@ SIGNER = Signer(KEY)
 OTHER = Signer(b"some other key of theirs")
 
 
-def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> StreamWriter:
+def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> JsonlEventEmitter:
     """A run of one job that was accepted, appended to as a run's stream is."""
-    writer = StreamWriter.open(
+    writer = JsonlEventEmitter.open(
         folder.run_stream(RUN), Identity(RUN), blobs=folder.blobs, objects=folder.objects
     )
 
     def append(payload: Payload) -> None:
-        writer.append(with_signature(payload, signer, RUN, writer.head), turn=0)
+        writer.emit(with_signature(payload, signer, RUN, writer.head), turn=0)
 
     append(RunStart())
     append(JobStart(agent_id=AGENT, operation="lint", node_id=NODE))

@@ -8,14 +8,14 @@ from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.trace.read.reader import last_event, read_events, typed
 from remora.trace.read.state_at import packet_in
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 
-def agent_writer(project: Project, job: Job, clock: Clock = utc_now) -> StreamWriter:
-    """The attempt's stream, for writing; a torn tail is moved away. Raises as StreamWriter does."""
-    return StreamWriter.open(
+def agent_emitter(project: Project, job: Job, clock: Clock = utc_now) -> JsonlEventEmitter:
+    """Open the attempt's stream for writing. Raises as `JsonlEventEmitter.open` does."""
+    return JsonlEventEmitter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(
             run_id=job.run_id,
