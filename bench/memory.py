@@ -9,8 +9,8 @@ from pathlib import Path
 
 from remora.memory.events import AgentStart, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.trace.content.line_format import TAIL, framed, line_hash
-from remora.trace.stream.compression import seal
+from remora.trace.content.line_format import HASH_SUFFIX_SIZE, line_hash, line_with_hash
+from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
@@ -40,7 +40,7 @@ def main() -> dict[str, float]:
             _measure(found, kind, Path(root))
             before = path.stat().st_size
             start = time.perf_counter()
-            after = seal(path)
+            after = compress_stream(path)
             seconds = time.perf_counter() - start
             print(f"sealing: {before / 1e6:,.0f} MB in {seconds:.1f} s, to {after / before:.1%}")
             _measure(found, f"{kind}, sealed", Path(root))
@@ -76,12 +76,12 @@ def _stream(root: Path, line: int) -> Path:
         writer.emit(row, turn=1)
         head = writer.head
     with path.open("rb") as file:
-        pattern = file.read().splitlines()[1][:-TAIL]
+        pattern = file.read().splitlines()[1][:-HASH_SUFFIX_SIZE]
     with path.open("ab") as file:
         previous = head.hash
         for body in _bodies(pattern, line, head.count):
             previous = line_hash(previous, body)
-            file.write(framed(body, previous))
+            file.write(line_with_hash(body, previous))
     return path
 
 

@@ -27,8 +27,8 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.prompt.render import render
-from remora.trace.content.line_format import lines
-from remora.trace.read.reader import opened
+from remora.trace.content.line_format import iter_lines
+from remora.trace.read.reader import open_stream
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
@@ -94,8 +94,8 @@ def _parsed_and_written(path: Path) -> None:
 def _chain(path: Path) -> None:
     found = Problems()
     check = ChainCheck(found)
-    with opened(path) as source:
-        for line in lines(source):
+    with open_stream(path) as source:
+        for line in iter_lines(source):
             check.see(line)
     if found.all():
         raise SystemExit(str(found.all()[0]))

@@ -10,7 +10,7 @@ from remora.errors import StreamDamaged
 from remora.memory.events import Recovered
 from remora.trace.read.reader import read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
-from remora.trace.stream.recovery import survey
+from remora.trace.stream.recovery import check_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, Recorder, RunRecorder, agent_identity
@@ -55,7 +55,7 @@ class Recorded:
         self.write(content)
         file = os.open(self.path, os.O_RDONLY)
         try:
-            return survey(file, self.path).torn > 0
+            return check_stream(file, self.path).torn > 0
         except StreamDamaged:
             return True
         finally:

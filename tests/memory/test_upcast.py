@@ -16,7 +16,7 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import lines
+from remora.trace.content.line_format import iter_lines
 from remora.trace.index.ingest import Reading
 from remora.trace.read.reader import last_event, list_streams, read_events, read_lines
 from remora.trace.read.state_at import packet_at
@@ -122,7 +122,7 @@ class TestAnOlderVersion:
             path.write_bytes(stream)
             with path.open("rb") as file:
                 reading = Reading(agent_id=AGENT)
-                for read in lines(FileSource(file.fileno())):
+                for read in iter_lines(FileSource(file.fileno())):
                     reading.take(read)
             assert (reading.fault, reading.count, reading.folds) == (0, 5, True)
             found.append(

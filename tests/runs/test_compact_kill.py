@@ -32,7 +32,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.runs.retention.compact import compact
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.retention.unused_contents import contents_of, names_in
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -134,7 +134,9 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def heads(folder: TraceFolder) -> dict[str, object]:
-    return {stream_id(p): sound_head(p) for p in (*folder.agent_streams(), *folder.run_streams())}
+    return {
+        stream_id(p): verified_head(p) for p in (*folder.agent_streams(), *folder.run_streams())
+    }
 
 
 def check_nothing_lost(

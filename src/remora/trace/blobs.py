@@ -9,17 +9,17 @@ import msgspec
 from remora.errors import StreamDamaged, StreamError
 from remora.memory.events import PAYLOADS, Event, Payload, payload
 from remora.trace.content.objects import ObjectStore, is_sha256
-from remora.trace.read.reader import data_of, no_such_event
+from remora.trace.read.reader import event_data, invalid_event
 
 BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""
 LINE_LIMIT = 64 * 1024
 """Characters of a line that is read alone; one of a text that is no blob is never longer."""
-WHOLE = 256 * 1024 * 1024
+MAX_RESOLVED = 256 * 1024 * 1024
 """Bytes of blobs that one event's data is put together from."""
-KEY = "$blob"
-LIGHT = 4 * 1024 * 1024
-"""Bytes of an event's data that `light_payload` takes as they are."""
+REFERENCE_KEY = "$blob"
+MAX_LIGHT_DATA = 4 * 1024 * 1024
+"""Bytes of an event's data that `payload_without_values` takes as they are."""
 _LINES, _LINE_LENGTH = 10, 200
 _MARK = re.compile(rb'blob"')
 _ESCAPED = re.compile(r"\$+blob")
@@ -32,7 +32,7 @@ class BlobSink(Protocol):
         """Keep `data`; its SHA-256."""
 
 
-class NoBlobs:
+class NullBlobSink:
     """Names long strings and keeps none, for events that have no file."""
 
     def put(self, data: bytes) -> str:
@@ -67,7 +67,7 @@ class _Resolving:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._left = WHOLE
+        self._left = MAX_RESOLVED
 
     def value(self, data: Any) -> Any:
         if isinstance(data, list):
@@ -77,7 +77,7 @@ class _Resolving:
         if not _looks_so(data):
             return {key: self.value(value) for key, value in data.items()}
         ((key, value),) = data.items()
-        return self._text(value) if key == KEY else {key[1:]: self.value(value)}
+        return self._text(value) if key == REFERENCE_KEY else {key[1:]: self.value(value)}
 
     def _text(self, reference: Any) -> str:
         if not isinstance(reference, dict) or not is_sha256(reference.get("sha256")):
@@ -86,13 +86,15 @@ class _Resolving:
         self._left -= len(content)
         if self._left < 0:
             raise StreamError(
-                f"an event's blobs are more than {WHOLE} bytes: too much to put together",
+                f"an event's blobs are more than {MAX_RESOLVED} bytes: too much to put together",
                 hint="`remora trace show --raw` prints the event with the blobs' names",
             )
         return content.decode("utf-8", "replace")
 
 
-def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[list[str], int]:
+def read_text_lines(
+    store: ObjectStore, digest: str, first: int, last: int
+) -> tuple[list[str], int]:
     """Lines `first` to `last` (from 1, inclusive) of a stored text, and how many it has in all.
 
     Lines are what `\\n` splits; of one only the first LINE_LIMIT characters are given. Reads in
@@ -111,32 +113,32 @@ def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[
     return [line.decode("utf-8", "ignore")[:LINE_LIMIT] for line in lines], number
 
 
-def references(data: Any) -> list[Any]:
+def blob_references(data: Any) -> list[Any]:
     """What every `$blob` key in `data` holds, in order."""
     if isinstance(data, list):
-        return [found for item in data for found in references(item)]
+        return [found for item in data for found in blob_references(item)]
     if not isinstance(data, dict):
         return []
-    if _looks_so(data) and KEY in data:
-        return [data[KEY]]
-    return [found for value in data.values() for found in references(value)]
+    if _looks_so(data) and REFERENCE_KEY in data:
+        return [data[REFERENCE_KEY]]
+    return [found for value in data.values() for found in blob_references(value)]
 
 
-def may_refer(data: bytes | msgspec.Raw) -> bool:
+def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
     """Whether JSON may hold a reference, or what was written so as not to be one. Cheap, also for
     60 MB, and never False where it does."""
     return _MARK.search(data) is not None
 
 
-def whole_data(event: Event, store: ObjectStore) -> dict[str, Any]:
+def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
     """What an event says, untyped, with every reference resolved. Raises StreamDamaged for what is
     no JSON object, and as `resolve` does."""
-    data = data_of(event)
-    whole: dict[str, Any] = resolve(data, store) if may_refer(event.data) else data
+    data = event_data(event)
+    whole: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return whole
 
 
-def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
+def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
     """The typed payload with every reference resolved; None for a type that is not known.
 
     Raises StreamDamaged for data that is not what an event of its type holds, and as `resolve`
@@ -145,23 +147,23 @@ def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
     try:
         return payload(_resolved(event, store))
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
-def light_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """As `whole_payload`, but of data over LIGHT bytes, or with blobs, the values that may be
+def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
+    """As `resolved_payload`, but of data over LIGHT bytes, or with blobs, the values that may be
     anything (a tool's output, what it asked its host) are left out once they are known to be JSON:
     a line of 60 MB would take many times that as objects.
 
     Raises as `payload` and `resolve` do.
     """
-    if len(memoryview(event.data)) > LIGHT or may_refer(event.data):
+    if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)
     return payload(_resolved(event, store))
 
 
 def _resolved(event: Event, store: ObjectStore) -> Event:
-    if not may_refer(event.data):
+    if not may_contain_reference(event.data):
         return event
     data = resolve(msgspec.json.decode(event.data), store)
     return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data)))
@@ -177,7 +179,7 @@ def _without_values(event: Event) -> Event:
     return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given)))
 
 
-def ends(text: str) -> tuple[list[str], list[str]]:
+def first_and_last_lines(text: str) -> tuple[list[str], list[str]]:
     """The first and the last 10 lines, each cut to 200 characters."""
     text = text.removesuffix("\n")
     first = text.split("\n", _LINES)[:_LINES]
@@ -186,9 +188,9 @@ def ends(text: str) -> tuple[list[str], list[str]]:
 
 
 def _reference(text: str, encoded: bytes, store: BlobSink) -> dict[str, Any]:
-    first, last = ends(text)
+    first, last = first_and_last_lines(text)
     digest = store.put(encoded)
-    return {KEY: {"sha256": digest, "bytes": len(encoded), "first": first, "last": last}}
+    return {REFERENCE_KEY: {"sha256": digest, "bytes": len(encoded), "first": first, "last": last}}
 
 
 def _looks_so(data: dict[str, Any]) -> bool:

@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 
 from remora.errors import StreamLocked
-from remora.trace.content.private_files import open_path
+from remora.trace.content.private_files import open_read_only
 
 _TRIES, _PAUSE_S = 5, 0.01
 
 
-def take(file: int, path: Path) -> None:
+def lock_stream(file: int, path: Path) -> None:
     """Lock the open stream for writing, or raise StreamLocked with the owner's process id.
 
     A reader that asks `is_locked` holds the lock for an instant: hence a few tries.
@@ -24,7 +24,7 @@ def take(file: int, path: Path) -> None:
                 time.sleep(_PAUSE_S)
         else:
             return
-    pid = owner(file)
+    pid = lock_owner(file)
     who = f"process {pid}" if pid is not None else "another process"
     raise StreamLocked(
         f"{path.name} is being written by {who}", hint="wait until that run ends, or stop it"
@@ -34,7 +34,7 @@ def take(file: int, path: Path) -> None:
 def is_locked(path: Path) -> bool:
     """Whether a live writer holds the stream; false for a file that cannot be opened."""
     try:
-        file = open_path(path)
+        file = open_read_only(path)
     except OSError:
         return False
     try:
@@ -46,7 +46,7 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def owner(file: int) -> int | None:
+def lock_owner(file: int) -> int | None:
     """The process that holds the lock of an open file, where the system tells."""
     status = os.fstat(file)
     place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"

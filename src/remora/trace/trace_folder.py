@@ -9,12 +9,18 @@ from typing import NoReturn
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
 from remora.trace.content.objects import ObjectStore
-from remora.trace.content.private_files import enter, open_file, open_folder, told, write_all
+from remora.trace.content.private_files import (
+    disk_errors,
+    open_file,
+    open_folder,
+    open_subfolder,
+    write_all,
+)
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
-SUFFIX = ".jsonl"
-SEALED = f"{SUFFIX}.zst"
+STREAM_SUFFIX = ".jsonl"
+COMPRESSED_SUFFIX = f"{STREAM_SUFFIX}.zst"
 """What the names of streams end with, as they are written and as `remora.trace.stream.compression` keeps
 them. Where both files are there, the first one is the stream."""
 
@@ -39,22 +45,22 @@ class TraceFolder:
         Raises DiskError where a part is a link or the disk refuses.
         """
         with ExitStack() as stack:
-            with told(self.root):
+            with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 stack.callback(os.close, root)
-            with told(self.path):
-                top = enter(root, FOLDER, make=True)
+            with disk_errors(self.path):
+                top = open_subfolder(root, FOLDER, make=True)
                 stack.callback(os.close, top)
             for name in _PARTS:
-                with told(self.path / name):
-                    os.close(enter(top, name, make=True))
-            with told(self.path / ".gitignore"):
+                with disk_errors(self.path / name):
+                    os.close(open_subfolder(top, name, make=True))
+            with disk_errors(self.path / ".gitignore"):
                 _write_gitignore(top)
 
     def check(self) -> None:
         """Raise DiskError if `.agentfs` or a folder in it is a link; absent ones are fine."""
         for path in (self.path, *(self.path / name for name in _PARTS)):
-            with told(path), suppress(FileNotFoundError):
+            with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
 
     def agent_stream(self, agent_id: str) -> Path:
@@ -89,11 +95,11 @@ class TraceFolder:
 
     def agent_streams(self) -> Iterator[Path]:
         """Paths of all files that are named as streams of agents, by id, one for each."""
-        return streams_in(self.traces)
+        return stream_paths(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
         """Paths of all files that are named as streams of runs, by id, one for each."""
-        return streams_in(self.runs)
+        return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
         raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, kind, name))
@@ -101,51 +107,55 @@ class TraceFolder:
 
 def stream_id(path: Path) -> str:
     """The id that the file name of a stream spells, sealed or not."""
-    return path.name.removesuffix(SEALED if is_sealed(path) else SUFFIX)
+    return path.name.removesuffix(COMPRESSED_SUFFIX if is_compressed(path) else STREAM_SUFFIX)
 
 
-def is_sealed(path: Path) -> bool:
+def is_compressed(path: Path) -> bool:
     """Whether the file name is that of a sealed stream."""
-    return path.name.endswith(SEALED)
+    return path.name.endswith(COMPRESSED_SUFFIX)
 
 
 def plain_path(path: Path) -> Path:
     """Where a stream is written, whichever of its two paths is given."""
-    return path.with_name(stream_id(path) + SUFFIX)
+    return path.with_name(stream_id(path) + STREAM_SUFFIX)
 
 
-def sealed_path(path: Path) -> Path:
+def compressed_path(path: Path) -> Path:
     """Where a stream lies sealed, whichever of its two paths is given."""
-    return path.with_name(stream_id(path) + SEALED)
+    return path.with_name(stream_id(path) + COMPRESSED_SUFFIX)
 
 
 def _file_name(name: str) -> str:
     if not is_id(name):
         raise UsageError(f"{name!r} is not an id", hint="ids are a-z, 0-9, '.', '_' and '-'")
-    return f"{name}{SUFFIX}"
+    return f"{name}{STREAM_SUFFIX}"
 
 
-def streams_in(folder: Path) -> Iterator[Path]:
+def stream_paths(folder: Path) -> Iterator[Path]:
     """Paths of all files in a folder that are named as streams, by id, one for each."""
     found: dict[str, Path] = {}
-    with told(folder), suppress(FileNotFoundError):
+    with disk_errors(folder), suppress(FileNotFoundError):
         for path in folder.iterdir():
-            if path.name.endswith((SUFFIX, SEALED)) and not (
-                is_sealed(path) and stream_id(path) in found
+            if path.name.endswith((STREAM_SUFFIX, COMPRESSED_SUFFIX)) and not (
+                is_compressed(path) and stream_id(path) in found
             ):
                 found[stream_id(path)] = path
     yield from (found[name] for name in sorted(found))
 
 
 def _found(folder: Path, name: str) -> Path | None:
-    paths = (folder / f"{name}{suffix}" for suffix in (SUFFIX, SEALED)) if is_id(name) else ()
+    paths = (
+        (folder / f"{name}{suffix}" for suffix in (STREAM_SUFFIX, COMPRESSED_SUFFIX))
+        if is_id(name)
+        else ()
+    )
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
 def _nearest(folder: Path, kind: str, name: str) -> str:
     import difflib
 
-    known = [stream_id(path) for path in streams_in(folder)]
+    known = [stream_id(path) for path in stream_paths(folder)]
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     if nearest:
         return f"nearest: {', '.join(nearest)}"

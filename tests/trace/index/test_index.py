@@ -21,13 +21,18 @@ from remora.errors import DiskError
 from remora.trace.index import index_database as database_module
 from remora.trace.index.index_database import mark
 from remora.trace.index.queries import prune, reindex, trace_queries
-from remora.trace.read.store_queries import Query
-from remora.trace.stream.compression import seal
+from remora.trace.read.store_queries import StreamQuery
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conftest import NODE, RUN, Agent, World
 
 JOB = f"trace:{RUN}:lint:{NODE}"
-QUERIES = [Query(), Query(outcome="error"), Query(tool="apply_fix"), Query(text="needle")]
+QUERIES = [
+    StreamQuery(),
+    StreamQuery(outcome="error"),
+    StreamQuery(tool="apply_fix"),
+    StreamQuery(text="needle"),
+]
 
 
 def answers(folder: TraceFolder, store: str = "kv") -> list[Any]:
@@ -251,7 +256,10 @@ def asked_by_another(folder: TraceFolder) -> list[int]:
         try:
             os.setuid(65534)
             asked = trace_queries(folder)
-            told = [len(asked.get(f"index:run:{RUN}")), len(asked.find(Query(outcome="error")))]
+            told = [
+                len(asked.get(f"index:run:{RUN}")),
+                len(asked.find(StreamQuery(outcome="error"))),
+            ]
             os.write(writing, bytes(told))
         finally:
             os._exit(0)
@@ -303,13 +311,15 @@ def test_only_what_is_new_is_read(folder: TraceFolder) -> None:
     for _ in range(60):
         agent.whole_turn(output="x" * 50_000)
     asked = trace_queries(folder)
-    assert read_by(lambda: asked.find(Query(tool="late"))) > 3_000_000
-    assert read_by(lambda: asked.find(Query(tool="late"))) < 300_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) > 3_000_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) < 300_000
     agent.whole_turn("late")
-    assert read_by(lambda: asked.find(Query(tool="late"))) < 300_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) < 300_000
     agent.end()
-    seal(agent.path)  # compressed to next to nothing, and still not read from its beginning
-    assert [len(found.turns) for found in asked.find(Query(tool="late"))] == [1]
+    compress_stream(
+        agent.path
+    )  # compressed to next to nothing, and still not read from its beginning
+    assert [len(found.turns) for found in asked.find(StreamQuery(tool="late"))] == [1]
     assert read_by(lambda: asked.get(f"{JOB}:61")) < 300_000
 
 
@@ -319,14 +329,16 @@ def test_a_rewritten_stream_is_read_anew(world: World, right: list[Any]) -> None
     path.write_bytes(path.read_bytes().replace(b'"apply_fix"', b'"apply_foo"'))
     assert path.stat().st_size == status.st_size
     asked = trace_queries(world.folder)
-    assert {f.stream.agent_id for f in asked.find(Query(tool="apply_foo"))} == {world.second.name}
+    assert {f.stream.agent_id for f in asked.find(StreamQuery(tool="apply_foo"))} == {
+        world.second.name
+    }
     path.unlink()
     shorter = Agent(world.folder, attempt=2)
     shorter.whole_turn("other")
     shorter.writer.close()
     assert path.stat().st_size < status.st_size
     assert answers(world.folder) == answers(world.folder, "jsonl")
-    (found,) = asked.find(Query(tool="other"))
+    (found,) = asked.find(StreamQuery(tool="other"))
     assert len(found.turns) == 1
 
 
@@ -392,7 +404,7 @@ def test_many_ask_while_one_writes(folder: TraceFolder) -> None:
     def ask() -> None:
         asked, most = trace_queries(folder), 0
         while not done.is_set():
-            (found,) = asked.find(Query(tool="apply_fix"))
+            (found,) = asked.find(StreamQuery(tool="apply_fix"))
             if len(found.turns) < most:
                 wrong.append(found)
             most = len(found.turns)
@@ -406,7 +418,7 @@ def test_many_ask_while_one_writes(folder: TraceFolder) -> None:
     for asker in askers:
         asker.join()
     assert wrong == []
-    (found,) = trace_queries(folder).find(Query(tool="apply_fix"))
+    (found,) = trace_queries(folder).find(StreamQuery(tool="apply_fix"))
     assert len(found.turns) == 41
 
 
@@ -429,7 +441,7 @@ def kill_builders(folder: TraceFolder, rounds: int) -> int:
     for turn in range(300):
         agent.whole_turn(f"tool_{turn % 3}")
     agent.end()
-    right = trace_queries(folder, "jsonl").find(Query(tool="tool_1"))
+    right = trace_queries(folder, "jsonl").find(StreamQuery(tool="tool_1"))
     chosen, killed = random.Random(3), 0
     for _ in range(rounds):
         index_of(folder).unlink(missing_ok=True)
@@ -445,7 +457,7 @@ def kill_builders(folder: TraceFolder, rounds: int) -> int:
         builder.communicate()
         with edited(folder) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert trace_queries(folder).find(Query(tool="tool_1")) == right
+        assert trace_queries(folder).find(StreamQuery(tool="tool_1")) == right
     return killed
 
 

@@ -25,7 +25,7 @@ from remora.trace.index.packet_reader import PacketReader
 from remora.trace.index.rows import pack, unpack
 from remora.trace.read.reader import read_events, read_lines
 from remora.trace.read.state_at import packet_at
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, BASE, RUN, Recorder, play_run
 from tests.trace.index.conftest import Agent
@@ -124,7 +124,7 @@ def test_only_a_part_of_a_long_stream_is_read(folder: TraceFolder) -> None:
     assert reader.packet_at(agent.name, 37) == right
     assert read_by(lambda: reader.packet_at(agent.name, 37)) < 500_000
     assert read_by(lambda: reader.turn_events(agent.name, 11)) < 500_000
-    seal(agent.path)
+    compress_stream(agent.path)
     assert reader.packet_at(agent.name, 37) == right
     assert len(reader.turn_events(agent.name, 11)) == 3
 
@@ -132,7 +132,7 @@ def test_only_a_part_of_a_long_stream_is_read(folder: TraceFolder) -> None:
 def test_a_sealed_stream_gives_the_same(folder: TraceFolder) -> None:
     agent = long_stream(folder, 20)
     check(folder, agent.name, 20)
-    seal(agent.path)
+    compress_stream(agent.path)
     check(folder, agent.name, 20)
     index_of(folder).unlink()
     check(folder, agent.name, 20)

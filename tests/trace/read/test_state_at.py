@@ -12,7 +12,7 @@ from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import AgentStart, Change, RunStart, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import FileAt, files_at, packet_at
+from remora.trace.read.state_at import FileState, files_at, packet_at
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
@@ -39,7 +39,7 @@ TURNS = st.lists(
 )
 
 
-def bytes_of(folder: TraceFolder, files: dict[str, FileAt]) -> dict[str, bytes | None]:
+def bytes_of(folder: TraceFolder, files: dict[str, FileState]) -> dict[str, bytes | None]:
     return {
         path: None if file.sha256 is None else folder.objects.get(file.sha256)
         for path, file in files.items()

@@ -7,7 +7,7 @@ import pytest
 
 from remora.errors import DiskError, StreamDamaged
 from remora.memory.events import Head
-from remora.trace.content.line_format import carries
+from remora.trace.content.line_format import valid_hash
 from remora.trace.retention.expired_log import Expired, log_expired, read_expired
 from remora.trace.trace_folder import TraceFolder
 
@@ -37,7 +37,7 @@ def test_entries_are_kept_in_order_with_their_time_and_a_hash_each(folder: Trace
     assert {one.timestamp for one in found} == {"2026-06-01T12:30:00.000000Z"}
     previous = "0" * 64
     for line in place(folder).read_bytes().splitlines():
-        digest = carries(line, previous)
+        digest = valid_hash(line, previous)
         assert digest is not None
         previous = digest
 

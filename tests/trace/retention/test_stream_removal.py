@@ -5,7 +5,7 @@ import os
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, StreamLocked
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.stream_removal import (
     compacting,
     held_stream,
@@ -13,16 +13,16 @@ from remora.trace.retention.stream_removal import (
     remove_leftovers,
     remove_stream,
 )
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, Recorder, play_run
 
 
 def test_a_sound_streams_head_is_its_writers(folder: TraceFolder) -> None:
     _, agent = play_run(folder)
-    assert sound_head(agent.writer.path) == agent.writer.head
-    seal(agent.writer.path)
-    assert sound_head(agent.writer.path) == agent.writer.head
+    assert verified_head(agent.writer.path) == agent.writer.head
+    compress_stream(agent.writer.path)
+    assert verified_head(agent.writer.path) == agent.writer.head
 
 
 def test_a_torn_or_changed_stream_has_none(folder: TraceFolder) -> None:
@@ -32,14 +32,14 @@ def test_a_torn_or_changed_stream_has_none(folder: TraceFolder) -> None:
     for bad in (whole[:-1], whole + b"x", whole.replace(b'"turn":2', b'"turn":1', 1)):
         path.write_bytes(bad)
         with pytest.raises(StreamDamaged):
-            sound_head(path)
+            verified_head(path)
 
 
 def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     _, agent = play_run(folder)
     path = agent.writer.path
     plain = path.read_bytes()
-    seal(path)
+    compress_stream(path)
     path.write_bytes(plain)
     torn = [path.with_name(f"{path.name}.quarantine-{n}") for n in (1, 2)]
     for place in torn:

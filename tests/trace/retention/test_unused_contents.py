@@ -11,7 +11,7 @@ import pytest
 
 from remora.trace.content import byte_source as module
 from remora.trace.retention.unused_contents import contents_of, names_in, remove_contents
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, RUN, play_run
 
@@ -27,7 +27,7 @@ def test_a_runs_streams_name_all_that_it_stored(folder: TraceFolder) -> None:
     agent, run = folder.agent_stream(AGENT), folder.run_stream(RUN)
     named = names_in(agent, stored) | names_in(run, stored)
     assert named == set(stored)
-    seal(agent)
+    compress_stream(agent)
     assert names_in(agent, stored) | names_in(run, stored) == named
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.anchor_file import anchor_of, streams_of
 from remora.trace.verify.folder_check import verify_all
@@ -17,7 +17,7 @@ def sealed(folder: TraceFolder) -> list[Path]:
     play_run(folder)
     plain = (folder.run_stream(RUN), folder.agent_stream(AGENT))
     for path in plain:
-        seal(path)
+        compress_stream(path)
     assert not any(path.exists() for path in plain)
     return [folder.existing_run(RUN), folder.existing_agent(AGENT)]
 
@@ -27,7 +27,7 @@ def test_it_says_what_it_said_before(folder: TraceFolder) -> None:
     before = verify_all(folder).as_json()
     heads = [anchor_of(path, kind) for kind, path in streams_of(folder)]
     for path in (folder.run_stream(RUN), folder.agent_stream(AGENT)):
-        seal(path)
+        compress_stream(path)
     assert verify_all(folder).as_json() == before
     assert verify_all(folder, AGENT).as_json()["streams"] == before["streams"][1:]
     assert [anchor_of(path, kind) for kind, path in streams_of(folder)] == heads

@@ -16,7 +16,7 @@ from remora.runs.records.current_attempt import Counting
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.reasons import Reason
-from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, stream_status, typed
+from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, stream_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -68,7 +68,7 @@ def read_attempt(project: Project, job: Job) -> JobView:
     """
     counting = Counting()
     for event in read_events(project.trace.existing_run(job.run_id)):
-        counting.see(typed(event))
+        counting.see(typed_payload(event))
     return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
 
 
@@ -136,7 +136,7 @@ class _Told:
         self._learn([event])
         self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
-        data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
+        data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))
             self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""

@@ -15,7 +15,7 @@ from remora.runs.records.current_attempt import STALE, UNDECIDED, Counting
 from remora.runs.records.job_view import JobView, read_job
 from remora.runs.records.run_listing import listed_runs
 from remora.runs.records.totals import planned_left_alone, sums_of
-from remora.trace.read.reader import read_events, stream_status, typed
+from remora.trace.read.reader import read_events, stream_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
@@ -43,7 +43,7 @@ def read_run(project: Project, run_id: str) -> RunView:
     events = list(read_events(path))
     if not events:
         raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
-    start = typed(events[0])
+    start = typed_payload(events[0])
     if not isinstance(start, RunStart):
         raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
     return RunView(
@@ -140,7 +140,7 @@ def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
     """The attempt of each job that counts, in the order in which jobs began."""
     counting = Counting()
     for event in events:
-        counting.see(typed(event))
+        counting.see(typed_payload(event))
     for start in counting.starts():
         agent_id = start.agent_id
         job = read_job(folder, start, counting.ends.get(agent_id))

@@ -8,7 +8,7 @@ import msgspec
 from remora.errors import RemoraError
 from remora.memory.events import Event, RunStart
 from remora.runs.records.current_attempt import CONFLICT, PENDING, Counting
-from remora.trace.read.reader import DAMAGED, read_events, stream_status, typed
+from remora.trace.read.reader import DAMAGED, read_events, stream_status, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 
@@ -39,7 +39,7 @@ def _line(path: Path) -> RunLine | None:
     try:
         events = read_events(path)
         first = next(events, None)
-        start = typed(first) if first is not None else None
+        start = typed_payload(first) if first is not None else None
         if first is None or not isinstance(start, RunStart):
             return None
         planned = start.plan.get("jobs")
@@ -61,6 +61,6 @@ def _review_states(events: Iterable[Event]) -> list[str]:
     """Of the attempt of each job that counts, if it has one: `pending`, or the last verdict."""
     counting = Counting()
     for event in events:
-        counting.see(typed(event))
+        counting.see(typed_payload(event))
     states = [counting.review(start.agent_id) for start in counting.starts()]
     return [state for state in states if state]

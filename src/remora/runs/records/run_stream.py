@@ -10,7 +10,7 @@ from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.provenance import remember_head
 from remora.trace.content.group_commit import GroupCommit
-from remora.trace.read.reader import part, read_events
+from remora.trace.read.reader import decode_part, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
 from remora.trace.verify.head_signatures import Signer, signer_for, with_signature
@@ -84,5 +84,5 @@ def _signer(project: Project, emitter: JsonlEventEmitter) -> Signer | None:
     return (
         project.signer
         if first is None
-        else signer_for(part(first, _Started).signing, project.signer)
+        else signer_for(decode_part(first, _Started).signing, project.signer)
     )

@@ -11,7 +11,7 @@ from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import is_lint_code
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
-from remora.trace.read.reader import read_events, typed
+from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 _SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
@@ -61,7 +61,7 @@ def _diagnostics(folder: TraceFolder, agent_id: str) -> tuple[list[str], list[st
 
 def _shown(event: Event) -> list[str] | None:
     if event.type == AgentStart.type:
-        data = typed(event)
+        data = typed_payload(event)
         shown = data.packet.diagnostics if isinstance(data, AgentStart) else []
         return [str(line) for line in shown] or None
     delta = event.packet_delta

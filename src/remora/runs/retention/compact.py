@@ -31,7 +31,7 @@ from remora.runs.retention.retention_rules import (
     to_seal,
     unnamed,
 )
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import Expired, log_expired
 from remora.trace.retention.stream_removal import (
     compacting,
@@ -40,8 +40,8 @@ from remora.trace.retention.stream_removal import (
     remove_stream,
 )
 from remora.trace.retention.unused_contents import Content, remove_contents
-from remora.trace.stream.compression import seal, sealed_size
-from remora.trace.trace_folder import sealed_path
+from remora.trace.stream.compression import compress_stream, compressed_size
+from remora.trace.trace_folder import compressed_path
 from remora.workspaces.commit_files import unpin_commit
 
 
@@ -82,7 +82,7 @@ class _Pretended:
 
     def seal(self, stream: StreamFacts) -> int:
         """How large the sealed file would be: it is made and thrown away."""
-        return sealed_size(stream.path)
+        return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
         """It would."""
@@ -101,7 +101,7 @@ class _Done:
 
     def seal(self, stream: StreamFacts) -> int:
         """As `remora.trace.stream.compression` does."""
-        return seal(stream.path)
+        return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
         """With the run's stream held: whoever writes one of its agents' holds that too."""
@@ -207,7 +207,7 @@ class _Compacting:
             )
         )
         now = msgspec.structs.replace(
-            stream, path=sealed_path(stream.path), bytes=after, sealed=True
+            stream, path=compressed_path(stream.path), bytes=after, sealed=True
         )
         run = self._runs[run.run_id]
         streams = tuple(now if found.path == stream.path else found for found in run.streams)
@@ -239,7 +239,7 @@ def _anchors(run: RunFacts, why: str) -> list[Expired]:
     heads = history_of(run.streams[-1].path).heads
     found = []
     for stream in run.streams:
-        head = sound_head(stream.path)
+        head = verified_head(stream.path)
         if stream.kind == "agent" and heads.get(stream.id, head) != head:
             raise StreamDamaged(f"{stream.id} is not what its run says")
         found.append(

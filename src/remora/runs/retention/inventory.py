@@ -18,12 +18,12 @@ from remora.trace.read.reader import (
     StreamInfo,
     list_streams,
     read_events,
-    typed,
+    typed_payload,
 )
 from remora.trace.retention.expired_log import Expired, read_expired
 from remora.trace.retention.stream_removal import quarantines
 from remora.trace.retention.unused_contents import Content, contents_of, names_in
-from remora.trace.trace_folder import TraceFolder, is_sealed, stream_id
+from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
 DAMAGE = "it is damaged: `remora trace verify` tells more"
 _LOST = "the stream of its run is missing"
@@ -86,7 +86,7 @@ def history_of(path: Path) -> History:
     for event in read_events(path):
         stamp = event.timestamp
         found.first = found.first or _time(stamp)
-        data = typed(event) if event.type in (JobStart.type, JobEnd.type) else None
+        data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
         if isinstance(data, JobStart):
             found.started.add(data.agent_id)
             found.heads.pop(data.agent_id, None)
@@ -159,7 +159,7 @@ def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts
         id=name,
         path=path,
         bytes=path.lstat().st_size,
-        sealed=is_sealed(path),
+        sealed=is_compressed(path),
         beside=sum(place.lstat().st_size for place in quarantines(path)),
     )
 

@@ -8,7 +8,7 @@ from typing import Protocol
 _PIECE = 1 << 20
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """A stream's bytes, which may grow while they are read."""
 
     def size(self) -> int:
@@ -34,7 +34,7 @@ class FileSource:
         return os.pread(self.file, count, offset)
 
 
-def pieces(source: Source, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+def read_pieces(source: ByteSource, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """The bytes from `start` on, up to `end` if it is given, in bounded memory."""
     position = start
     while piece := source.pread(_PIECE if end is None else min(_PIECE, end - position), position):

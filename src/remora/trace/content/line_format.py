@@ -7,12 +7,12 @@ from io import BytesIO
 import msgspec
 
 from remora.memory.events import GENESIS
-from remora.trace.content.byte_source import Source
+from remora.trace.content.byte_source import ByteSource
 
 _FRAME = b',"hash":"'
 _END = b'"}'
 _HEX = frozenset(b"0123456789abcdef")
-TAIL = len(_FRAME) + 64 + len(_END)
+HASH_SUFFIX_SIZE = len(_FRAME) + 64 + len(_END)
 """Bytes at the end of a line that its hash does not cover."""
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of a line that is read or written; a longer one is damage."""
@@ -42,33 +42,33 @@ def line_hash(previous: str, body: bytes | memoryview) -> str:
     return digest.hexdigest()
 
 
-def body_of(raw: bytes) -> bytes | memoryview:
+def hashed_part(raw: bytes) -> bytes | memoryview:
     """What of a line its hash covers; of a long line no copy, of a short one that is faster."""
-    return raw[:-TAIL] if len(raw) <= _CHUNK else memoryview(raw)[:-TAIL]
+    return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
 
-def framed(body: bytes, digest: str) -> bytes:
+def line_with_hash(body: bytes, digest: str) -> bytes:
     """The whole line with its newline."""
     return b'%b,"hash":"%b"}\n' % (body, digest.encode())
 
 
 def stated_hash(raw: bytes) -> str | None:
     """The hash that a line carries, or None if the line does not end as one must."""
-    tail = raw[-TAIL:]
+    tail = raw[-HASH_SUFFIX_SIZE:]
     digest = tail[len(_FRAME) : -len(_END)]
-    if len(tail) < TAIL or not tail.startswith(_FRAME) or not tail.endswith(_END):
+    if len(tail) < HASH_SUFFIX_SIZE or not tail.startswith(_FRAME) or not tail.endswith(_END):
         return None
     return digest.decode() if _HEX.issuperset(digest) else None
 
 
-def carries(raw: bytes, previous: str) -> str | None:
+def valid_hash(raw: bytes, previous: str) -> str | None:
     """The line's hash if it is right after `previous`, else None."""
     stated = stated_hash(raw)
-    return stated if stated == line_hash(previous, body_of(raw)) else None
+    return stated if stated == line_hash(previous, hashed_part(raw)) else None
 
 
-def lines(
-    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+def iter_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
     """The lines of a stream from byte `start` on, which `before` others come before, split at
     `\\n` only, in bounded memory.
@@ -92,25 +92,25 @@ def lines(
         yield Line(number, offset, kept.getvalue(), size, False)
 
 
-def ended_lines(
-    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+def complete_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """As `lines`, without what follows the last newline: a live writer is about to finish it, or
+    """As `iter_lines`, without what follows the last newline: a live writer is about to finish it, or
     it is a torn tail that no one ever acknowledged."""
-    return (line for line in lines(source, start, before, piece=piece) if line.ended)
+    return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
-def chained(source: Source) -> Iterator[tuple[Line, str | None]]:
+def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
     """Each line from the beginning with its hash; None for the first line that is not right after
     the one before it, and for all that follow: with them nothing can be compared."""
     previous: str | None = GENESIS
-    for line in lines(source):
+    for line in iter_lines(source):
         if previous is not None:
-            previous = carries(line.raw, previous) if line.ended else None
+            previous = valid_hash(line.raw, previous) if line.ended else None
         yield line, previous
 
 
-def last_line(source: Source) -> bytes | None:
+def last_line(source: ByteSource) -> bytes | None:
     """The last complete line, read from the end; None where there is none within MAX_LINE."""
     end = _newline_before(source, source.size())
     if end < 0:
@@ -129,7 +129,7 @@ def _joined(kept: BytesIO, piece: bytes) -> bytes:
     return kept.getvalue()
 
 
-def _newline_before(source: Source, end: int) -> int:
+def _newline_before(source: ByteSource, end: int) -> int:
     """Where the last newline before `end` is; -1 where there is none, or none within MAX_LINE
     (and a block)."""
     start, least = end, max(0, end - MAX_LINE - 1)

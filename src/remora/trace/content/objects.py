@@ -12,17 +12,22 @@ from io import BytesIO
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
-from remora.trace.content.byte_source import Source, pieces, sha256_of
-from remora.trace.content.content_file import LARGEST_PACKED, content_of, folder_of, write_content
+from remora.trace.content.byte_source import ByteSource, read_pieces, sha256_of
+from remora.trace.content.content_file import (
+    MAX_COMPRESSED_CONTENT,
+    open_content,
+    open_digest_folder,
+    write_content,
+)
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.private_files import (
-    enter,
-    forget_cached,
+    disk_errors,
+    drop_page_cache,
     open_file,
     open_folder,
+    open_subfolder,
     sync_data,
     sync_folder,
-    told,
 )
 from remora.trace.content.sync_pool import SyncPool
 
@@ -57,14 +62,14 @@ class ObjectStore:
         What was put survives a kill; a power cut only after `sync`. What is there already is as
         new again: what nothing refers to is collected by its age.
         """
-        if self._packs and len(data) > LARGEST_PACKED:
+        if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
-        with told(self.folder / digest[:2] / digest), ExitStack() as stack:
+        with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
             fcntl.flock(top, fcntl.LOCK_SH)  # the collector neither looks nor removes meanwhile
-            folder = enter(top, digest[:2], make=True, sync=False)
+            folder = open_subfolder(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
             missing = not self._renewed(folder, digest)
             if missing:
@@ -89,8 +94,8 @@ class ObjectStore:
         path = self.folder / digest[:2] / digest
         found = sha256()
         try:
-            with told(path), self._opened(digest) as source:
-                for piece in pieces(source):
+            with disk_errors(path), self._opened(digest) as source:
+                for piece in read_pieces(source):
                     found.update(piece)
                     yield piece
         except DiskError as error:
@@ -106,7 +111,11 @@ class ObjectStore:
             return "is not a SHA-256"
         try:
             with self._opened(digest) as source:
-                return None if sha256_of(pieces(source)) == digest else "is not what its name says"
+                return (
+                    None
+                    if sha256_of(read_pieces(source)) == digest
+                    else "is not what its name says"
+                )
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
@@ -115,10 +124,10 @@ class ObjectStore:
             return "is not what its name says"
 
     @contextmanager
-    def _opened(self, digest: str) -> Iterator[Source]:
+    def _opened(self, digest: str) -> Iterator[ByteSource]:
         with (
-            folder_of(self.folder, digest) as folder,
-            content_of(folder, digest, packs=self._packs) as source,
+            open_digest_folder(self.folder, digest) as folder,
+            open_content(folder, digest, packs=self._packs) as source,
         ):
             yield source
 
@@ -128,12 +137,12 @@ class ObjectStore:
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:
                 if digest not in self._safe:
-                    forget_cached(file)
+                    drop_page_cache(file)
                 os.utime(file)
             finally:
                 os.close(file)
-            with content_of(folder, digest, packs=self._packs) as source:
-                return sha256_of(pieces(source)) == digest
+            with open_content(folder, digest, packs=self._packs) as source:
+                return sha256_of(read_pieces(source)) == digest
         return False
 
     def sync(self) -> None:
@@ -164,7 +173,7 @@ class ObjectStore:
 
     def _sync_file(self, digest: str) -> None:
         path = self.folder / digest[:2]
-        with told(path), ExitStack() as stack:
+        with disk_errors(path), ExitStack() as stack:
             folder = open_folder(path)
             stack.callback(os.close, folder)
             file = open_file(digest, os.O_RDONLY, folder=folder)
@@ -173,5 +182,5 @@ class ObjectStore:
 
 
 def _sync_folder(path: Path) -> None:
-    with told(path):
+    with disk_errors(path):
         sync_folder(path)

@@ -16,7 +16,7 @@ _LINKED = {errno.ELOOP, errno.ENOTDIR}
 
 
 @contextmanager
-def told(path: Path | str) -> Iterator[None]:
+def disk_errors(path: Path | str) -> Iterator[None]:
     """Turn what the system refuses within into a DiskError that names `path`."""
     try:
         yield
@@ -33,7 +33,7 @@ def open_folder(path: Path) -> int:
     return os.open(path, _FOLDER)
 
 
-def enter(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
+def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
     """A descriptor of the folder `name` in `parent`; with `make` it is made, or made private.
 
     Without `sync` a power cut may take a new folder away until `parent` is synced.
@@ -59,7 +59,7 @@ def open_file(name: str, flags: int, *, folder: int) -> int:
     return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
 
-def open_path(path: Path) -> int:
+def open_read_only(path: Path) -> int:
     """A read-only descriptor of the regular file at `path`, whose last part is no link."""
     return _checked(os.open(path, os.O_RDONLY | _FILE), private=False)
 
@@ -85,7 +85,7 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def forget_cached(file: int) -> None:
+def drop_page_cache(file: int) -> None:
     """Have what is safe read from the disk again, where the system can.
 
     After a failed sync memory still holds, as if it were on the disk, what never got there.

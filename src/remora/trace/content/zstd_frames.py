@@ -13,9 +13,9 @@ from itertools import accumulate
 import zstandard
 
 from remora.errors import StreamDamaged
-from remora.trace.content.byte_source import Source
+from remora.trace.content.byte_source import ByteSource
 
-CONTENT = 1 << 20
+MAX_FRAME_CONTENT = 1 << 20
 """The most bytes of content in one frame: what a read at random has to decompress."""
 MAGIC = b"\x28\xb5\x2f\xfd"
 """How a packed content begins that is not empty; no UTF-8 does."""
@@ -24,7 +24,7 @@ _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
 _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<IBI")
 
 
-def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The packed form of a content that comes in pieces, itself in pieces, in bounded memory.
 
     The same content gives the same bytes, however it was cut, with one version of zstd.
@@ -45,10 +45,10 @@ class FramesSource:
 
     Only the frames that a read touches are decompressed, and the last one is kept: reading in
     order decompresses each once. Raises StreamDamaged, when it is made or read, for what is not
-    what `packed` gave.
+    what `compressed_frames` gave.
     """
 
-    def __init__(self, file: Source, name: str) -> None:
+    def __init__(self, file: ByteSource, name: str) -> None:
         self._file = file
         self._name = name
         sizes = self._table()
@@ -105,7 +105,9 @@ class FramesSource:
             raise self._damaged("its table of frames does not begin as one")
         sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
         whole = sum(frame for frame, _ in sizes) == size - length
-        if not whole or not all(f <= 2 * CONTENT and 0 < c <= CONTENT for f, c in sizes):
+        if not whole or not all(
+            f <= 2 * MAX_FRAME_CONTENT and 0 < c <= MAX_FRAME_CONTENT for f, c in sizes
+        ):
             raise self._damaged("its table of frames is not that of its frames")
         return sizes
 
@@ -121,8 +123,11 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
     kept = bytearray()
     for piece in pieces:
         kept += piece
-        while len(kept) >= CONTENT:
-            end = kept.rfind(b"\n", CONTENT // 2, CONTENT) + 1 or CONTENT
+        while len(kept) >= MAX_FRAME_CONTENT:
+            end = (
+                kept.rfind(b"\n", MAX_FRAME_CONTENT // 2, MAX_FRAME_CONTENT) + 1
+                or MAX_FRAME_CONTENT
+            )
             yield bytes(kept[:end])
             del kept[:end]
     if kept:

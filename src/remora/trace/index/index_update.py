@@ -7,8 +7,8 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.ids import is_id
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import Line, ended_lines
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import Line, complete_lines
 from remora.trace.index.index_database import transaction
 from remora.trace.index.ingest import Reading
 from remora.trace.index.row_check import follows
@@ -23,7 +23,7 @@ from remora.trace.index.row_codec import (
     store_turns,
 )
 from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
-from remora.trace.read.reader import opened
+from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 _COMMIT = 64 * 1024 * 1024
@@ -74,8 +74,8 @@ def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
     """All rows of a stream, read from its beginning without the index; none of what cannot be
     read. Nothing is folded."""
     reading, rows = Reading(agent_id=stream_id(path), folds=False), list[TurnRow]()
-    with suppress(RemoraError), opened(path) as source:
-        for line in ended_lines(source):
+    with suppress(RemoraError), open_stream(path) as source:
+        for line in complete_lines(source):
             rows += reading.take(line)[0]
             if reading.fault:
                 break
@@ -91,7 +91,7 @@ def _update(
         # an empty file may lie beside the sealed stream that is meant
         if known is not None and known.stamp == stamp and stamp.size:
             return False
-        with opened(path) as source:
+        with open_stream(path) as source:
             return _read(connection, source, known, stamp, stream_id(path), until)
     except (OSError, RemoraError):
         if known is not None:
@@ -102,7 +102,7 @@ def _update(
 
 def _read(
     connection: sqlite3.Connection,
-    source: Source,
+    source: ByteSource,
     known: Known | None,
     stamp: FileStamp,
     agent_id: str,
@@ -116,13 +116,13 @@ def _read(
     )
     # a sealed stream whose file is damaged: what came before that stays
     with suppress(RemoraError):
-        batch.read(ended_lines(source, batch.reading.size, batch.reading.count), until)
+        batch.read(complete_lines(source, batch.reading.size, batch.reading.count), until)
     batch.write()
     return True
 
 
 def _continued(
-    connection: sqlite3.Connection, source: Source, known: Known, stamp: FileStamp
+    connection: sqlite3.Connection, source: ByteSource, known: Known, stamp: FileStamp
 ) -> Reading | None:
     """Where reading stopped, if what was read is still there: the hash of its last line says so.
     A file that is as large as it was and was written all the same is read anew."""

@@ -22,7 +22,7 @@ from remora.memory.projection import apply
 from remora.memory.upcast import lifted
 from remora.trace.content.line_format import Line
 from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
-from remora.trace.read.state_at import packet_in
+from remora.trace.read.state_at import start_packet
 
 SPACING = 128 * 1024
 """The fewest bytes of a stream between two snapshots."""
@@ -237,7 +237,7 @@ class Reading(msgspec.Struct, kw_only=True):
             if self.packet is not None:
                 self.packet = apply(self.packet, event.packet_delta)
             elif event.type == AgentStart.type:
-                packet = packet_in(decode_event(line.raw))
+                packet = start_packet(decode_event(line.raw))
                 self.packet = packet and apply(packet, event.packet_delta)
         except (RemoraError, TypeError, ValueError, RecursionError):
             self.stop_folding()

@@ -13,15 +13,21 @@ from remora.errors import RemoraError, StreamDamaged
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, decode_event
 from remora.memory.packet import DecisionPacket
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import Line, ended_lines
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import Line, complete_lines
 from remora.trace.index.index_database import IndexLies, IndexUnusable, database, transaction
 from remora.trace.index.index_update import update_one
 from remora.trace.index.row_check import follows
 from remora.trace.index.row_codec import Known, forget, snapshot_before, turn_of
 from remora.trace.index.rows import Snapshot
-from remora.trace.read.reader import last_event, opened, read_events
-from remora.trace.read.state_at import FileAt, Moment, files_at, moment_at, no_turn
+from remora.trace.read.reader import last_event, open_stream, read_events
+from remora.trace.read.state_at import (
+    DecisionState,
+    FileState,
+    decision_at,
+    files_at,
+    turn_not_found,
+)
 from remora.trace.trace_folder import TraceFolder
 
 _PIECE = 1 << 16
@@ -49,10 +55,10 @@ class PacketReader:
         an agent that is not there."""
         path = self._folder.existing_agent(agent_id)
         near = self._near(path, turn)
-        with opened(path) as source:
+        with open_stream(path) as source:
             moment = near and _restored(source, turn, *near, path)
             if moment is None or not _confirmed(moment, shown=shown):
-                whole = moment_at(_events(ended_lines(source), path), turn)
+                whole = decision_at(_events(complete_lines(source), path), turn)
                 if near is not None and moment != whole:
                     self._forget(path)
                 moment = whole
@@ -74,7 +80,7 @@ class PacketReader:
             raise StreamDamaged(f"{agent_id}: the stream is empty", hint="remora trace verify")
         return last.turn
 
-    def files_at(self, agent_id: str, turn: int) -> dict[str, FileAt]:
+    def files_at(self, agent_id: str, turn: int) -> dict[str, FileState]:
         """As `restore.files_at` gives it from the run's and the agent's events."""
         path = self._folder.existing_agent(agent_id)
         last = last_event(path)
@@ -89,13 +95,13 @@ class PacketReader:
     def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
         path = self._folder.existing_agent(agent_id)
         rows = self._ask(path, turn, lambda index, known: turn_of(index, known, turn))
-        with opened(path) as source:
+        with open_stream(path) as source:
             found = _lines_of(source, turn, rows[0].begin, path) if rows else []
             # what the index says is believed if the turn begins there
             if not rows or not found or found[0].offset != rows[0].begin:
                 found = _lines_of(source, turn, 0, path)
             if not found:
-                raise no_turn(turn, [_turn(line, path) for line in ended_lines(source)])
+                raise turn_not_found(turn, [_turn(line, path) for line in complete_lines(source)])
         return found
 
     def _ask(
@@ -124,17 +130,17 @@ class PacketReader:
 
 
 def _restored(
-    source: Source, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
-) -> Moment | None:
+    source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
+) -> DecisionState | None:
     """The decision of a turn from a packet that was kept; None if the stream is not as it was."""
     with suppress(RemoraError):  # whatever it is, reading from the beginning tells it right
         if follows(source, snapshot.offset, snapshot.hash):
-            lines = ended_lines(source, snapshot.offset, piece=_PIECE)
-            return moment_at(_events(lines, path), turn, packet)
+            lines = complete_lines(source, snapshot.offset, piece=_PIECE)
+            return decision_at(_events(lines, path), turn, packet)
     return None
 
 
-def _confirmed(moment: Moment, *, shown: bool) -> bool:
+def _confirmed(moment: DecisionState, *, shown: bool) -> bool:
     """Whether the decision itself says that this was its packet. It names the trimmed one: of
     what was trimmed away it knows nothing."""
     if moment.sha256 is None or (moment.trim and not shown):
@@ -144,9 +150,9 @@ def _confirmed(moment: Moment, *, shown: bool) -> bool:
     return False
 
 
-def _lines_of(source: Source, turn: int, begin: int, path: Path) -> list[Line]:
+def _lines_of(source: ByteSource, turn: int, begin: int, path: Path) -> list[Line]:
     """The lines of a turn, read from byte `begin` on to the first line of a later turn."""
-    lines = ended_lines(source, begin, piece=_PIECE if begin else None)
+    lines = complete_lines(source, begin, piece=_PIECE if begin else None)
     numbered = ((_turn(line, path), line) for line in lines)
     return [line for number, line in takewhile(lambda n: n[0] <= turn, numbered) if number == turn]
 

@@ -14,7 +14,7 @@ from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
 from remora.trace.index.row_queries import chosen, entry_line, fitting, listed_keys, with_text
 from remora.trace.index.row_sources import Backend, Index, Scan
 from remora.trace.read.reader import list_streams
-from remora.trace.read.store_queries import Found, Query, TraceQueries
+from remora.trace.read.store_queries import StreamMatch, StreamQuery, TraceQueries
 from remora.trace.stream.line_builder import Clock, utc_now
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -99,11 +99,11 @@ class Queries:
             raise UsageError(f"{key} names many entries", hint="ask for the key of one")
         return self._line(parsed)
 
-    def find(self, query: Query) -> list[Found]:
+    def find(self, query: StreamQuery) -> list[StreamMatch]:
         """As the protocol says."""
         now, infos = self._clock(), chosen(list_streams(self._folder), query)
         if not query.of_turns():
-            return [Found(stream=info) for info in infos]
+            return [StreamMatch(stream=info) for info in infos]
         candidates = self._backend.ask(lambda rows: fitting(rows, infos, query, now))
         return with_text(self._folder, candidates, query.text)
 

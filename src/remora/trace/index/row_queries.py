@@ -16,8 +16,8 @@ from remora.trace.index.keys import IndexKey, TraceKey, job_key
 from remora.trace.index.row_check import line_at
 from remora.trace.index.rows import StreamRow, TurnRow
 from remora.trace.index.turn_filter import Asked, TextSearch
-from remora.trace.read.reader import StreamInfo, opened
-from remora.trace.read.store_queries import Found, Query
+from remora.trace.read.reader import StreamInfo, open_stream
+from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -40,7 +40,7 @@ def entry_line(folder: TraceFolder, rows: Rows, key: TraceKey) -> bytes:
     for stream in _newest_first(rows.streams(), key):
         for row in rows.turn(stream.agent_id, key.turn):
             if row.call == key.call and row.place is not None:
-                with opened(folder.existing_agent(stream.agent_id)) as source:
+                with open_stream(folder.existing_agent(stream.agent_id)) as source:
                     raw = line_at(source, row.place)
                 if raw is None or not _is_that(raw, stream, key):
                     raise IndexLies("another line is where the entry should be")
@@ -74,7 +74,7 @@ def listed_keys(rows: Rows, key: IndexKey) -> list[str]:
 
 
 def fitting(
-    rows: Rows, infos: list[StreamInfo], query: Query, now: datetime
+    rows: Rows, infos: list[StreamInfo], query: StreamQuery, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
     """Those of the streams with a turn that fits but for the text, and these turns.
 
@@ -87,7 +87,7 @@ def fitting(
 
 def with_text(
     folder: TraceFolder, candidates: list[tuple[StreamInfo, list[TurnRow]]], text: str | None
-) -> list[Found]:
+) -> list[StreamMatch]:
     """Those of the candidates that have the text somewhere, or all if there is none."""
     search = None if text is None else TextSearch(text, folder.blobs)
     found = []
@@ -95,7 +95,7 @@ def with_text(
         having = rows if search is None else _searched(search, folder, info, rows)
         if search is None or having:
             turns = tuple(row.match(_key(info, row, info.agent_id)) for row in having)
-            found.append(Found(stream=info, turns=turns))
+            found.append(StreamMatch(stream=info, turns=turns))
     return found
 
 
@@ -103,12 +103,12 @@ def _searched(
     search: TextSearch, folder: TraceFolder, info: StreamInfo, rows: list[TurnRow]
 ) -> list[TurnRow]:
     having: list[TurnRow] = []
-    with suppress(RemoraError), opened(folder.existing_agent(info.agent_id)) as source:
+    with suppress(RemoraError), open_stream(folder.existing_agent(info.agent_id)) as source:
         having.extend(search.within(source, rows))  # of a stream that breaks off, what was read
     return having
 
 
-def chosen(infos: list[StreamInfo], query: Query) -> list[StreamInfo]:
+def chosen(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
     """The streams that fit as such; no row is needed for that."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))

@@ -5,7 +5,7 @@ import zstandard
 
 from remora.memory.packet import DecisionPacket
 from remora.trace.index.keys import TraceKey
-from remora.trace.read.store_queries import Match
+from remora.trace.read.store_queries import TurnMatch
 
 _MOST = 16 * 1024 * 1024
 """Bytes of a packet that is unpacked; a real one has some 20 KB."""
@@ -25,7 +25,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call of a turn; a turn without a result has one row too, and that has no `place`.
 
     The turn's lines are the bytes from `begin` to `end`, which is None for the stream's last turn.
-    The rest is as in `Match`.
+    The rest is as in `TurnMatch`.
     """
 
     turn: int
@@ -41,9 +41,9 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end: int | None
     place: Place | None
 
-    def match(self, key: TraceKey) -> Match:
+    def match(self, key: TraceKey) -> TurnMatch:
         """As it is told to who asks; `key` is the turn's."""
-        return Match(
+        return TurnMatch(
             turn=self.turn,
             call=self.call,
             tool=self.tool,

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from remora.errors import UsageError
-from remora.trace.stream.line_builder import timestamp
+from remora.trace.stream.line_builder import format_timestamp
 
 _AGO = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -22,7 +22,7 @@ def point_in_time(text: str, now: datetime) -> str:
         else:
             when = datetime.fromisoformat(text)
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return timestamp(when)
+        return format_timestamp(when)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text!r} is no time",

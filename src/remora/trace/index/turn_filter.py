@@ -6,13 +6,13 @@ from datetime import datetime
 import msgspec
 
 from remora.errors import RemoraError
-from remora.trace.blobs import may_refer, references
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import ended_lines
+from remora.trace.blobs import blob_references, may_contain_reference
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index.rows import TurnRow
 from remora.trace.index.time_parsing import point_in_time
-from remora.trace.read.store_queries import Query
+from remora.trace.read.store_queries import StreamQuery
 
 _PIECE = 1 << 16
 _WINDOW = 1 << 20
@@ -21,12 +21,12 @@ _WINDOW = 1 << 20
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of turns, with its times as streams spell them."""
 
-    query: Query
+    query: StreamQuery
     since: str | None
     until: str | None
 
     @classmethod
-    def at(cls, query: Query, now: datetime) -> "Asked":
+    def at(cls, query: StreamQuery, now: datetime) -> "Asked":
         """Raises UsageError for a time that is none."""
         since, until = (
             None if text is None else point_in_time(text, now)
@@ -59,7 +59,7 @@ class TextSearch:
         self._blobs = blobs
         self._seen: dict[str, bool] = {}
 
-    def within(self, source: Source, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
+    def within(self, source: ByteSource, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
         """Those rows whose turn has the text."""
         last: tuple[int, bool] | None = None
         for row in rows:
@@ -68,8 +68,8 @@ class TextSearch:
             if last[1]:
                 yield row
 
-    def _turn_has(self, source: Source, row: TurnRow) -> bool:
-        for line in ended_lines(source, row.begin, piece=_PIECE):
+    def _turn_has(self, source: ByteSource, row: TurnRow) -> bool:
+        for line in complete_lines(source, row.begin, piece=_PIECE):
             if row.end is not None and line.offset >= row.end:
                 break
             if self._line_has(line.raw):
@@ -79,7 +79,7 @@ class TextSearch:
     def _line_has(self, raw: bytes) -> bool:
         if _has(raw, self._needle):
             return True
-        return may_refer(raw) and any(map(self._blob_has, _digests(raw)))
+        return may_contain_reference(raw) and any(map(self._blob_has, _digests(raw)))
 
     def _blob_has(self, digest: str) -> bool:
         if digest not in self._seen:
@@ -102,7 +102,7 @@ def _has(data: bytes, text: str) -> bool:
 
 def _digests(raw: bytes) -> Iterator[str]:
     try:
-        found = references(msgspec.json.decode(raw))
+        found = blob_references(msgspec.json.decode(raw))
     except (ValueError, RecursionError):
         return
     for reference in found:

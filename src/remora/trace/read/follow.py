@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import ended_lines
-from remora.trace.read.reader import opened
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import complete_lines
+from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import plain_path
 
 _BLOCK = 1 << 16
 
 
-class Follower:
+class StreamFollower:
     """Gives a stream's complete lines as they come; what is unfinished waits for its newline.
 
     Begins with the last `count` of those that are there.
@@ -33,15 +33,15 @@ class Follower:
 
         Raises NotFound, DiskError, StreamDamaged.
         """
-        with opened(self.path) as source:
+        with open_stream(self.path) as source:
             if self._place is None:
                 self._place = _begin(source, self._count)
-            for line in ended_lines(source, self._place):
+            for line in complete_lines(source, self._place):
                 self._place += line.size + 1
                 yield line.raw
 
 
-def _begin(source: Source, count: int) -> int:
+def _begin(source: ByteSource, count: int) -> int:
     """Where the last `count` complete lines begin."""
     place, wanted = source.size(), count + 1  # the newline before the first of them too
     while place > 0:

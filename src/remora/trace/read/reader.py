@@ -11,12 +11,18 @@ import msgspec
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import VERSION, AgentEnd, Event, Payload, RunEnd, decode_event, payload
 from remora.memory.upcast import version_of
-from remora.trace.content.byte_source import FileSource, Source
-from remora.trace.content.line_format import ended_lines, last_line
-from remora.trace.content.private_files import open_path, told
+from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.line_format import complete_lines, last_line
+from remora.trace.content.private_files import disk_errors, open_read_only
 from remora.trace.content.zstd_frames import FramesSource
 from remora.trace.stream_lock import is_locked
-from remora.trace.trace_folder import TraceFolder, is_sealed, plain_path, sealed_path, stream_id
+from remora.trace.trace_folder import (
+    TraceFolder,
+    compressed_path,
+    is_compressed,
+    plain_path,
+    stream_id,
+)
 
 _Part = TypeVar("_Part")
 RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
@@ -40,7 +46,7 @@ class _End(msgspec.Struct):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def open_stream(path: Path) -> Iterator[ByteSource]:
     """A stream's bytes, for reading: whether it is sealed or not, whichever path is given.
 
     Raises NotFound, DiskError (a link, no permission), or StreamDamaged for a sealed stream whose
@@ -49,17 +55,17 @@ def opened(path: Path) -> Iterator[Source]:
     with ExitStack() as stack:
         for place in _places(path):
             try:
-                with told(place):
-                    file = open_path(place)
+                with disk_errors(place):
+                    file = open_read_only(place)
             except DiskError as error:
                 if isinstance(error.__cause__, FileNotFoundError):
                     continue
                 raise
             stack.callback(os.close, file)
-            if is_sealed(place):
+            if is_compressed(place):
                 yield FramesSource(FileSource(file), place.name)
                 return
-            if os.fstat(file).st_size or not os.path.lexists(sealed_path(place)):
+            if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
                 yield FileSource(file)
                 return
         raise NotFound(f"no stream {path}", hint="`remora trace list` names them")
@@ -71,13 +77,13 @@ def _places(path: Path) -> tuple[Path, ...]:
 
     An empty file beside a sealed stream is nobody's: its writer was killed before it thawed.
     """
-    return (plain_path(path), sealed_path(path)) * 2
+    return (plain_path(path), compressed_path(path)) * 2
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """The raw lines without their newlines; what follows the last newline is left out."""
-    with opened(path) as source:
-        for line in ended_lines(source):
+    with open_stream(path) as source:
+        for line in complete_lines(source):
             yield line.raw
 
 
@@ -85,37 +91,37 @@ def read_events(path: Path) -> Iterator[Event]:
     """The events in order. Hashes are `verify`'s task; a line that is no event raises
     StreamDamaged with its number."""
     for number, raw in enumerate(read_lines(path), 1):
-        yield event_of(raw, number, path)
+        yield parse_event(raw, number, path)
 
 
-def data_of(event: Event) -> dict[str, Any]:
+def event_data(event: Event) -> dict[str, Any]:
     """What an event says, untyped. Raises StreamDamaged for what is no JSON object."""
-    return part(event, dict[str, Any])
+    return decode_part(event, dict[str, Any])
 
 
-def part(event: Event, kind: type[_Part]) -> _Part:
+def decode_part(event: Event, kind: type[_Part]) -> _Part:
     """What `kind` reads of an event's data: only that, for any other text may have been moved to
     a blob. Raises StreamDamaged for what does not fit."""
     try:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
-def typed(event: Event) -> Payload | None:
+def typed_payload(event: Event) -> Payload | None:
     """What an event says, None for a type that is not known. Raises StreamDamaged for data that
     is not what an event of its type holds."""
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
 def last_event(path: Path) -> Event | None:
     """The last complete event, without reading what is before it; None in an empty stream."""
-    with opened(path) as source:
+    with open_stream(path) as source:
         raw = last_line(source)
-    return None if raw is None else event_of(raw, None, path)
+    return None if raw is None else parse_event(raw, None, path)
 
 
 def stream_status(path: Path) -> str:
@@ -172,7 +178,7 @@ def _agent_status(last: Event, path: Path) -> str:
         raise _damaged(path, None) from error
 
 
-def event_of(raw: bytes, number: int | None, path: Path) -> Event:
+def parse_event(raw: bytes, number: int | None, path: Path) -> Event:
     """The event of line `number`, None for the last one; raises StreamDamaged for what is none."""
     try:
         return decode_event(raw)
@@ -180,7 +186,7 @@ def event_of(raw: bytes, number: int | None, path: Path) -> Event:
         raise _damaged(path, number, version_of(raw)) from error
 
 
-def no_such_event(event: Event) -> StreamDamaged:
+def invalid_event(event: Event) -> StreamDamaged:
     """The error for an event whose data is not what its type holds."""
     name = event.agent_id or event.run_id
     return StreamDamaged(

@@ -20,20 +20,20 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.versions import unknown_version
-from remora.trace.read.reader import part
+from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _HINT = "`remora trace verify` tells what happened"
 
 
-class FileAt(NamedTuple):
+class FileState(NamedTuple):
     """A file by the SHA-256 of its bytes (in `objects/`; null: not there) and permission bits."""
 
     sha256: str | None
     mode: int
 
 
-class Moment(NamedTuple):
+class DecisionState(NamedTuple):
     """A turn's decision: the packet before it, how often that was trimmed, and the hash that the
     decision names of the trimmed one (None where the turn came to no decision)."""
 
@@ -54,35 +54,37 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
     Raises NotFound for a turn that the stream does not have, StreamDamaged for no agent's stream,
     StreamError for one that was folded or trimmed by rules that this version does not know.
     """
-    moment = moment_at(events, turn)
+    moment = decision_at(events, turn)
     return moment.shown() if shown else moment.packet
 
 
-def moment_at(events: Iterable[Event], turn: int, packet: DecisionPacket | None = None) -> Moment:
+def decision_at(
+    events: Iterable[Event], turn: int, packet: DecisionPacket | None = None
+) -> DecisionState:
     """The decision of turn `turn`. With `packet`, that is what it is before the first of `events`,
     which is then the first of its turn. Raises as `packet_at` does."""
-    decided: Moment | None = None
+    decided: DecisionState | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
         if packet is not None and event.turn > turn >= 0:
             if seen < turn:
-                raise no_turn(turn, [event.turn, *(later.turn for later in stream)])
+                raise turn_not_found(turn, [event.turn, *(later.turn for later in stream)])
             break
         first, seen = first or event.turn, max(seen, event.turn)
         if packet is None:
-            packet = packet_in(event)
+            packet = start_packet(event)
             seen = max(seen, _begun(packet, turn))
         elif event.turn == turn and (named := _decision(event)) is not None:
-            decided = Moment(packet, *named)
+            decided = DecisionState(packet, *named)
         packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged("no agent_start in the stream", hint="only agents have packets")
     if turn < 0 or seen < turn:
-        raise no_turn(turn, [first, seen])
-    return decided or Moment(packet, 0, None)
+        raise turn_not_found(turn, [first, seen])
+    return decided or DecisionState(packet, 0, None)
 
 
-def no_turn(turn: int, turns: list[int]) -> NotFound:
+def turn_not_found(turn: int, turns: list[int]) -> NotFound:
     """The error for a turn that is not among those of a stream; a fork's do not begin with 1."""
     there = [number for number in turns if number > 0]
     hint = f"its turns are {min(there)} to {max(there)}" if there else "it has no turns yet"
@@ -99,14 +101,14 @@ def _begun(packet: DecisionPacket | None, turn: int) -> int:
     return begun
 
 
-def packet_in(event: Event) -> DecisionPacket | None:
+def start_packet(event: Event) -> DecisionPacket | None:
     """The packet that an `agent_start` holds, before its own delta; None for any other event.
 
     Raises StreamDamaged, or StreamError for rules of folding that are not known here.
     """
     if event.type != AgentStart.type:
         return None
-    start = part(event, _Started)
+    start = decode_part(event, _Started)
     unknown = unknown_version(start.fold, start.trim)
     if unknown is not None:
         raise StreamError(
@@ -118,7 +120,7 @@ def packet_in(event: Event) -> DecisionPacket | None:
 
 def files_at(
     run_events: Iterable[Event], agent_events: Iterable[Event], turn: int
-) -> dict[str, FileAt]:
+) -> dict[str, FileState]:
     """The files that differ from the base commit after turn `turn`, by root-relative path.
 
     From below to the top: the run's base (files that differ from the commit, or all selected ones
@@ -131,10 +133,10 @@ def files_at(
         if event.turn > turn:
             break
         if event.type == AgentStart.type:
-            files |= _files(part(event, _Rebased).rebased or {}, AgentStart.type)
+            files |= _files(decode_part(event, _Rebased).rebased or {}, AgentStart.type)
         if event.type in (AgentStart.type, ToolResulted.type):
-            changes = part(event, _Changes).changes
-            files.update({change.path: FileAt(change.after, change.mode) for change in changes})
+            changes = decode_part(event, _Changes).changes
+            files.update({change.path: FileState(change.after, change.mode) for change in changes})
     return files
 
 
@@ -179,25 +181,25 @@ def _decision(event: Event) -> tuple[int, str] | None:
     """How often the packet that this event was decided on was trimmed, and its hash."""
     if event.type not in _DECISIONS:
         return None
-    named = part(event, _Shown)
+    named = decode_part(event, _Shown)
     return (named.trim or 0, named.packet_sha256) if named.packet_sha256 else None
 
 
-def _base(run_events: Iterable[Event]) -> dict[str, FileAt]:
+def _base(run_events: Iterable[Event]) -> dict[str, FileState]:
     for event in run_events:
         if event.type == RunStart.type:
-            return _files(part(event, _RunStarted).base.files, RunStart.type)
+            return _files(decode_part(event, _RunStarted).base.files, RunStart.type)
     raise StreamDamaged("no run_start in the run's stream", hint=_HINT)
 
 
-def _files(files: dict[str, Any], where: str) -> dict[str, FileAt]:
+def _files(files: dict[str, Any], where: str) -> dict[str, FileState]:
     return {path: _file(path, told, where) for path, told in files.items()}
 
 
-def _file(path: str, told: object, where: str) -> FileAt:
+def _file(path: str, told: object, where: str) -> FileState:
     match told:
         case None:
-            return FileAt(None, 0)
+            return FileState(None, 0)
         case {"sha256": str(digest), "mode": int(mode)}:
-            return FileAt(digest, mode)
+            return FileState(digest, mode)
     raise StreamDamaged(f"{where} tells no content of {path}", hint=_HINT)

@@ -7,7 +7,7 @@ import msgspec
 from remora.trace.read.reader import StreamInfo
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
+class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which streams and turns are looked for; what is None does not matter.
 
     `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` are exact; `node` is a name or
@@ -32,7 +32,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
         return any(value is not None for value in asked)
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
+class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that was found. `key` gets its trace entry; None where the turn has no result.
 
     `call` counts the results of one turn from 1. `outcome` is the result's, `error` for a turn
@@ -52,12 +52,12 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A stream that was found, and which of its turns; none are told if nothing was asked of
     turns."""
 
     stream: StreamInfo
-    turns: tuple[Match, ...] = ()
+    turns: tuple[TurnMatch, ...] = ()
 
 
 class TraceQueries(Protocol):
@@ -73,5 +73,5 @@ class TraceQueries(Protocol):
     def line(self, key: str) -> bytes:
         """The recorded line of a `trace:` key, without its newline. Raises as `get` does."""
 
-    def find(self, query: Query) -> list[Found]:
+    def find(self, query: StreamQuery) -> list[StreamMatch]:
         """The streams that fit, by agent_id. Raises UsageError for a time that is none."""

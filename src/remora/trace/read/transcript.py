@@ -13,14 +13,14 @@ _SHOWN = 400
 """Characters of a tool's raw output; requests and answers are shown whole."""
 
 
-class Quoted(NamedTuple):
+class Quotation(NamedTuple):
     """Text that is quoted whole, under its title; it may have several lines."""
 
     title: str
     text: str
 
 
-Part = str | Quoted
+Part = str | Quotation
 """A remark in one line, or a quotation."""
 
 
@@ -46,7 +46,7 @@ class LlmConversationLogger:
         self._turn = event.turn
 
 
-def parts_of(event: Event) -> Iterator[Part]:
+def event_parts(event: Event) -> Iterator[Part]:
     """What is told of one event, nothing of it made harmless yet."""
     try:
         data = msgspec.json.decode(event.data)
@@ -64,7 +64,7 @@ def _lines(event: Event, turn: int) -> Iterator[str]:
     if event.turn != turn:
         yield ""
         yield f"== turn {event.turn} =="
-    for part in parts_of(event):
+    for part in event_parts(event):
         if isinstance(part, str):
             yield plain(part)
         else:
@@ -188,8 +188,8 @@ _PARTS: dict[str, Callable[[dict[str, Any]], Iterator[Part]]] = {
 }
 
 
-def _quoted(title: str, text: Any) -> Quoted:
-    return Quoted(title, text if isinstance(text, str) else _json(text))
+def _quoted(title: str, text: Any) -> Quotation:
+    return Quotation(title, text if isinstance(text, str) else _json(text))
 
 
 def _json(value: Any) -> str:

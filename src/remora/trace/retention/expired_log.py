@@ -11,9 +11,9 @@ import msgspec
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import Line, chained, framed, line_hash
-from remora.trace.content.private_files import open_file, open_folder, told, write_all
-from remora.trace.stream.line_builder import timestamp
+from remora.trace.content.line_format import Line, hashed_lines, line_hash, line_with_hash
+from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
+from remora.trace.stream.line_builder import format_timestamp
 from remora.trace.trace_folder import TraceFolder
 
 NAME = "expired.jsonl"
@@ -42,7 +42,7 @@ def read_expired(folder: TraceFolder) -> Iterator[Expired]:
     path = folder.path / NAME
     if not os.path.lexists(path):
         return
-    with told(path), ExitStack() as stack:
+    with disk_errors(path), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
         file = open_file(NAME, os.O_RDONLY, folder=top)
@@ -56,7 +56,7 @@ def log_expired(folder: TraceFolder, entries: Sequence[Expired], now: datetime) 
 
     For one process at a time. Raises StreamDamaged or DiskError.
     """
-    with told(folder.path / NAME), ExitStack() as stack:
+    with disk_errors(folder.path / NAME), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
         file = open_file(NAME, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=top)
@@ -68,7 +68,7 @@ def log_expired(folder: TraceFolder, entries: Sequence[Expired], now: datetime) 
             known.add(_key(_entry(line)))
         os.ftruncate(file, size)  # what a killed process began, nobody was told of
         new = (entry for entry in entries if _key(entry) not in known)
-        write_all(file, b"".join(_lines(new, previous, timestamp(now))))
+        write_all(file, b"".join(_lines(new, previous, format_timestamp(now))))
         os.fsync(file)
         os.fsync(top)
 
@@ -77,12 +77,12 @@ def _lines(entries: Iterable[Expired], previous: str, stamp: str) -> Iterator[by
     for entry in entries:
         body = msgspec.json.encode(msgspec.structs.replace(entry, timestamp=stamp))[:-1]
         previous = line_hash(previous, body)
-        yield framed(body, previous)
+        yield line_with_hash(body, previous)
 
 
 def _checked(file: int) -> Iterator[tuple[Line, str]]:
     """The whole lines, each with its hash."""
-    for line, digest in chained(FileSource(file)):
+    for line, digest in hashed_lines(FileSource(file)):
         if not line.ended:
             return
         if digest is None:

@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from remora.trace.content.byte_source import pieces
+from remora.trace.content.byte_source import read_pieces
 from remora.trace.content.objects import ObjectStore, is_sha256
-from remora.trace.content.private_files import enter, open_folder, told
-from remora.trace.read.reader import opened
+from remora.trace.content.private_files import disk_errors, open_folder, open_subfolder
+from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder
 
 Store = Literal["blobs", "objects"]
@@ -34,7 +34,7 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
 def contents_of(folder: TraceFolder) -> Iterator[Content]:
     """All that is stored. Raises DiskError."""
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
-        with told(path):
+        with disk_errors(path):
             for name, status in _files(path):
                 if is_sha256(name):
                     yield Content(
@@ -47,12 +47,12 @@ def contents_of(folder: TraceFolder) -> Iterator[Content]:
 
 def names_in(path: Path, known: Collection[str]) -> frozenset[str]:
     """Which of the `known` contents a stream names: in whatever event, of whatever version, every
-    SHA-256 that stands as a JSON string counts. Raises as `opened` does, and then nobody knows.
+    SHA-256 that stands as a JSON string counts. Raises as `open_stream` does, and then nobody knows.
     """
     found: set[bytes] = set()
-    with opened(path) as source:
+    with open_stream(path) as source:
         rest = b""
-        for piece in pieces(source):
+        for piece in read_pieces(source):
             found.update(_NAME.findall(rest + piece))
             rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
     return frozenset(known).intersection(name.decode() for name in found)
@@ -67,11 +67,11 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):
         place = store.folder / prefix
-        with told(place), suppress(FileNotFoundError), ExitStack() as stack:
+        with disk_errors(place), suppress(FileNotFoundError), ExitStack() as stack:
             top = open_folder(store.folder)
             stack.callback(os.close, top)
             fcntl.flock(top, fcntl.LOCK_EX)
-            folder = enter(top, prefix)
+            folder = open_subfolder(top, prefix)
             stack.callback(os.close, folder)
             for digest in group:
                 with suppress(FileNotFoundError):

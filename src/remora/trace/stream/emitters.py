@@ -6,7 +6,7 @@ from typing import Protocol
 from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
-from remora.trace.blobs import NoBlobs
+from remora.trace.blobs import NullBlobSink
 from remora.trace.stream.line_builder import (
     Clock,
     Identity,
@@ -43,7 +43,7 @@ class NullEventEmitter:
     """Makes the same events with the same hashes as a stream, and writes nothing."""
 
     def __init__(self, identity: Identity, clock: Clock = utc_now) -> None:
-        self._template = line_template(identity, NoBlobs(), clock)
+        self._template = line_template(identity, NullBlobSink(), clock)
         self._head = Head()
         self._ended = False
 

@@ -10,7 +10,7 @@ from remora.errors import DiskError
 from remora.memory.events import Event
 
 
-class GlobalLog:
+class GlobalEventLog:
     """A listener that appends each event to `events.jsonl` as one line, in one write.
 
     Streams of many processes meet in the file, so its lines carry their streams' hashes but form

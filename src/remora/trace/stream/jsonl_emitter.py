@@ -22,7 +22,7 @@ from remora.trace.stream.line_builder import (
     utc_now,
 )
 from remora.trace.stream.trace_store import Claim, TraceStore
-from remora.trace.trace_folder import SUFFIX
+from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class JsonlEventEmitter:
         """
         store = JsonlTraceStore(path.parent)
         options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
-        emitter = cls.claim(store, path.name.removesuffix(SUFFIX), identity, options)
+        emitter = cls.claim(store, path.name.removesuffix(STREAM_SUFFIX), identity, options)
         emitter.path = path.absolute()
         return emitter
 

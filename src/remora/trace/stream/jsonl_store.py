@@ -11,7 +11,7 @@ from remora.memory.events import Head
 from remora.trace.read.reader import last_event, read_lines
 from remora.trace.stream.line_file import LineFile
 from remora.trace.stream.trace_store import Claim
-from remora.trace.trace_folder import SUFFIX, stream_id, streams_in
+from remora.trace.trace_folder import STREAM_SUFFIX, stream_id, stream_paths
 
 _FOLDERS = ("runs", "traces")
 
@@ -70,7 +70,7 @@ class JsonlTraceStore:
     def streams(self) -> Iterator[str]:
         """As TraceStore says."""
         for name in _FOLDERS:
-            yield from (f"{name}/{stream_id(path)}" for path in streams_in(self._folder / name))
+            yield from (f"{name}/{stream_id(path)}" for path in stream_paths(self._folder / name))
 
     def _held(self, stream: str, epoch: int) -> LineFile:
         held = self._claimed.get(stream)
@@ -81,4 +81,4 @@ class JsonlTraceStore:
     def _path(self, stream: str) -> Path:
         if not all(is_id(part) for part in stream.split("/")):
             raise UsageError(f"{stream!r} is not the name of a stream")
-        return self._folder / f"{stream}{SUFFIX}"
+        return self._folder / f"{stream}{STREAM_SUFFIX}"

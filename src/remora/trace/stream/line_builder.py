@@ -11,8 +11,8 @@ from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.encode_values import is_stored_as_it_is, storable
 from remora.memory.events import VERSION, Event, Head, Payload
-from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_refer
-from remora.trace.content.line_format import MAX_LINE, framed, line_hash
+from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_contain_reference
+from remora.trace.content.line_format import MAX_LINE, line_hash, line_with_hash
 
 Clock = Callable[[], datetime]
 Durability = Literal["event", "turn", "none"]
@@ -64,7 +64,7 @@ def build_line(
 
     Raises StreamError for a delta that JSON cannot represent, or a line over MAX_LINE bytes.
     """
-    stamp = timestamp(template.clock())
+    stamp = format_timestamp(template.clock())
     try:
         data = _encoded(payload, template.blobs)
         changes = b"null" if delta is None else _JSON.encode(delta)
@@ -92,7 +92,7 @@ def build_line(
         packet_delta=as_written,
         hash=digest,
     )
-    return framed(body, digest), event
+    return line_with_hash(body, digest), event
 
 
 def head_after(event: Event) -> Head:
@@ -102,11 +102,11 @@ def head_after(event: Event) -> Head:
 
 def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
     data = _encoded_directly(payload)
-    if data is None or len(data) > BLOB_LIMIT or may_refer(data):
+    if data is None or len(data) > BLOB_LIMIT or may_contain_reference(data):
         fields = {name: _built(getattr(payload, name)) for name in payload.__struct_fields__}
         built = storable(fields)
         data = _JSON.encode(built)
-        if len(data) > BLOB_LIMIT or may_refer(data):
+        if len(data) > BLOB_LIMIT or may_contain_reference(data):
             data = _JSON.encode(externalise(built, blobs))
     return data
 
@@ -127,6 +127,6 @@ def _built(value: Any) -> Any:
     return value
 
 
-def timestamp(when: datetime) -> str:
+def format_timestamp(when: datetime) -> str:
     """Return a time as streams write it: RFC 3339 in UTC with microseconds, sortable as text."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

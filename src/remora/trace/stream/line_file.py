@@ -10,15 +10,15 @@ from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterRepla
 from remora.memory.events import Recovered
 from remora.trace import stream_lock
 from remora.trace.content.private_files import (
-    forget_cached,
+    disk_errors,
+    drop_page_cache,
     open_file,
     open_folder,
     sync_data,
     sync_folder,
-    told,
 )
-from remora.trace.stream.compression import is_in_place, thaw
-from remora.trace.stream.recovery import Contents, set_aside, survey
+from remora.trace.stream.compression import decompress_stream, is_current_stream
+from remora.trace.stream.recovery import StreamContents, check_stream, quarantine_tail
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
@@ -29,7 +29,7 @@ class LineFile:
     `sync` may run beside `append`; apart from that it is not for several threads at once.
     """
 
-    def __init__(self, path: Path, file: int, contents: Contents) -> None:
+    def __init__(self, path: Path, file: int, contents: StreamContents) -> None:
         self.contents = contents
         self.count = contents.head.count
         self._path = path
@@ -52,9 +52,9 @@ class LineFile:
         with ExitStack() as on_failure:
             file = _locked(path)
             on_failure.callback(os.close, file)
-            with told(path):
-                forget_cached(file)
-                opened = cls(path, file, survey(file, path))
+            with disk_errors(path):
+                drop_page_cache(file)
+                opened = cls(path, file, check_stream(file, path))
             on_failure.pop_all()
         return opened
 
@@ -67,7 +67,9 @@ class LineFile:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
                 stack.callback(os.close, folder)
-                return set_aside(self._file, self.contents, name=self._path.name, folder=folder)
+                return quarantine_tail(
+                    self._file, self.contents, name=self._path.name, folder=folder
+                )
         except OSError as error:
             raise self._refuse(f"its torn tail cannot be moved away: {error.strerror}") from error
 
@@ -139,14 +141,14 @@ class LineFile:
 
 def _locked(path: Path) -> int:
     while True:
-        thaw(path)
-        with told(path), ExitStack() as stack:
+        decompress_stream(path)
+        with disk_errors(path), ExitStack() as stack:
             folder = open_folder(path.parent)
             stack.callback(os.close, folder)
             file = open_file(path.name, _OPEN, folder=folder)
         with ExitStack() as on_failure:
             on_failure.callback(os.close, file)
-            stream_lock.take(file, path)
-            if is_in_place(file, path):  # else it was sealed or thawed meanwhile
+            stream_lock.lock_stream(file, path)
+            if is_current_stream(file, path):  # else it was sealed or thawed meanwhile
                 on_failure.pop_all()
                 return file

@@ -10,14 +10,14 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
-from remora.trace.content.byte_source import FileSource, pieces, sha256_of
-from remora.trace.content.line_format import Line, chained, is_torn
+from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
+from remora.trace.content.line_format import Line, hashed_lines, is_torn
 from remora.trace.content.private_files import open_file, write_all
 
 _NOTE = b'"type":"recovered"'
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
+class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
     """A stream as found: its sound lines, how many bytes of a torn tail follow them, and the names
     of the files that `recovered` events tell of."""
 
@@ -25,10 +25,10 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     last: Event | None
     size: int
     torn: int
-    told: frozenset[str]
+    quarantines: frozenset[str]
 
 
-def survey(file: int, path: Path) -> Contents:
+def check_stream(file: int, path: Path) -> StreamContents:
     """Check every hash. Raises StreamDamaged for a bad line that is no torn tail.
 
     What follows the last sound line is one if no line in it ends as a whole line does: it was
@@ -36,7 +36,7 @@ def survey(file: int, path: Path) -> Contents:
     """
     head, raw, size, torn = Head(), b"", 0, 0
     told: set[str] = set()
-    for line, digest in chained(FileSource(file)):
+    for line, digest in hashed_lines(FileSource(file)):
         if digest is None:
             _check_torn(line, head, path)
             torn += line.size + line.ended
@@ -46,7 +46,7 @@ def survey(file: int, path: Path) -> Contents:
         if _NOTE in raw:
             told |= _told(raw)
     last = _decoded(raw, head, path)
-    return Contents(head=head, last=last, size=size, torn=torn, told=frozenset(told))
+    return StreamContents(head=head, last=last, size=size, torn=torn, quarantines=frozenset(told))
 
 
 def quarantine_names(name: str) -> Iterator[str]:
@@ -54,13 +54,15 @@ def quarantine_names(name: str) -> Iterator[str]:
     return (f"{name}.quarantine-{number}" for number in count(1))
 
 
-def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple[Recovered, ...]:
+def quarantine_tail(
+    file: int, contents: StreamContents, *, name: str, folder: int
+) -> tuple[Recovered, ...]:
     """Copy a torn tail beside the stream, then cut it off. Raises OSError.
 
     What no event tells of yet: this tail, and before it those of recoveries that were killed.
     """
     notes: list[Recovered] = []
-    new = (beside for beside in quarantine_names(name) if beside not in contents.told)
+    new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
     beside = next(new)
     while (found := _untold(beside, folder, file, contents)) is not None:
         notes.append(found)
@@ -70,7 +72,7 @@ def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple
     return tuple(notes)
 
 
-def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovered | None:
+def _untold(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
     """What a killed recovery set aside; None for nothing, and for a part of the present tail."""
     try:
         kept = open_file(beside, os.O_RDONLY, folder=folder)
@@ -78,8 +80,8 @@ def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovere
         return None
     try:
         size = os.fstat(kept).st_size
-        digest = sha256_of(pieces(FileSource(kept)))
-        torn = pieces(FileSource(file), contents.size, contents.size + size)
+        digest = sha256_of(read_pieces(FileSource(kept)))
+        torn = read_pieces(FileSource(file), contents.size, contents.size + size)
         if size <= contents.torn and digest == sha256_of(torn):
             return None
         return Recovered(quarantine=beside, bytes=size, sha256=digest)
@@ -87,16 +89,16 @@ def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovere
         os.close(kept)
 
 
-def _quarantine(file: int, contents: Contents, beside: str, folder: int) -> Recovered:
+def _quarantine(file: int, contents: StreamContents, beside: str, folder: int) -> Recovered:
     target = open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
     try:
-        for piece in pieces(FileSource(file), contents.size):
+        for piece in read_pieces(FileSource(file), contents.size):
             write_all(target, piece)
         os.fsync(target)
         os.fsync(folder)
     finally:
         os.close(target)
-    digest = sha256_of(pieces(FileSource(file), contents.size))
+    digest = sha256_of(read_pieces(FileSource(file), contents.size))
     os.ftruncate(file, contents.size)
     return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest)
 

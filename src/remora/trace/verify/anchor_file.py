@@ -10,8 +10,8 @@ from remora.errors import UsageError
 from remora.ids import is_id
 from remora.memory.events import Head, JobStart
 from remora.trace.content.objects import is_sha256
-from remora.trace.read.reader import part, read_events
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.reader import decode_part, read_events
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.head_signatures import Signer
 
@@ -51,7 +51,7 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 
     Raises NotFound, DiskError, and StreamDamaged: what is broken today is no proof tomorrow.
     """
-    head = sound_head(path, torn=True)
+    head = verified_head(path, torn=True)
     name = stream_id(path)
     signature = None if signer is None else signer.sign(kind, name, head)
     return SavedAnchor(kind=kind, id=name, count=head.count, hash=head.hash, signature=signature)
@@ -87,7 +87,7 @@ def parse_anchors(text: str) -> list[SavedAnchor]:
 def _agents_of(path: Path) -> frozenset[str]:
     """The agents that a run started."""
     events = (event for event in read_events(path) if event.type == JobStart.type)
-    return frozenset(part(event, _Started).agent_id for event in events)
+    return frozenset(decode_part(event, _Started).agent_id for event in events)
 
 
 class _Started(msgspec.Struct):

@@ -3,7 +3,13 @@
 import msgspec
 
 from remora.memory.events import GENESIS, Event, Head, decode_event
-from remora.trace.content.line_format import Line, body_of, framed, line_hash, stated_hash
+from remora.trace.content.line_format import (
+    Line,
+    hashed_part,
+    line_hash,
+    line_with_hash,
+    stated_hash,
+)
 from remora.trace.verify.verify_report import Kind, Problems
 
 _CANDIDATES = 3
@@ -31,8 +37,8 @@ class ChainCheck:
         """The event of the line, or None where there is none."""
         self.trusted = True
         event = self._event(line)
-        digest = line_hash(self._previous[0], body_of(line.raw))
-        if line.raw.endswith(framed(b"", digest)[:-1]):
+        digest = line_hash(self._previous[0], hashed_part(line.raw))
+        if line.raw.endswith(line_with_hash(b"", digest)[:-1]):
             self._previous = [digest]
             self.count, self.hash = line.number, digest
         else:
@@ -41,7 +47,7 @@ class ChainCheck:
 
     def _find_again(self, line: Line, event: Event | None, digest: str) -> None:
         stated = stated_hash(line.raw)
-        others = [line_hash(previous, body_of(line.raw)) for previous in self._previous[1:]]
+        others = [line_hash(previous, hashed_part(line.raw)) for previous in self._previous[1:]]
         if stated in others:
             self._previous = [stated]
         else:

@@ -16,7 +16,7 @@ from remora.memory.events import (
     SubmitResult,
     ToolResulted,
 )
-from remora.trace.blobs import ends, may_refer, references
+from remora.trace.blobs import blob_references, first_and_last_lines, may_contain_reference
 from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
@@ -38,7 +38,7 @@ class Stores:
         if problem is not None:
             return problem
         text = self.blobs.get(str(digest))
-        first, last = ends(text.decode("utf-8", "replace"))
+        first, last = first_and_last_lines(text.decode("utf-8", "replace"))
         told = (reference.get("bytes"), reference.get("first"), reference.get("last"))
         return None if told == (len(text), first, last) else f"blob {digest} is not as described"
 
@@ -87,7 +87,11 @@ class ReferenceCheck:
 
 
 def _blobs(event: Event) -> list[Any]:
-    return references(msgspec.json.decode(event.data)) if may_refer(event.data) else []
+    return (
+        blob_references(msgspec.json.decode(event.data))
+        if may_contain_reference(event.data)
+        else []
+    )
 
 
 def _objects(payload: Payload | None) -> Iterable[Any]:

@@ -9,8 +9,8 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import Head, decode_event
-from remora.trace.content.line_format import lines
-from remora.trace.read.reader import last_event, opened
+from remora.trace.content.line_format import iter_lines
+from remora.trace.read.reader import last_event, open_stream
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
@@ -216,8 +216,8 @@ def _size(path: Path) -> int:
 def _run_id(path: Path) -> str | None:
     """The run that a stream says it is of, None where no event can be read at either end."""
     try:
-        with opened(path) as source:
-            first = next(lines(source), None)
+        with open_stream(path) as source:
+            first = next(iter_lines(source), None)
         if first is not None and first.ended:
             return decode_event(first.raw).run_id
     except (DiskError, NotFound, StreamDamaged):

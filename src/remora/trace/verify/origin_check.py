@@ -7,8 +7,8 @@ import msgspec
 from remora.errors import DiskError, NotFound
 from remora.ids import is_id
 from remora.memory.events import AgentStart, Change, Event
-from remora.trace.content.line_format import lines, stated_hash
-from remora.trace.read.reader import opened
+from remora.trace.content.line_format import iter_lines, stated_hash
+from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.content_check import Stores
 from remora.trace.verify.verify_report import Problems
@@ -58,8 +58,8 @@ class Parents:
         return None if found == parent.hash else f"{where} is not the one it goes on from"
 
     def _hash(self, parent: Parent) -> str | None:
-        with opened(self._folder.existing_agent(parent.agent_id)) as source:
-            for line in lines(source):
+        with open_stream(self._folder.existing_agent(parent.agent_id)) as source:
+            for line in iter_lines(source):
                 if line.number == parent.seq + 1 and line.ended:
                     return stated_hash(line.raw) or ""
         return None

@@ -16,7 +16,7 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import light_payload
+from remora.trace.blobs import payload_without_values
 from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
@@ -95,7 +95,7 @@ class SchemaCheck:
 
     def _payload(self, line: int, event: Event) -> Payload | None:
         try:
-            payload = light_payload(event, self._blobs)
+            payload = payload_without_values(event, self._blobs)
             if payload is None:  # of an unknown type nothing but this is known
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:

@@ -8,9 +8,9 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, Event, Head, Payload
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import Line, is_torn, lines
-from remora.trace.read.reader import opened
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import Line, is_torn, iter_lines
+from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import stream_id
 from remora.trace.verify.anchor_check import Ending, RunAnchors, check_anchors, check_saved
@@ -50,7 +50,7 @@ def verify_stream(target: Target) -> StreamReport:
     name = stream_id(target.path)
     found = Problems()
     try:
-        with opened(target.path) as source:
+        with open_stream(target.path) as source:
             reading = _Pass(target, name, source, found)
             reading.run()
             head, anchored = reading.head, reading.anchored()
@@ -70,7 +70,7 @@ def verify_stream(target: Target) -> StreamReport:
 class _Pass:
     """The checks of one stream, each seeing each line once."""
 
-    def __init__(self, target: Target, name: str, source: Source, found: Problems) -> None:
+    def __init__(self, target: Target, name: str, source: ByteSource, found: Problems) -> None:
         self._target = target
         self._name = name
         self._source = source
@@ -96,7 +96,7 @@ class _Pass:
     def run(self) -> None:
         previous: Line | None = None
         try:
-            for line in lines(self._source):
+            for line in iter_lines(self._source):
                 if previous is not None:
                     self._see(previous)
                 previous = line

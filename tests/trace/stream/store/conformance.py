@@ -17,7 +17,7 @@ from remora.errors import (
     WriterReplaced,
 )
 from remora.memory.events import AgentEnd, ContextUpdate, Head, TurnStart
-from remora.trace.blobs import NoBlobs
+from remora.trace.blobs import NullBlobSink
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import build_line, head_after, line_template
 from remora.trace.stream.trace_store import TraceStore
@@ -37,7 +37,7 @@ class Opens(Protocol):
 
 def chained(count: int) -> list[bytes]:
     """The lines of a stream, each with its newline."""
-    template, head, made = line_template(agent_identity(), NoBlobs(), ticking()), Head(), []
+    template, head, made = line_template(agent_identity(), NullBlobSink(), ticking()), Head(), []
     for number in range(count):
         value = ODD[number % len(ODD)]
         line, event = build_line(
