@@ -57,7 +57,7 @@ class TestDiff:
 
     def test_a_run_is_told_from_an_agent(self, ran: Ran, agent: str) -> None:
         error = ran("trace", "packet", "last", "--json").error
-        assert error["message"].endswith("is a run, and this is asked of an agent")
+        assert error["message"].endswith("is the ID of a run, not of an agent")
         (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
         assert agent in ran(*listed.split()).out
 

@@ -125,7 +125,7 @@ def test_a_flipped_byte_is_never_exported(folder: TraceFolder, place: int) -> No
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.write_bytes(data)
-    with pytest.raises(StreamDamaged, match="is not what its hash says"):
+    with pytest.raises(StreamDamaged, match="does not match its hash"):
         surveyed(path, folder.blobs)
 
 
@@ -134,7 +134,7 @@ def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
     path = folder.agent_stream("lint-a")
     first, *rest = path.read_bytes().splitlines()
     path.write_bytes(rechained([first.replace(b'"packet":{', b'"packet":7,"was":{'), *rest]))
-    with pytest.raises(StreamDamaged, match="event 0 is no agent_start"):
+    with pytest.raises(StreamDamaged, match="event 0 is not a valid agent_start"):
         surveyed(path, folder.blobs)
     written, tally = exported(folder, "sft")
     assert (written, len(tally.damaged)) == ([], 1)

@@ -1,4 +1,4 @@
-"""Who may write a stream: an advisory lock on the file itself, released when its owner dies."""
+"""Writer lock of a stream: an advisory lock on its file, released when the owner dies."""
 
 import fcntl
 import os
@@ -12,9 +12,9 @@ _TRIES, _PAUSE_S = 5, 0.01
 
 
 def lock_stream(file: int, path: Path) -> None:
-    """Lock the open stream for writing, or raise StreamLocked with the owner's process id.
+    """Lock the open stream for writing. Raises StreamLocked with the owner's process ID.
 
-    A reader that asks `is_locked` holds the lock for an instant: hence a few tries.
+    Tries a few times, because `is_locked` takes the lock for an instant.
     """
     for attempt in range(_TRIES):
         try:
@@ -27,12 +27,12 @@ def lock_stream(file: int, path: Path) -> None:
     pid = lock_owner(file)
     who = f"process {pid}" if pid is not None else "another process"
     raise StreamLocked(
-        f"{path.name} is being written by {who}", hint="wait until that run ends, or stop it"
+        f"{path.name} is locked by {who}", hint="wait until that run ends, or stop it"
     )
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a live writer holds the stream; false for a file that cannot be opened."""
+    """True if a live writer has locked the stream; false for a file that cannot be opened."""
     try:
         file = open_read_only(path)
     except OSError:
@@ -47,15 +47,15 @@ def is_locked(path: Path) -> bool:
 
 
 def lock_owner(file: int) -> int | None:
-    """The process that holds the lock of an open file, where the system tells."""
+    """Return the ID of the process that has locked an open file, if the system reports it."""
     status = os.fstat(file)
-    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    inode = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
         table = Path("/proc/locks").read_text()
     except OSError:
         return None
     for line in table.splitlines():
         words = line.split()
-        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == place:
-            return int(words[4]) if int(words[4]) > 0 else None  # 0: in another container
+        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == inode:
+            return int(words[4]) if int(words[4]) > 0 else None  # 0: owner is in another container
     return None

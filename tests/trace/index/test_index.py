@@ -242,9 +242,9 @@ import sys
 from pathlib import Path
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import Query
+from remora.trace.read.store_queries import StreamQuery
 asked = trace_queries(TraceFolder(Path(sys.argv[1])))
-print(len(asked.get("index:run:run-1")), len(asked.find(Query(outcome="error"))))
+print(len(asked.get("index:run:run-1")), len(asked.find(StreamQuery(outcome="error"))))
 """
 
 
@@ -428,10 +428,10 @@ from pathlib import Path
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.index import index_update
 from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import Query
+from remora.trace.read.store_queries import StreamQuery
 index_update._COMMIT = 1
 print("begin", flush=True)
-trace_queries(TraceFolder(Path(sys.argv[1]))).find(Query(tool="x"))
+trace_queries(TraceFolder(Path(sys.argv[1]))).find(StreamQuery(tool="x"))
 """
 
 

@@ -226,12 +226,12 @@ class TestThawing:
 CHILD = """
 import sys
 from pathlib import Path
-from remora.trace.stream.compression import seal, thaw
+from remora.trace.stream.compression import compress_stream, decompress_stream
 path = Path(sys.argv[1])
 print("ready", flush=True)
 while True:
-    seal(path)
-    thaw(path)
+    compress_stream(path)
+    decompress_stream(path)
 """
 
 

@@ -1,4 +1,4 @@
-"""Contents by their SHA-256: what streams refer to and do not hold."""
+"""Content store: contents by SHA-256, which streams refer to."""
 
 import fcntl
 import os
@@ -35,32 +35,34 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_sha256(text: object) -> bool:
-    """Whether `text` is a SHA-256 in lower-case hex."""
+    """True if `text` is a SHA-256 in lower-case hex."""
     return isinstance(text, str) and _SHA256.fullmatch(text) is not None
 
 
 class ObjectStore:
-    """A folder of files `ab/{sha256}`, each 0600, complete or absent. Several streams share one,
-    so several threads may."""
+    """Folder of files `ab/{sha256}`, each mode 0600 and whole or absent. Threads and processes may
+    share one."""
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """With `packs` what is put is compressed (see `frames`), and named by what it was before;
-        for texts only: other contents could begin as compressed ones do."""
+        """With `packs`, contents are compressed and named by the hash of the uncompressed bytes.
+
+        For texts only: other contents could begin as a compressed file does.
+        """
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
-        self._safe: set[str] = set()  # contents, and first two digits: folders of contents
+        self._safe: set[str] = set()  # synced digests, and two-digit names of synced folders
         self._failure: DiskError | None = None
         self._lock = threading.Lock()
         self._pool = SyncPool()
         self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
-        """Store `data` if it is not there yet; its SHA-256. Raises DiskError, and StreamError for
-        more than a store that packs takes (LARGEST_PACKED).
+        """Store `data` if it is missing and return its SHA-256.
 
-        What was put survives a kill; a power cut only after `sync`. What is there already is as
-        new again: what nothing refers to is collected by its age.
+        The content survives a kill; a power cut only after `sync`. An existing content gets a new
+        modification time, because unreferenced contents are collected by age. Raises DiskError, and
+        StreamError if a compressing store gets more than MAX_COMPRESSED_CONTENT bytes.
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")
@@ -68,29 +70,30 @@ class ObjectStore:
         with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
-            fcntl.flock(top, fcntl.LOCK_SH)  # the collector neither looks nor removes meanwhile
+            fcntl.flock(top, fcntl.LOCK_SH)  # the collector takes it exclusively
             folder = open_subfolder(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
-            missing = not self._renewed(folder, digest)
+            missing = not self._refresh(folder, digest)
             if missing:
                 write_content(folder, digest, data, packs=self._packs)
-            with self._lock:  # what another process put, it may not have synced
+            with self._lock:  # another process may not have synced what it put
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
         return digest
 
     def get(self, digest: str) -> bytes:
-        """The content. Raises NotFound, StreamDamaged (it is not what it was) or DiskError."""
+        """Return the content. Raises NotFound, StreamDamaged (it does not match its hash) or
+        DiskError."""
         whole = BytesIO()
         for piece in self.pieces(digest):
             whole.write(piece)
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """The content in pieces, in bounded memory. Raises as `get` does: that it is not what it
-        was may be known only after the last piece."""
+        """Yield the content in pieces, in bounded memory. Raises as `get` does; a wrong hash may be
+        known only after the last piece."""
         if not is_sha256(digest):
-            raise NotFound(f"{digest!r} is not the name of an object")
+            raise NotFound(f"{digest!r} is not a SHA-256")
         path = self.folder / digest[:2] / digest
         found = sha256()
         try:
@@ -100,28 +103,30 @@ class ObjectStore:
                     yield piece
         except DiskError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                raise NotFound(f"{path} is missing", hint="was it cleaned away?") from error
+                raise NotFound(
+                    f"{path} is missing", hint="it may have been removed by `remora clean`"
+                ) from error
             raise
         if found.hexdigest() != digest:
-            raise StreamDamaged(f"{path} is not what its name says", hint="remora trace verify")
+            raise StreamDamaged(
+                f"{path} does not match its hash", hint="check it with `remora trace verify`"
+            )
 
     def problem(self, digest: object) -> str | None:
-        """What is wrong with a content, null if nothing is; reads it in pieces."""
+        """Return what is wrong with a content, or None; reads it in pieces."""
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
             with self._opened(digest) as source:
                 return (
-                    None
-                    if sha256_of(read_pieces(source)) == digest
-                    else "is not what its name says"
+                    None if sha256_of(read_pieces(source)) == digest else "does not match its hash"
                 )
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         except StreamDamaged:
-            return "is not what its name says"
+            return "does not match its hash"
 
     @contextmanager
     def _opened(self, digest: str) -> Iterator[ByteSource]:
@@ -131,8 +136,8 @@ class ObjectStore:
         ):
             yield source
 
-    def _renewed(self, folder: int, digest: str) -> bool:
-        """Whether the content is there, and made young; one that a power cut damaged is not."""
+    def _refresh(self, folder: int, digest: str) -> bool:
+        """True if the content is there and undamaged; its modification time is then new."""
         with suppress(FileNotFoundError, StreamDamaged):
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:
@@ -146,9 +151,9 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all that was put safe against a power cut.
+        """Make all stored contents safe against a power cut.
 
-        Raises DiskError, and from then on always: a second try may succeed and prove nothing.
+        Raises DiskError, and from then on always: a second sync may succeed and prove nothing.
         """
         self._commit.run()
 

@@ -1,4 +1,4 @@
-"""Streams read with every hash made again: what is not as it was written is never taken for it."""
+"""Event reader that recomputes every hash."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +10,9 @@ from remora.trace.read.reader import open_stream, parse_event
 
 
 def verified_events(path: Path) -> Iterator[Event]:
-    """The events in order, as `read_events` gives them.
+    """Yield the events in order, as `read_events` does.
 
-    Raises as that does, and StreamDamaged for the first line that is not what its hash says.
+    Raises as that does, and StreamDamaged for the first line that does not match its hash.
     """
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
@@ -24,9 +24,9 @@ def verified_events(path: Path) -> Iterator[Event]:
 
 
 def verified_head(path: Path, *, torn: bool = False) -> Head:
-    """The head of a stream; with `torn` an unfinished or torn line at its end is left out.
+    """Return the head of a stream; with `torn`, skip an unfinished or torn last line.
 
-    Raises StreamDamaged for any other line that is not what its hash says, and as `open_stream` does.
+    Raises StreamDamaged for any other line that does not match its hash, and as `open_stream` does.
     """
     head = Head()
     with open_stream(path) as source:
@@ -41,8 +41,8 @@ def verified_head(path: Path, *, torn: bool = False) -> Head:
 
 
 def hash_mismatch(path: Path, line: Line) -> StreamDamaged:
-    """The error for a line that is not what its hash says."""
+    """Return the error for a line that does not match its hash."""
     return StreamDamaged(
-        f"{path.name}: line {line.number} is not what its hash says",
-        hint="`remora trace verify` tells more",
+        f"{path.name}: line {line.number} does not match its hash",
+        hint="run `remora trace verify` for details",
     )

@@ -27,7 +27,7 @@ def utc_now() -> datetime:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Run, agent, operation and node of a stream. In a run's own stream all but `run_id` are empty."""
+    """Run, agent, operation and node of a stream; a run's own stream has only `run_id`."""
 
     run_id: str
     agent_id: str = ""

@@ -1,4 +1,4 @@
-"""What a stream's file holds when a writer opens it, and where a torn tail goes."""
+"""Stream check and torn-tail recovery when a writer opens a stream."""
 
 import os
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ _NOTE = b'"type":"recovered"'
 
 
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as found: its sound lines, how many bytes of a torn tail follow them, and the names
-    of the files that `recovered` events tell of."""
+    """Valid lines of an opened stream, bytes of the torn tail after them, and the quarantine files
+    that `recovered` events name."""
 
     head: Head
     last: Event | None
@@ -29,13 +29,13 @@ class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_stream(file: int, path: Path) -> StreamContents:
-    """Check every hash. Raises StreamDamaged for a bad line that is no torn tail.
+    """Check every hash. Raises StreamDamaged for an invalid line that is not part of a torn tail.
 
-    What follows the last sound line is one if no line in it ends as a whole line does: it was
-    never acknowledged. A bad line before whole ones is damage.
+    What follows the last valid line is a torn tail if none of its lines ends as a whole line does:
+    it was never acknowledged. An invalid line before whole ones is damage.
     """
     head, raw, size, torn = Head(), b"", 0, 0
-    told: set[str] = set()
+    quarantines: set[str] = set()
     for line, digest in hashed_lines(FileSource(file)):
         if digest is None:
             _check_torn(line, head, path)
@@ -44,27 +44,29 @@ def check_stream(file: int, path: Path) -> StreamContents:
         head, raw = Head(count=line.number, hash=digest), line.raw
         size = line.offset + line.size + 1
         if _NOTE in raw:
-            told |= _told(raw)
+            quarantines |= _recorded_quarantines(raw)
     last = _decoded(raw, head, path)
-    return StreamContents(head=head, last=last, size=size, torn=torn, quarantines=frozenset(told))
+    return StreamContents(
+        head=head, last=last, size=size, torn=torn, quarantines=frozenset(quarantines)
+    )
 
 
 def quarantine_names(name: str) -> Iterator[str]:
-    """Where torn tails of the stream's file `name` go, one after another."""
+    """Yield the names of quarantine files for the stream's file `name`."""
     return (f"{name}.quarantine-{number}" for number in count(1))
 
 
 def quarantine_tail(
     file: int, contents: StreamContents, *, name: str, folder: int
 ) -> tuple[Recovered, ...]:
-    """Copy a torn tail beside the stream, then cut it off. Raises OSError.
+    """Copy a torn tail to a file beside the stream, then cut it off. Raises OSError.
 
-    What no event tells of yet: this tail, and before it those of recoveries that were killed.
+    Returns the events to record: for this tail, and before it for recoveries that were killed.
     """
     notes: list[Recovered] = []
     new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
     beside = next(new)
-    while (found := _untold(beside, folder, file, contents)) is not None:
+    while (found := _unrecorded(beside, folder, file, contents)) is not None:
         notes.append(found)
         beside = next(new)
     if contents.torn:
@@ -72,8 +74,9 @@ def quarantine_tail(
     return tuple(notes)
 
 
-def _untold(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
-    """What a killed recovery set aside; None for nothing, and for a part of the present tail."""
+def _unrecorded(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
+    """Return the event for a quarantine file of a killed recovery; None if there is none, or if it
+    is a part of the present tail."""
     try:
         kept = open_file(beside, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
@@ -106,8 +109,8 @@ def _quarantine(file: int, contents: StreamContents, beside: str, folder: int) -
 def _check_torn(line: Line, head: Head, path: Path) -> None:
     if not is_torn(line):
         raise StreamDamaged(
-            f"{path.name}: line {head.count + 1} is not what its hash says",
-            hint="`remora trace verify` tells more; a damaged stream is never continued",
+            f"{path.name}: line {head.count + 1} does not match its hash",
+            hint="run `remora trace verify` for details; a damaged stream is never continued",
         )
 
 
@@ -118,14 +121,17 @@ def _decoded(raw: bytes, head: Head, path: Path) -> Event | None:
         event = decode_event(raw)
         if event.seq == head.count - 1:
             return event
-    raise StreamDamaged(f"{path.name}: line {head.count} is no event", hint="remora trace verify")
+    raise StreamDamaged(
+        f"{path.name}: line {head.count} is not an event",
+        hint="check it with `remora trace verify`",
+    )
 
 
-def _told(raw: bytes) -> set[str]:
+def _recorded_quarantines(raw: bytes) -> set[str]:
     try:
         event = decode_event(raw)
         if event.type == Recovered.type:
             return {msgspec.json.decode(event.data, type=Recovered).quarantine}
     except (ValueError, RecursionError):
-        pass  # some other line that holds these words; `last` alone has to be an event here
+        pass  # another line that contains these words; only `last` must be an event here
     return set()

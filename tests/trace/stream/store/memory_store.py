@@ -29,7 +29,7 @@ class MemoryStore:
 
     def claim(self, stream: str) -> Claim:
         if not all(map(is_id, stream.split("/"))):
-            raise UsageError(f"{stream!r} is not the name of a stream")
+            raise UsageError(f"{stream!r} is not a valid stream name")
         with self._storage.lock:
             lines = self._storage.lines.setdefault(stream, [])
             epoch = self._storage.epochs[stream] = self._storage.epochs.get(stream, 0) + 1
@@ -60,7 +60,7 @@ class MemoryStore:
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
         if not all(map(is_id, stream.split("/"))):
-            raise UsageError(f"{stream!r} is not the name of a stream")
+            raise UsageError(f"{stream!r} is not a valid stream name")
         if stream not in self._storage.lines:
             raise NotFound(f"no stream {stream}")
         return (line[:-1] for line in islice(self._storage.lines[stream], start, None))
