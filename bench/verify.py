@@ -33,9 +33,9 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.chain_check import ChainCheck
-from remora.trace.verify.content_check import Stores
-from remora.trace.verify.origin_check import Parents
-from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import Problems
 
 TURNS = 2_000
@@ -103,8 +103,8 @@ def _chain(path: Path) -> None:
 
 def _all(path: Path) -> None:
     folder = TraceFolder(path.parents[2])
-    stores = Stores(folder.blobs, folder.objects)
-    report = verify_stream(Target(path=path, stores=stores, parents=Parents(folder)))
+    stores = ContentStores(folder.blobs, folder.objects)
+    report = verify_stream(VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder)))
     if not report.ok:
         raise SystemExit(str(report.problems[0]))
 

@@ -20,7 +20,7 @@ from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
 from remora.memory.events import AgentStart, Change, TurnStart
 from remora.memory.packet import Excerpt
 from remora.trace.read.reader import read_lines
-from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.retention.expired_log import ExpiredStream, log_expired
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
@@ -216,7 +216,7 @@ def test_a_stream_may_be_gone_if_it_is_on_record(folder: TraceFolder, recorded: 
     """A run that is being removed: its agents' streams go first."""
     run, agent = play_run(folder)
     fork(folder, agent)
-    entry = Expired(
+    entry = ExpiredStream(
         kind="agent", id=AGENT, run_id=RUN, head=agent.writer.head, bytes=1, reason="age"
     )
     entries = [entry, msgspec.structs.replace(entry, kind="run", id=RUN, head=run.writer.head)]

@@ -161,7 +161,7 @@ class TestAnOlderVersion:
         assert {kind for _, kind in kinds(folder)} == {"schema"}
         with pytest.raises(StreamDamaged, match="line 1 has format version 0, which"):
             list(read_events(path))
-        with pytest.raises(StreamDamaged, match="the last line is of version 0"):
+        with pytest.raises(StreamDamaged, match="the last line has format version 0"):
             last_event(path)
 
     def test_is_lifted_step_by_step(self, monkeypatch: pytest.MonkeyPatch) -> None:

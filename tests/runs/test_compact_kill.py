@@ -34,7 +34,7 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.retention.compact import compact
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.unused_contents import contents_of, names_in
+from remora.trace.retention.unused_contents import referenced_contents, stored_contents
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -164,8 +164,8 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
     home.mkdir()
     folder = TraceFolder(before)
     were = heads(folder)
-    known = {content.digest for content in contents_of(folder)}
-    named = {stream_id(path): names_in(path, known) for path in folder.agent_streams()}
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
     assert {len(names) for names in named.values()} == {2}
     whole = tmp_path / "whole"
     shutil.copytree(before, whole)

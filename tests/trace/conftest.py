@@ -37,9 +37,9 @@ from remora.memory.prompt.render import render
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.content_check import Stores
-from remora.trace.verify.origin_check import Parents
-from remora.trace.verify.stream_check import Target
+from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.stream_check import VerifyTarget
 from tests.clock import ticking
 
 RUN = "run-1"
@@ -255,10 +255,10 @@ def rechained(lines: list[bytes]) -> bytes:
     return stream
 
 
-def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> Target:
+def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> VerifyTarget:
     """A stream, to be verified by itself."""
-    stores = Stores(folder.blobs, folder.objects)
-    return Target(path=path, stores=stores, parents=Parents(folder), of_run=of_run)
+    stores = ContentStores(folder.blobs, folder.objects)
+    return VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder), of_run=of_run)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.stream_removal import compacting
+from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
@@ -277,5 +277,8 @@ def test_a_dry_run_says_exactly_what_will_be_done(reviewed: Desk) -> None:
 
 
 def test_only_one_works_at_a_time(reviewed: Desk) -> None:
-    with compacting(reviewed.project.trace), pytest.raises(StreamLocked, match=str(os.getpid())):
+    with (
+        compaction_lock(reviewed.project.trace),
+        pytest.raises(StreamLocked, match=str(os.getpid())),
+    ):
         compact(reviewed.project, after(400))

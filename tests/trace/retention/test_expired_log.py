@@ -8,14 +8,14 @@ import pytest
 from remora.errors import DiskError, StreamDamaged
 from remora.memory.events import Head
 from remora.trace.content.line_format import valid_hash
-from remora.trace.retention.expired_log import Expired, log_expired, read_expired
+from remora.trace.retention.expired_log import ExpiredStream, log_expired, read_expired
 from remora.trace.trace_folder import TraceFolder
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 
 
-def entry(name: str, count: int = 3) -> Expired:
-    return Expired(
+def entry(name: str, count: int = 3) -> ExpiredStream:
+    return ExpiredStream(
         kind="agent", id=name, run_id="r", head=Head(count=count, hash="a" * 64), bytes=9,
         reason="age",
     )  # fmt: skip

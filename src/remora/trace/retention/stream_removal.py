@@ -1,4 +1,4 @@
-"""How a stream goes: held so that nobody writes it, and then with all its files."""
+"""Removal of streams: locked against writers, then deleted with all their files."""
 
 import fcntl
 import os
@@ -16,15 +16,15 @@ from remora.trace.trace_folder import TraceFolder, compressed_path, plain_path
 
 
 @contextmanager
-def compacting(folder: TraceFolder) -> Iterator[None]:
-    """Be the only one here who removes anything. Raises StreamLocked, DiskError."""
+def compaction_lock(folder: TraceFolder) -> Iterator[None]:
+    """Lock the folder against other compactions. Raises StreamLocked, DiskError."""
     with disk_errors(folder.path):
         file = open_folder(folder.path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise StreamLocked(
-            f"another `remora trace compact` works here (process {stream_lock.lock_owner(file)})",
+            f"another `remora trace compact` is running (process {stream_lock.lock_owner(file)})",
             hint="wait until it ends",
         ) from error
     else:
@@ -34,10 +34,10 @@ def compacting(folder: TraceFolder) -> Iterator[None]:
 
 
 @contextmanager
-def held_stream(path: Path) -> Iterator[int]:
-    """Hold a stream, sealed or not, so that nobody writes or thaws it; its size on the disk.
+def locked_stream(path: Path) -> Iterator[int]:
+    """Lock a stream, plain or compressed, against writers; yields its size on disk.
 
-    Raises StreamLocked where somebody does, NotFound or DiskError.
+    Raises StreamLocked if it has a writer, NotFound or DiskError.
     """
     try:
         with disk_errors(path):
@@ -53,25 +53,27 @@ def held_stream(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def quarantines(path: Path) -> list[Path]:
-    """Where torn tails of a stream were moved to."""
+def quarantine_files(path: Path) -> list[Path]:
+    """Return the files that torn tails of a stream were moved to."""
     places = map(path.with_name, quarantine_names(plain_path(path).name))
     return list(takewhile(os.path.lexists, places))
 
 
 def remove_stream(path: Path) -> None:
-    """Remove a stream with all its files: the sealed one first, which would else stand for the
-    plain one. Raises DiskError."""
+    """Remove a stream with all its files. Raises DiskError.
+
+    The compressed file goes first: without the plain one it would be the stream.
+    """
     with disk_errors(path):
-        for place in (compressed_path(path), plain_path(path), *quarantines(path)):
+        for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
             place.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 
-def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
-    """Remove what killed processes left half made, if it is older than a moment; its bytes."""
+def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
+    """Remove unfinished files of killed processes from before `made_before`; return their bytes."""
     removed = 0
-    for path in _half_made(folder):
+    for path in _unfinished_files(folder):
         with disk_errors(path), suppress(FileNotFoundError):
             status = path.lstat()
             if status.st_mtime < made_before:
@@ -80,7 +82,7 @@ def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
     return removed
 
 
-def _half_made(folder: TraceFolder) -> Iterator[Path]:
+def _unfinished_files(folder: TraceFolder) -> Iterator[Path]:
     for place in (folder.traces, folder.runs):
         yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY_SUFFIX))
     for store in (folder.blobs.folder, folder.objects.folder):
