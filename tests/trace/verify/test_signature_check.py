@@ -193,5 +193,5 @@ class TestKey:
         found = load_signer({"HOME": str(tmp_path)}, "~/key")
         assert found is not None
         assert found.name == SIGNER.name
-        with pytest.raises(ConfigError, match="whole path"):
+        with pytest.raises(ConfigError, match="must be absolute"):
             load_signer({}, "key")
