@@ -138,10 +138,21 @@ def stream_status(path: Path) -> str:
     last = last_event(path)
     if last is not None and last.agent_id:
         return _agent_status(last, path)
-    if is_locked(plain_path(path)):
+    is_written = is_locked(plain_path(path))
+    ended = not is_written and any(event.type == RunEnd.type for event in read_events(path))
+    return run_status(is_written=is_written, ended=ended)
+
+
+def run_status(*, is_written: bool, ended: bool) -> str:
+    """Return a run's status. Check `is_written` first: a run may end while its events are read."""
+    if is_written:
         return RUNNING
-    ended = any(event.type == RunEnd.type for event in read_events(path))
     return ENDED if ended else INTERRUPTED
+
+
+def is_being_written(path: Path) -> bool:
+    """True if a live writer has locked the stream, given either of its paths."""
+    return is_locked(plain_path(path))
 
 
 def list_streams(folder: TraceFolder) -> list[StreamInfo]:
