@@ -17,7 +17,7 @@ from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import iter_lines
-from remora.trace.index.ingest import Reading
+from remora.trace.index.ingest import StreamReading
 from remora.trace.read.reader import last_event, list_streams, read_events, read_lines
 from remora.trace.read.state_at import packet_at
 from remora.trace.trace_folder import TraceFolder
@@ -121,7 +121,7 @@ class TestAnOlderVersion:
         for stream in (path.read_bytes(), chained([from_0(old) | {"v": 1} for old in version_0()])):
             path.write_bytes(stream)
             with path.open("rb") as file:
-                reading = Reading(agent_id=AGENT)
+                reading = StreamReading(agent_id=AGENT)
                 for read in iter_lines(FileSource(file.fileno())):
                     reading.take(read)
             assert (reading.fault, reading.count, reading.folds) == (0, 5, True)

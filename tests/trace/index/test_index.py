@@ -19,8 +19,8 @@ import pytest
 
 from remora.errors import DiskError
 from remora.trace.index import index_database as database_module
-from remora.trace.index.index_database import mark
-from remora.trace.index.queries import prune, reindex, trace_queries
+from remora.trace.index.index_database import row_checksum
+from remora.trace.index.queries import reindex, remove_missing_streams, trace_queries
 from remora.trace.read.store_queries import StreamQuery
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
@@ -174,7 +174,7 @@ def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
             connection.execute(
                 'UPDATE turns SET "offset" = ?, size = ?, seq = ?, hash = ?, mark = ? '
                 "WHERE stream = ? AND turn = ? AND call = ?",
-                (*place, mark("turn", *forged), *row[:3]),
+                (*place, row_checksum("turn", *forged), *row[:3]),
             )
     assert answers(world.folder) == right
 
@@ -364,17 +364,17 @@ def test_pruning_takes_what_is_gone(damage: bytes | None, world: World, right: l
     world.doc.path.unlink()
     if damage is not None:
         index_of(world.folder).write_bytes(damage)
-    prune(world.folder)
+    remove_missing_streams(world.folder)
     assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
     assert world.second.name.encode() in index_of(world.folder).read_bytes()
 
 
 def test_pruning_makes_no_index(world: World, tmp_path: Path) -> None:
-    prune(world.folder)
+    remove_missing_streams(world.folder)
     assert not index_of(world.folder).exists()
     index_of(world.folder).symlink_to(tmp_path / "mine")
     with pytest.raises(DiskError):
-        prune(world.folder)
+        remove_missing_streams(world.folder)
 
 
 def test_reindexing_tells_what_it_read(world: World, right: list[Any]) -> None:

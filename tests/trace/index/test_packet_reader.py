@@ -20,9 +20,9 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, TurnStart
 from remora.memory.packet import packet_json
 from remora.trace.index import ingest
-from remora.trace.index.index_database import mark
+from remora.trace.index.index_database import row_checksum
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.index.rows import pack, unpack
+from remora.trace.index.rows import pack_packet, unpack_packet
 from remora.trace.read.reader import read_events, read_lines
 from remora.trace.read.state_at import packet_at
 from remora.trace.stream.compression import compress_stream
@@ -164,7 +164,7 @@ def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
             forged = (*row[:column], value, *row[column + 1 : -1])
             connection.execute(
                 "INSERT OR REPLACE INTO packets VALUES (?,?,?,?,?,?)",
-                (*forged, mark("packet", *forged)),
+                (*forged, row_checksum("packet", *forged)),
             )
 
 
@@ -189,9 +189,11 @@ def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
         agent.result({}, update_knowledge={f"k{number}": "v" * 200})
     agent.end()
     check(folder, AGENT, 12)
-    packets = [unpack(row[4]) for row in snapshots(folder)]
+    packets = [unpack_packet(row[4]) for row in snapshots(folder)]
     assert packets[-1].candidate_actions
-    lying = [pack(replace(p, candidate_actions=p.candidate_actions[:2] * 2)) for p in packets]
+    lying = [
+        pack_packet(replace(p, candidate_actions=p.candidate_actions[:2] * 2)) for p in packets
+    ]
     forge(folder, 4, lying)
     check(folder, AGENT, 12)
 
@@ -268,4 +270,4 @@ def test_files_are_those_of_the_run_and_the_agent(folder: TraceFolder) -> None:
 @given(st.binary(max_size=60))
 def test_what_is_no_packet(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        unpack(junk)
+        unpack_packet(junk)
