@@ -77,10 +77,10 @@ def _spoken(path: str) -> bool:
 
 
 def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """Whether `value`, found after a telling name, is a secret and not code or prose.
+    """True if `value`, found after a telling name, is a secret and not code or prose.
 
-    `password`: the name speaks of a password, so that people choose the value themselves.
-    `quoted`: it is a literal; without quotes it may be an expression.
+    `password`: the name is that of a password, which people choose themselves. `quoted`: the value
+    is a literal; without quotes it may be an expression.
     """
     text = without_templates(value)[:_ENOUGH]
     if len(text) < SHORTEST:
