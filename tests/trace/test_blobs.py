@@ -1,4 +1,4 @@
-"""Long strings go to the store and come back; nothing else is touched."""
+"""Long strings move to the store and come back; nothing else changes."""
 
 from hashlib import sha256
 from pathlib import Path

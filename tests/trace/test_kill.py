@@ -1,4 +1,4 @@
-"""Real processes that die or run out of disk while they write."""
+"""Processes that are killed or run out of disk while they write."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""How a file is split, from the front and from the end."""
+"""Line splitting, from the front and from the end."""
 
 import os
 from collections.abc import Iterator

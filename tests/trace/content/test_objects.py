@@ -1,4 +1,4 @@
-"""Contents by hash: complete or absent, private, checked when read."""
+"""Content store: files are complete or absent, private, and checked when read."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Packed contents: the same bytes back, by any tool, from any place, or an error with a name."""
+"""Compressed contents: the same bytes by any tool, at any offset, or a named error."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_fra
 
 
 class Bytes:
-    """A Source in memory that counts what is read of it."""
+    """A source in memory that counts the bytes read."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content

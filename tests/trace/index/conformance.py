@@ -1,4 +1,4 @@
-"""What every backend answers. A backend says how it is asked and inherits the tests."""
+"""Conformance suite for query backends. A backend defines `queries` and inherits the tests."""
 
 from datetime import UTC, datetime
 
@@ -22,10 +22,10 @@ def told(found: list[StreamMatch]) -> dict[str, list[tuple[int, int]]]:
 
 
 class QueryConformance:
-    """Subclass it as `Test…` and say what `queries` makes."""
+    """Subclass it as `Test…` and define `queries`."""
 
     def queries(self, folder: TraceFolder, indexing: tuple[str, ...] = KINDS) -> TraceQueries:
-        """What answers for the folder; its clock says NOW."""
+        """Return the query object for the folder; its clock returns NOW."""
         raise NotImplementedError
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""Streams with turns of every kind, for the tests of what is asked of them."""
+"""Streams with turns of every kind, for tests of queries."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class Agent:
         self.emit(AgentStart(packet=self.packet, attempt=attempt))
 
     def reopen(self) -> None:
-        """Open the stream, or go on with it."""
+        """Open the stream, or continue it."""
         self.writer = JsonlEventEmitter.open(
             self.path,
             self._identity,
@@ -100,7 +100,7 @@ class Agent:
 
 
 class World:
-    """Two runs: a job with a retry, another operation, another node, one that was interrupted."""
+    """Two runs: a job with a retry, another operation, another node, an interrupted agent."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self.folder = folder
@@ -137,12 +137,12 @@ class World:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """A line as any JSON parser gives it."""
+    """Return a line as any JSON parser decodes it."""
     said: dict[str, Any] = msgspec.json.decode(line)
     return said
 
 
 @pytest.fixture
 def world(folder: TraceFolder) -> World:
-    """A folder with every kind of stream in it."""
+    """A folder with every kind of stream."""
     return World(folder)

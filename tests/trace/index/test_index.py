@@ -1,4 +1,4 @@
-"""The index is a view: whatever becomes of its file, the answers are those of the streams."""
+"""Index database: whatever happens to its file, answers are those of the streams."""
 
 import contextlib
 import fcntl
@@ -36,7 +36,7 @@ QUERIES = [
 
 
 def answers(folder: TraceFolder, store: str = "kv") -> list[Any]:
-    """Everything that can be asked."""
+    """Return the answers to all queries."""
     asked = trace_queries(folder, store)
     keys = asked.get(f"index:run:{RUN}")
     return [keys, [asked.get(key) for key in keys], *map(asked.find, QUERIES)]
@@ -53,7 +53,7 @@ def edited(folder: TraceFolder) -> Iterator[sqlite3.Connection]:
 
 
 def read_by(work: Callable[[], object]) -> int:
-    """Bytes that the process asked the system for meanwhile."""
+    """Return the bytes that the process read during the call."""
 
     def count() -> int:
         return int(Path("/proc/self/io").read_text().split("rchar: ")[1].split()[0])
@@ -65,7 +65,7 @@ def read_by(work: Callable[[], object]) -> int:
 
 @pytest.fixture
 def right(world: World) -> list[Any]:
-    """What the streams say."""
+    """Answers from the streams."""
     found = answers(world.folder, "jsonl")
     assert answers(world.folder) == found
     assert index_of(world.folder).exists()
@@ -165,7 +165,7 @@ def test_a_row_that_lies_is_noticed(statement: str, world: World, right: list[An
 def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
     world: World, right: list[Any]
 ) -> None:
-    """The line itself says which one it is: swap two places, marks and all."""
+    """Two places are swapped, with correct checksums: the line itself identifies its event."""
     with edited(world.folder) as connection:
         rows = connection.execute("SELECT * FROM turns WHERE seq IS NOT NULL").fetchall()
         places = [row[12:16] for row in rows]
@@ -249,7 +249,7 @@ print(len(asked.get("index:run:run-1")), len(asked.find(StreamQuery(outcome="err
 
 
 def asked_by_another(folder: TraceFolder) -> list[int]:
-    """What a user who may read everything and write nothing is told."""
+    """Query as a user with read access only."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # not by `exec`: the interpreter may lie where that user cannot go
@@ -289,7 +289,7 @@ def test_a_folder_of_which_nothing_may_be_written(indexed: bool) -> None:
 
 
 def test_a_full_disk(world: World, right: list[Any]) -> None:
-    """A file may not grow beyond a few pages: the answers are read from the streams."""
+    """The file cannot grow beyond a few pages: answers are read from the streams."""
     index_of(world.folder).unlink()
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
     ignoring = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -436,7 +436,7 @@ trace_queries(TraceFolder(Path(sys.argv[1]))).find(StreamQuery(tool="x"))
 
 
 def kill_builders(folder: TraceFolder, rounds: int) -> int:
-    """How many were killed before they were done; after each the answers are right."""
+    """Return how many builders were killed before they ended; the answers are checked after each."""
     agent = Agent(folder)
     for turn in range(300):
         agent.whole_turn(f"tool_{turn % 3}")

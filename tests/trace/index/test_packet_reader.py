@@ -1,4 +1,4 @@
-"""The packet and the lines of any turn, as the whole stream gives them, without reading it."""
+"""Packets and lines of any turn are the same with and without the index."""
 
 import contextlib
 import os
@@ -68,7 +68,7 @@ def up_to(turn: int, lines: list[bytes], events: list[Event]) -> list[tuple[byte
 
 
 def check(folder: TraceFolder, name: str, turns: int) -> None:
-    """Every turn in any order: the packet, key order and all, and the lines."""
+    """Compare every turn in any order: the packet with its key order, and the lines."""
     path = folder.existing_agent(name)
     events, lines = list(read_events(path)), list(read_lines(path))
     reader = PacketReader(folder)
@@ -156,7 +156,7 @@ def test_without_an_index_nothing_is_written(folder: TraceFolder) -> None:
 
 
 def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
-    """Put other values into all snapshots, with marks that are right."""
+    """Change values in all snapshots, with correct checksums."""
     rows = snapshots(folder)
     with edited(folder) as connection:
         connection.execute("DELETE FROM packets")
@@ -170,7 +170,7 @@ def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
 
 @pytest.mark.parametrize("column", range(1, 5))
 def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, column: int) -> None:
-    """Its packet, its turn or its place: the decision names the hash of what was shown."""
+    """Its packet, turn or place is wrong: the decision names the hash of the shown packet."""
     agent = long_stream(folder, 30)
     check(folder, agent.name, 30)
     honest = snapshots(folder)
@@ -181,7 +181,7 @@ def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, colu
 
 
 def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
-    """The recorded hash covers what was shown; with `shown=False` more than that is asked."""
+    """The recorded hash covers the shown packet; `shown=False` needs more."""
     agent = Recorder(folder)
     for number in range(12):
         agent.start_turn({"line": 1}, {"line": 2}, {"line": 3})
@@ -245,8 +245,8 @@ def test_rules_that_are_not_known_are_refused(rule: str, folder: TraceFolder) ->
 
 
 def test_a_turn_that_was_begun_again_lower_is_found(folder: TraceFolder) -> None:
-    """No writer goes back in turns. Of a stream that does, a turn is over when a later one begins:
-    for its lines as for its packet."""
+    """No writer goes back in turns. In a stream that does, a turn ends when a later one begins, for
+    its lines as for its packet."""
     agent = Agent(folder)
     for turn in (1, 2, 1, 3):
         agent.turn = turn

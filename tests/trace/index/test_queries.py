@@ -1,4 +1,4 @@
-"""The two backends answer as all backends must, and alike whatever happens."""
+"""Both query backends pass the conformance suite and give the same answers."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Streams of other versions and other writers: read as far as they go, and never a traceback."""
+"""Streams of other versions and writers: read as far as possible, without exceptions."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def changed(lines: list[bytes], place: int, key: str, value: Any) -> list[bytes]
 def test_whatever_a_line_holds(
     tmp_path_factory: pytest.TempPathFactory, place: int, key: str, value: Any
 ) -> None:
-    """A chain that is right around an event that is not: both backends say the same of it."""
+    """Valid hashes around an invalid event: both backends give the same answer."""
     folder = TraceFolder(tmp_path_factory.mktemp("folder"))
     folder.create()
     agent = Agent(folder)
@@ -97,7 +97,7 @@ def test_whatever_a_line_holds(
 
 
 def outcome(ask: Callable[..., object], *words: object) -> object:
-    """The answer, or the error for people."""
+    """Return the answer, or the error."""
     try:
         return ask(*words)
     except RemoraError as error:
@@ -105,7 +105,7 @@ def outcome(ask: Callable[..., object], *words: object) -> object:
 
 
 def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) -> None:
-    """What was indexed before may be told; what was not is told to the damage."""
+    """Indexed rows may be returned; other rows only up to the damage."""
     other = Agent(folder, attempt=2)
     other.whole_turn()
     other.end()
@@ -151,7 +151,7 @@ def test_nesting_without_end(depth: int, folder: TraceFolder) -> None:
 def test_nesting_at_the_end_of_the_stack(
     depth: int, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How deep the decoder goes depends on who called it; no depth is an exception."""
+    """The decoder's depth limit depends on the caller; no depth raises an exception."""
     monkeypatch.setattr(ingest, "SPACING", 1)
     monkeypatch.setattr(ingest, "_SHARE", 0)
     agent = nested_agent(folder, depth)

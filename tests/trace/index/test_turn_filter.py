@@ -1,4 +1,4 @@
-"""Words are found wherever they stand in a line, and times are read as people write them."""
+"""Text search in lines, and parsing of times."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path

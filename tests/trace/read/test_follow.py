@@ -1,4 +1,4 @@
-"""The last lines of a stream without those before, and then each line as it comes."""
+"""Following: the last lines of a stream, then each new line."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_lines_that_are_longer_than_a_block(tmp_path: Path) -> None:
 
 
 def test_a_line_that_was_taken_back_is_not_given_twice(folder: TraceFolder) -> None:
-    """A writer that could not finish a line cuts it off, and writes another in its place."""
+    """A writer that could not finish a line cuts it off and writes another in its place."""
     agent = Recorder(folder)
     follower = StreamFollower(agent.writer.path, 9)
     list(follower.lines())

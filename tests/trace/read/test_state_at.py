@@ -1,4 +1,4 @@
-"""Packet and files of every turn come back from the streams and `objects/` alone."""
+"""Packet and files of every turn, restored from the streams and `objects/`."""
 
 import tempfile
 from pathlib import Path
@@ -47,7 +47,7 @@ def bytes_of(folder: TraceFolder, files: dict[str, FileState]) -> dict[str, byte
 
 
 def clean(value: Any) -> Any:
-    """Deltas are made of plain values: a lone surrogate is one that JSON cannot hold."""
+    """Return plain values without lone surrogates, which JSON cannot represent."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

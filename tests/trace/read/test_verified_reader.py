@@ -1,4 +1,4 @@
-"""Reading that makes every hash again: whole streams are given, changed ones refused."""
+"""Verified reading: valid streams are returned, changed ones refused."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The record of what went: a chain that is only added to."""
+"""Expired log: an append-only hash chain."""
 
 from datetime import UTC, datetime
 from pathlib import Path

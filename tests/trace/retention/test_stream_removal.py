@@ -1,4 +1,4 @@
-"""A stream that goes: held, sound to its last line, and with all its files."""
+"""Stream removal: locked, verified to the last line, with all files."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Which contents a stream names, and how the others go beside those who put them again."""
+"""References to contents, and removal of unreferenced ones during concurrent puts."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Sealed streams: read like any other, thawed to be written, never lost in between."""
+"""Compressed streams: read like plain ones, restored for writing, never lost in between."""
 
 import fcntl
 import os
@@ -46,7 +46,7 @@ def names(path: Path) -> list[str]:
 
 @pytest.fixture
 def path(folder: TraceFolder) -> Path:
-    """An agent's stream that ended."""
+    """An agent's stream that has ended."""
     play_run(folder)
     return folder.agent_stream(AGENT)
 

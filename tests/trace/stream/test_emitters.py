@@ -1,4 +1,4 @@
-"""Emitters: the same events, wherever they go."""
+"""Emitters: the same events from all of them."""
 
 import inspect
 import io

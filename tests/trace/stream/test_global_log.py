@@ -1,4 +1,4 @@
-"""Events of all projects in one file, for people who follow it."""
+"""Global event log: events of all projects in one file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The writer: bytes on disk, one owner, torn tails, refusals of the disk."""
+"""JSONL emitter: bytes on disk, one writer, torn tails, disk errors."""
 
 import json
 import os
@@ -356,7 +356,7 @@ class TestForeignHands:
 
 
 class TestDisk:
-    """Faults that only a real full disk makes are in test_kill.py."""
+    """Disk errors; test_kill.py has those that need a full disk."""
 
     def test_after_a_failed_sync_nothing_more_is_taken_and_no_sync_is_tried(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
@@ -426,7 +426,7 @@ class TestDisk:
     def test_what_another_process_put_is_synced_too(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It may have been killed before it did."""
+        """The other process may have been killed before its sync."""
         digest = TraceFolder(folder.root).objects.put(b"content")
         synced: list[str] = []
 

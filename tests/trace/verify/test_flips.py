@@ -1,4 +1,4 @@
-"""No byte of a stream can change unseen."""
+"""Every change of a single byte of a stream is found."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every kind of fault is found, on its line, and a sound folder has none."""
+"""Every kind of problem is found on its line; a valid folder has none."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def found(folder: TraceFolder) -> set[tuple[int, str]]:
 
 
 def on_lines(path: Path, edit: Edit, *, forged: bool) -> None:
-    """Edit the lines as they are, or with every hash made right again."""
+    """Edit the lines, with or without correcting every hash."""
     lines = edit(list(read_lines(path)))
     path.write_bytes(rechained(lines) if forged else b"".join(line + b"\n" for line in lines))
 
@@ -323,7 +323,7 @@ class TestContent:
 
 
 class TestAlone:
-    """A stream by itself, wherever it lies: what needs no run is checked."""
+    """A stream by itself in any folder: checks that need no run."""
 
     def test_a_stream_verifies_by_its_path(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)

@@ -1,4 +1,4 @@
-"""Heads that somebody kept elsewhere: printed, read back, and held against the streams."""
+"""Saved anchors: printed, parsed, and compared with the streams."""
 
 import json
 import os
@@ -155,7 +155,7 @@ class TestHolding:
 
 
 class TestExpired:
-    """What retention removed is on record; it is told and no fault."""
+    """Removed streams are recorded; they are reported, and are not a problem."""
 
     NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

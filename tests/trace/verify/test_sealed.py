@@ -1,4 +1,4 @@
-"""A sealed stream is verified like any other; damage to its compressed bytes is found."""
+"""Compressed streams are verified like plain ones; damage to the compressed bytes is found."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.trace.conftest import AGENT, RUN, play_run
 
 @pytest.fixture
 def sealed(folder: TraceFolder) -> list[Path]:
-    """The run's file and its agent's."""
+    """The compressed files of a run and its agent."""
     play_run(folder)
     plain = (folder.run_stream(RUN), folder.agent_stream(AGENT))
     for path in plain:

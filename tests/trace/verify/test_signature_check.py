@@ -1,4 +1,4 @@
-"""A signed run: every anchor in it was made by a holder of the key, or it is a fault."""
+"""Signed runs: an anchor that was not made with the key is a problem."""
 
 from hashlib import sha256
 from hmac import new as hmac
@@ -24,7 +24,7 @@ OTHER = Signer(b"some other key of theirs")
 
 
 def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> JsonlEventEmitter:
-    """A run of one job that was accepted, appended to as a run's stream is."""
+    """Record a signed run of one accepted job."""
     writer = JsonlEventEmitter.open(
         folder.run_stream(RUN), Identity(RUN), blobs=folder.blobs, objects=folder.objects
     )
@@ -110,7 +110,7 @@ def test_a_stripped_signature_is_a_fault_with_the_key_and_without(
 
 
 def test_a_forger_without_the_key_is_found_by_whoever_has_it(folder: TraceFolder) -> None:
-    """He rewrites the end of the agent, its anchors and every hash of both streams."""
+    """The forger rewrites the end of the agent, its anchors and every hash of both streams."""
     path = play_signed(folder).path
     agent = folder.agent_stream(AGENT)
     before = list(read_lines(agent))
@@ -186,7 +186,7 @@ class TestKey:
             load_signer({}, str(tmp_path / "key"))
 
     def test_it_is_named_by_its_whole_path_or_from_the_users_home(self, tmp_path: Path) -> None:
-        """A relative one would be somebody else's file in a cloned repository."""
+        """A relative path would be a file of a cloned repository."""
         file = tmp_path / "key"
         file.write_bytes(KEY)
         file.chmod(0o600)

@@ -1,4 +1,4 @@
-"""What every TraceStore promises. A backend adds a factory and inherits the tests."""
+"""Conformance suite for trace stores. A backend adds a factory and inherits the tests."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -30,13 +30,13 @@ ODD = ["", "\u2028\x85\r\n\x00", "é🐟", 'a"b\\', '","hash":"', "x" * 300_000]
 
 
 class Opens(Protocol):
-    """Opens the same storage once more, as another process would."""
+    """Opens the same storage again, as another process would."""
 
     def __call__(self) -> TraceStore: ...
 
 
 def chained(count: int) -> list[bytes]:
-    """The lines of a stream, each with its newline."""
+    """Return the lines of a stream, each with its newline."""
     template, head, made = line_template(agent_identity(), NullBlobSink(), ticking()), Head(), []
     for number in range(count):
         value = ODD[number % len(ODD)]
@@ -57,7 +57,7 @@ def stored(store: TraceStore, start: int = 0, stream: str = STREAM) -> list[byte
 
 
 class StoreConformance:
-    """Subclass it as `Test…` and say what `storage` makes."""
+    """Subclass it as `Test…` and define `storage`."""
 
     def storage(self, folder: TraceFolder) -> Opens:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A store in memory, so that the suite is known to ask nothing that only files have."""
+"""Trace store in memory: proves that the suite needs no files."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from remora.trace.stream.trace_store import Claim
 
 
 class Storage:
-    """What several stores of one database see."""
+    """Data shared by several stores of one database."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -22,7 +22,7 @@ class Storage:
 
 
 class MemoryStore:
-    """A claim takes the stream away from whoever writes it, as a database may do."""
+    """A claim takes the stream away from its writer, as a database may do."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

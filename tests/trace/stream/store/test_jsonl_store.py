@@ -1,4 +1,4 @@
-"""Streams as files: all that a store promises, and what only files have."""
+"""JSONL trace store: the conformance suite, and properties of files."""
 
 from functools import partial
 from pathlib import Path
