@@ -436,7 +436,7 @@ trace_queries(TraceFolder(Path(sys.argv[1]))).find(StreamQuery(tool="x"))
 
 
 def kill_builders(folder: TraceFolder, rounds: int) -> int:
-    """Return how many builders were killed before they ended; the answers are checked after each."""
+    """Return how many builders were killed before they ended; answers are checked after each."""
     agent = Agent(folder)
     for turn in range(300):
         agent.whole_turn(f"tool_{turn % 3}")
