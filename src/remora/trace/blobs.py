@@ -41,11 +41,8 @@ class NullBlobSink:
 
 
 def externalise(data: Any, store: BlobSink) -> Any:
-    """Return `data` (JSON) with each string over 64 KiB moved to `store` and replaced by
-    `{"$blob": …}`.
-
-    The key of a user's dict that looks like a reference is escaped with one more `$`.
-    """
+    """Return JSON `data` with each string over 64 KiB moved to `store` and replaced by a `$blob`
+    reference. The key of a user's dict that looks like a reference is escaped with one more `$`."""
     if isinstance(data, str):
         encoded = data.encode() if len(data) > BLOB_LIMIT // 4 else b""
         return _reference(data, encoded, store) if len(encoded) > BLOB_LIMIT else data
@@ -142,10 +139,8 @@ def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
 
 
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """Return the untyped data of an event with every reference resolved.
-
-    Raises StreamDamaged for data that is not a JSON object, and as `resolve` does.
-    """
+    """Return the untyped data of an event with every reference resolved. Raises StreamDamaged for
+    data that is not a JSON object, and as `resolve` does."""
     data = event_data(event)
     whole: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return whole
@@ -153,9 +148,7 @@ def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
 
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
     """Return the typed payload with every reference resolved; None for an unknown event type.
-
-    Raises StreamDamaged for data that does not match the event's type, and as `resolve` does.
-    """
+    Raises StreamDamaged for data that does not match the event's type, and as `resolve` does."""
     try:
         return payload(_resolved(event, store))
     except (ValueError, RecursionError) as error:

@@ -41,9 +41,7 @@ class TraceFolder:
 
     def create(self) -> None:
         """Create missing folders (mode 0700) and a `.gitignore` that keeps everything out of git.
-
-        Raises DiskError if a part is a link or the disk refuses.
-        """
+        Raises DiskError if a part is a link or the disk refuses."""
         with ExitStack() as stack:
             with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -15,11 +15,8 @@ class ByteSource(Protocol):
         """Return the current number of bytes."""
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Return at most `count` bytes from `offset`.
-
-        Returns fewer before the end only if the disk does, and none at or after the end. Raises
-        OSError.
-        """
+        """Return at most `count` bytes from `offset`. Returns fewer before the end only if the disk
+        does, and none at or after the end. Raises OSError."""
 
 
 class FileSource:

@@ -21,10 +21,8 @@ _TAIL_BLOCK = 1 << 16
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line without its newline. `ended` is false for the bytes after the last newline.
-
-    Of a line longer than MAX_LINE only the beginning is in `raw`; `size` counts all its bytes.
-    """
+    """A line without its newline. `ended` is false for the bytes after the last newline. Of a line
+    longer than MAX_LINE only the beginning is in `raw`; `size` counts all its bytes."""
 
     number: int
     offset: int

@@ -45,9 +45,7 @@ class ObjectStore:
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
         """With `packs`, contents are compressed and named by the hash of the uncompressed bytes.
-
-        For texts only: other contents could begin as a compressed file does.
-        """
+        For texts only: other contents could begin as a compressed file does."""
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
@@ -151,10 +149,8 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all stored contents safe against a power cut.
-
-        Raises DiskError, and from then on always: a second sync may succeed and prove nothing.
-        """
+        """Make all stored contents safe against a power cut. Raises DiskError, and from then on
+        always: a second sync may succeed and prove nothing."""
         self._commit.run()
 
     def _sync_waiting(self) -> None:

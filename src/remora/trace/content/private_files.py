@@ -34,10 +34,8 @@ def open_folder(path: Path) -> int:
 
 
 def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
-    """Open the folder `name` in `parent`; with `make`, create it or make it private.
-
-    Without `sync`, a new folder is safe against a power cut only after `parent` is synced.
-    """
+    """Open the folder `name` in `parent`; with `make`, create it or make it private. Without
+    `sync`, a new folder is safe against a power cut only after `parent` is synced."""
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
     with suppress(FileExistsError):
@@ -51,10 +49,8 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """Open the regular file `name` in `folder`, made private if it is opened for writing.
-
-    Raises OSError, with ELOOP for anything but a regular file.
-    """
+    """Open the regular file `name` in `folder`, made private if it is opened for writing. Raises
+    OSError, with ELOOP for anything but a regular file."""
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
     return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
@@ -86,10 +82,8 @@ def sync_folder(path: Path) -> None:
 
 
 def drop_page_cache(file: int) -> None:
-    """Drop a synced file from the page cache, if the system can.
-
-    After a failed sync the cache still shows data that never reached the disk.
-    """
+    """Drop a synced file from the page cache, if the system can. After a failed sync the cache
+    still shows data that never reached the disk."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

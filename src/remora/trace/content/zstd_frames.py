@@ -25,10 +25,8 @@ _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.St
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed form of a content that comes in pieces, in bounded memory.
-
-    With one version of zstd, the same content gives the same bytes however it is cut.
-    """
+    """Yield the compressed form of a content that comes in pieces, in bounded memory. With one
+    version of zstd, the same content gives the same bytes however it is cut."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut(pieces):

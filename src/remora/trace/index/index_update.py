@@ -32,10 +32,8 @@ _STALE = FileStamp(0, 0, 0)
 
 
 def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
-    """Index every stream of the folder and delete the rows of missing ones.
-
-    An unreadable file has no rows. Raises IndexCorrupted and what SQLite raises.
-    """
+    """Index every stream of the folder and delete the rows of missing ones. An unreadable file has
+    no rows. Raises IndexCorrupted and what SQLite raises."""
     paths = agent_stream_paths(folder)
     known = {each.stream.agent_id: each for each in forget_missing_streams(connection, paths)}
     changed = False
@@ -65,9 +63,7 @@ def forget_missing_streams(
 
 def update_stream(connection: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
     """Index an agent's stream at least to the end of turn `until`; None if it cannot be read.
-
-    Raises as `update_all` does.
-    """
+    Raises as `update_all` does."""
     known = indexed_streams(connection, stream_id(path))
     if _update(connection, path, known[0] if known else None, until):
         known = indexed_streams(connection, stream_id(path))

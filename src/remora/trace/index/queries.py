@@ -59,10 +59,8 @@ def reindex(folder: TraceFolder) -> Reindexed:
 
 
 def remove_missing_streams(folder: TraceFolder) -> None:
-    """Delete the rows of missing streams, if there is an index.
-
-    Raises DiskError if it cannot be written.
-    """
+    """Delete the rows of missing streams, if there is an index. Raises DiskError if it cannot be
+    written."""
     if not os.path.lexists(folder.path / INDEX_FILE):
         return
     try:

@@ -120,11 +120,8 @@ def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[Tur
 
 
 def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
-    """Return the rows of one turn.
-
-    Raises IndexCorrupted, also if any row of the stream is missing: a checksum cannot detect a
-    missing row.
-    """
+    """Return the rows of one turn. Raises IndexCorrupted, also if any row of the stream is missing:
+    a checksum cannot detect a missing row."""
     (count,) = connection.execute(
         "SELECT count(*) FROM turns WHERE stream = ?", (known.id,)
     ).fetchone()
@@ -152,10 +149,8 @@ def store_snapshots(
 def snapshot_before(
     connection: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """Return the newest packet snapshot at the beginning of `turn` or an earlier one.
-
-    Raises IndexCorrupted.
-    """
+    """Return the newest packet snapshot at the beginning of `turn` or an earlier one. Raises
+    IndexCorrupted."""
     row = connection.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),

@@ -46,10 +46,8 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSearch:
-    """Finds a text in lines and the blobs they name, ignoring case.
-
-    Reads the lines of all turns that match otherwise, and each of their blobs once.
-    """
+    """Finds a text in lines and the blobs they name, ignoring case. Reads the lines of all turns
+    that match otherwise, and each of their blobs once."""
 
     def __init__(self, text: str, blobs: ObjectStore) -> None:
         self._text = text.lower()

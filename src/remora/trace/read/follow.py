@@ -14,10 +14,7 @@ _BLOCK = 1 << 16
 
 class StreamFollower:
     """Yields a stream's complete lines as they are appended; an unfinished line waits for its
-    newline.
-
-    Begins with the last `count` existing lines.
-    """
+    newline. Begins with the last `count` existing lines."""
 
     def __init__(self, path: Path, count: int) -> None:
         self.path = path
@@ -30,10 +27,8 @@ class StreamFollower:
         return is_locked(plain_path(self.path))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines appended since the last call, without newlines.
-
-        Raises NotFound, DiskError, StreamDamaged.
-        """
+        """Yield the lines appended since the last call, without newlines. Raises NotFound,
+        DiskError, StreamDamaged."""
         with open_stream(self.path) as source:
             if self._place is None:
                 self._place = _offset_of_last(source, self._count)

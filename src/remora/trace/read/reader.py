@@ -89,10 +89,8 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order. Hashes are not checked (see `verify`).
-
-    Raises StreamDamaged with the line number for a line that is not an event.
-    """
+    """Yield the events in order. Hashes are not checked (see `verify`). Raises StreamDamaged with
+    the line number for a line that is not an event."""
     for number, raw in enumerate(read_lines(path), 1):
         yield parse_event(raw, number, path)
 
@@ -112,10 +110,8 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
 
 
 def typed_payload(event: Event) -> Payload | None:
-    """Return the typed payload of an event; None for an unknown type.
-
-    Raises StreamDamaged for data that does not match the event's type.
-    """
+    """Return the typed payload of an event; None for an unknown type. Raises StreamDamaged for data
+    that does not match the event's type."""
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
@@ -156,10 +152,8 @@ def is_being_written(path: Path) -> bool:
 
 
 def list_streams(folder: TraceFolder) -> list[StreamInfo]:
-    """Return one entry for each agent's stream, by agent_id; reads only each stream's end.
-
-    An unreadable stream has the status `damaged` and the fields that are known.
-    """
+    """Return one entry for each agent's stream, by agent_id; reads only each stream's end. An
+    unreadable stream has the status `damaged` and the fields that are known."""
     return [_info(path) for path in folder.agent_streams()]
 
 

@@ -61,11 +61,8 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
 def decision_at(
     events: Iterable[Event], turn: int, packet: DecisionPacket | None = None
 ) -> DecisionState:
-    """Return the decision of turn `turn`.
-
-    `packet` is the packet before the first of `events`, which must then be the first of its turn.
-    Raises as `packet_at` does.
-    """
+    """Return the decision of turn `turn`. `packet` is the packet before the first of `events`,
+    which must then be the first of its turn. Raises as `packet_at` does."""
     decided: DecisionState | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
@@ -98,10 +95,8 @@ def turn_not_found(turn: int, turns: list[int]) -> NotFound:
 
 
 def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
-    """Return the first turn of a stream, which for a fork is its packet's.
-
-    Raises NotFound for an earlier `turn` other than 0, the start of the stream.
-    """
+    """Return the first turn of a stream, which for a fork is its packet's. Raises NotFound for an
+    earlier `turn` other than 0, the start of the stream."""
     begun = packet.turn if packet is not None else 0
     if 0 < turn < begun:
         hint = f"it is a fork and begins with turn {begun}; its parent has the earlier ones"
@@ -110,10 +105,8 @@ def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
 
 
 def start_packet(event: Event) -> DecisionPacket | None:
-    """Return the packet of an `agent_start` before its own delta; None for any other event.
-
-    Raises StreamDamaged, or StreamError for fold rules of an unknown version.
-    """
+    """Return the packet of an `agent_start` before its own delta; None for any other event. Raises
+    StreamDamaged, or StreamError for fold rules of an unknown version."""
     if event.type != AgentStart.type:
         return None
     start = decode_part(event, _Started)

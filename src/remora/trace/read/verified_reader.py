@@ -10,10 +10,8 @@ from remora.trace.read.reader import open_stream, parse_event
 
 
 def verified_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order, as `read_events` does.
-
-    Raises as that does, and StreamDamaged for the first line that does not match its hash.
-    """
+    """Yield the events in order, as `read_events` does. Raises as that does, and StreamDamaged for
+    the first line that does not match its hash."""
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
             if not line.ended:
@@ -24,10 +22,8 @@ def verified_events(path: Path) -> Iterator[Event]:
 
 
 def verified_head(path: Path, *, torn: bool = False) -> Head:
-    """Return the head of a stream; with `torn`, skip an unfinished or torn last line.
-
-    Raises StreamDamaged for any other line that does not match its hash, and as `open_stream` does.
-    """
+    """Return the head of a stream; with `torn`, skip an unfinished or torn last line. Raises
+    StreamDamaged for any other line that does not match its hash, and as `open_stream` does."""
     head = Head()
     with open_stream(path) as source:
         stream = hashed_lines(source)

@@ -53,10 +53,8 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
 
 
 def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: datetime) -> None:
-    """Record streams before they are removed, and sync; recorded ones are not repeated.
-
-    For one process at a time. Raises StreamDamaged or DiskError.
-    """
+    """Record streams before they are removed, and sync; recorded ones are not repeated. For one
+    process at a time. Raises StreamDamaged or DiskError."""
     with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)

@@ -46,11 +46,8 @@ def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
 
 
 def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
-    """Return which of the `known` contents a stream references.
-
-    Counts every SHA-256 that is a JSON string, in any event of any version. Raises as `open_stream`
-    does.
-    """
+    """Return which of the `known` contents a stream references. Counts every SHA-256 that is a JSON
+    string, in any event of any version. Raises as `open_stream` does."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""

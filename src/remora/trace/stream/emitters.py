@@ -30,10 +30,8 @@ class EventEmitter(Protocol):
         """Record one event. Apply or act on nothing but the returned event."""
 
     def end_turn(self) -> None:
-        """End a turn: make its events as durable as the emitter promises.
-
-        Blocks on the disk; may be called in a thread.
-        """
+        """End a turn: make its events as durable as the emitter promises. Blocks on the disk; may
+        be called in a thread."""
 
     def close(self) -> None:
         """Release the stream; closing twice is fine."""
@@ -70,10 +68,8 @@ class NullEventEmitter:
 
 
 class TeeEmitter:
-    """Emits into `primary`, then passes each written event to every listener.
-
-    A listener's exception is raised after the event is in the stream.
-    """
+    """Emits into `primary`, then passes each written event to every listener. A listener's
+    exception is raised after the event is in the stream."""
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:
         self._primary = primary

@@ -61,9 +61,7 @@ def build_line(
     delta: PacketDelta | None = None,
 ) -> tuple[bytes, Event]:
     """Return the line that follows `head`, with its newline, and the event that it decodes to.
-
-    Raises StreamError for a delta that JSON cannot represent, or a line over MAX_LINE bytes.
-    """
+    Raises StreamError for a delta that JSON cannot represent, or a line over MAX_LINE bytes."""
     stamp = format_timestamp(template.clock())
     try:
         data = _encoded(payload, template.blobs)

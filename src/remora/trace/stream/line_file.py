@@ -62,9 +62,7 @@ class LineFile:
 
     def recover(self) -> tuple[Recovered, ...]:
         """Move a torn tail to a file beside the stream; return the events to record about it.
-
-        Raises StreamWriteFailed.
-        """
+        Raises StreamWriteFailed."""
         try:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
@@ -92,9 +90,7 @@ class LineFile:
 
     def sync(self) -> None:
         """Make the lines safe against a power cut, and on the first call the file's name too.
-
-        Raises StreamWriteFailed, and the file then takes no more lines.
-        """
+        Raises StreamWriteFailed, and the file then takes no more lines."""
         self._check_usable()
         try:
             with self._closing:

@@ -59,10 +59,8 @@ def quarantine_names(name: str) -> Iterator[str]:
 def quarantine_tail(
     file: int, contents: StreamContents, *, name: str, folder: int
 ) -> tuple[Recovered, ...]:
-    """Copy a torn tail to a file beside the stream, then cut it off. Raises OSError.
-
-    Returns the events to record: for this tail, and before it for recoveries that were killed.
-    """
+    """Copy a torn tail to a file beside the stream, then cut it off. Raises OSError. Returns the
+    events to record: for this tail, and before it for recoveries that were killed."""
     notes: list[Recovered] = []
     new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
     beside = next(new)

@@ -48,9 +48,7 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
 def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnchor:
     """Return the head of a stream with every hash recomputed; skips a torn or unfinished tail.
-
-    Raises NotFound, DiskError, and StreamDamaged: a damaged stream must not be anchored.
-    """
+    Raises NotFound, DiskError, and StreamDamaged: a damaged stream must not be anchored."""
     head = verified_head(path, torn=True)
     name = stream_id(path)
     signature = None if signer is None else signer.sign(kind, name, head)
@@ -60,10 +58,8 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 def streams_to_anchor(
     folder: TraceFolder, run_id: str | None = None
 ) -> Iterator[tuple[Kind, Path]]:
-    """Yield a run's own stream and its agents' streams, or all streams; runs come first.
-
-    Raises NotFound for an unknown run, StreamDamaged for an unreadable one.
-    """
+    """Yield a run's own stream and its agents' streams, or all streams; runs come first. Raises
+    NotFound for an unknown run, StreamDamaged for an unreadable one."""
     if run_id is None:
         yield from (("run", path) for path in folder.run_streams())
         yield from (("agent", path) for path in folder.agent_streams())
@@ -75,11 +71,8 @@ def streams_to_anchor(
 
 
 def parse_anchors(text: str) -> list[SavedAnchor]:
-    """Parse the output of `trace anchor`: its lines, or its JSON document.
-
-    Skips empty lines and lines that begin with `#`. Raises UsageError with the number of an invalid
-    line.
-    """
+    """Parse the output of `trace anchor`: its lines, or its JSON document. Skips empty lines and
+    lines that begin with `#`. Raises UsageError with the number of an invalid line."""
     if text.lstrip().startswith("{"):
         return _from_json(text)
     return [
