@@ -32,11 +32,11 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.runs.retention.compact import compact
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.unused_contents import contents_of, names_in
+from remora.trace.retention.unused_contents import referenced_contents, stored_contents
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.folder_check import verify_all
 
@@ -60,17 +60,17 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
     """A run of two jobs so many days before NOW, each with a change and a long output."""
     run_id = f"run-{days:03}-{number}"
 
-    def opened(path: Path, identity: Identity) -> StreamWriter:
-        return StreamWriter.open(
+    def opened(path: Path, identity: Identity) -> JsonlEventEmitter:
+        return JsonlEventEmitter.open(
             path, identity, blobs=folder.blobs, objects=folder.objects, durability="none",
             clock=lambda: NOW - timedelta(days=days),
         )  # fmt: skip
 
     with opened(folder.run_stream(run_id), Identity(run_id)) as run:
-        run.append(RunStart(base={"commit": None, "files": {}}), turn=0)
+        run.emit(RunStart(base={"commit": None, "files": {}}), turn=0)
         for attempt in (1, 2):
             name = agent_id("lint", run_id, NODE, attempt)
-            run.append(JobStart(agent_id=name, operation="lint", node_id=NODE), turn=0)
+            run.emit(JobStart(agent_id=name, operation="lint", node_id=NODE), turn=0)
             digest = folder.objects.put(f"{run_id} {attempt}\n".encode())
             changes = (Change(path="a.py", before=None, after=digest, mode=0o644),)
             output = "".join(f"{run_id} {attempt} {n}\n" for n in range(9_000))
@@ -87,14 +87,14 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
             identity = Identity(run_id, name, "lint", NODE)
             with opened(folder.agent_stream(name), identity) as agent:
                 for event in events:
-                    agent.append(event, turn=0)
+                    agent.emit(event, turn=0)
             ended = JobEnd(
                 agent_id=name, operation="lint", node_id=NODE, status="submitted", head=agent.head
             )
-            run.append(ended, turn=0)
+            run.emit(ended, turn=0)
             if reviewed:
-                run.append(Review(verdict="rejected", agent_id=name, head=agent.head), turn=0)
-        run.append(RunEnd(), turn=0)
+                run.emit(Review(verdict="rejected", agent_id=name, head=agent.head), turn=0)
+        run.emit(RunEnd(), turn=0)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,9 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def heads(folder: TraceFolder) -> dict[str, object]:
-    return {stream_id(p): sound_head(p) for p in (*folder.agent_streams(), *folder.run_streams())}
+    return {
+        stream_id(p): verified_head(p) for p in (*folder.agent_streams(), *folder.run_streams())
+    }
 
 
 def check_nothing_lost(
@@ -162,8 +164,8 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
     home.mkdir()
     folder = TraceFolder(before)
     were = heads(folder)
-    known = {content.digest for content in contents_of(folder)}
-    named = {stream_id(path): names_in(path, known) for path in folder.agent_streams()}
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
     assert {len(names) for names in named.values()} == {2}
     whole = tmp_path / "whole"
     shutil.copytree(before, whole)

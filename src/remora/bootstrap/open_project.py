@@ -19,7 +19,7 @@ from remora.sandbox.isolation import require_level
 from remora.trace.redact.redactor import Redactor
 from remora.trace.redact.rule import OwnRule
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import find_signer
+from remora.trace.verify.head_signatures import load_signer
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
@@ -44,7 +44,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         state=caller.folders.state / "roots" / name,
         install_key=key,
         redact=_redactor(caller, config, key),
-        signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
+        signer=load_signer(caller.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(caller, root, config),
     )
 

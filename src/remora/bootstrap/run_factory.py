@@ -15,7 +15,7 @@ from remora.runs.execution.agent_settings import asking_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.run import Ground, Run, Watcher
 from remora.runs.planning.request import RunRequest
-from remora.trace.stream.global_log import GlobalLog
+from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
 
@@ -74,10 +74,10 @@ async def carry_out(
             await execute(replace(run, facts=facts), Ground(base=base, workspaces=driver))
 
 
-def listeners_for(caller: Caller, config: Config) -> tuple[GlobalLog, ...]:
+def listeners_for(caller: Caller, config: Config) -> tuple[GlobalEventLog, ...]:
     """Return who else sees every event."""
     events_file = caller.folders.cache / "events.jsonl"
-    return (GlobalLog(events_file),) if config.runner.memory.global_events else ()
+    return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 
 
 def _settings(model: Model, wish: RunRequest) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from remora.runs.records.totals import sums_of
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
@@ -365,7 +365,7 @@ def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
     packet = packet_of(desk, parent, 4, shown=False)
     trace = desk.project.trace
     for path in (trace.agent_stream(parent), trace.run_stream(RUN)):
-        seal(path)
+        compress_stream(path)
         assert not path.exists()
     made = fork(desk, parent, 4).job.agent_id
     assert packet_of(desk, made, 4, shown=False) == packet
@@ -382,7 +382,7 @@ def test_what_was_begun_as_its_command_was_killed_and_compressed_since_keeps_its
     made = fork(desk, parent, 4).job
     orphan = replace(made, attempt=3, agent_id=agent_id(made.operation, RUN, made.node_id, 3))
     begin(desk.project, orphan, start_of(desk, made.agent_id), utc_now)
-    seal(trace.agent_stream(orphan.agent_id))
+    compress_stream(trace.agent_stream(orphan.agent_id))
     assert fork(desk, parent, 4).job.attempt == 4
     assert [event.type for event in events_of(desk, orphan.agent_id)] == ["agent_start"]
 

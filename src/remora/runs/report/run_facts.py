@@ -72,7 +72,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         fixed=dict(known[0]) if known else {},
         worth=job.worth,
         worth_text=project.operations.worth_text(job.worth or {}),
-        left=findings_left(project.trace, job),
+        left=findings_left(job),
         files=tuple(
             file for change in job.change_set if (file := _file(project, change)) is not None
         ),

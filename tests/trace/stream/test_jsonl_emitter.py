@@ -1,4 +1,4 @@
-"""The writer: bytes on disk, one owner, torn tails, refusals of the disk."""
+"""JSONL emitter: bytes on disk, one writer, torn tails, disk errors."""
 
 import json
 import os
@@ -29,8 +29,8 @@ from remora.memory.events import (
     payload,
 )
 from remora.trace.read.reader import read_events, read_lines
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Durability, Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 from tests.trace.conftest import AGENT, RUN, agent_identity, play_agent
@@ -41,8 +41,8 @@ KEYS += ["data", "packet_delta", "hash"]
 
 def open_stream(
     folder: TraceFolder, name: str = AGENT, durability: Durability = "turn"
-) -> StreamWriter:
-    return StreamWriter.open(
+) -> JsonlEventEmitter:
+    return JsonlEventEmitter.open(
         folder.agent_stream(name),
         agent_identity(name),
         blobs=folder.blobs,
@@ -54,7 +54,7 @@ def open_stream(
 def three_events(folder: TraceFolder) -> Path:
     with open_stream(folder) as writer:
         for number in range(3):
-            writer.append(ContextUpdate(source="hub", value="x" * number), turn=number)
+            writer.emit(ContextUpdate(source="hub", value="x" * number), turn=number)
     return writer.path
 
 
@@ -91,7 +91,7 @@ class TestBytes:
         delta = PacketDelta(turn=1, set_error=None, update_knowledge={"a": [1]})
         folder.agent_stream(AGENT).unlink(missing_ok=True)
         with open_stream(folder, durability="none") as writer:
-            event = writer.append(ContextUpdate(source="hub", value=value), turn=1, delta=delta)
+            event = writer.emit(ContextUpdate(source="hub", value=value), turn=1, delta=delta)
         (line,) = read_lines(writer.path)
         assert decode_event(line) == event
         assert event.packet_delta == delta
@@ -99,18 +99,18 @@ class TestBytes:
 
     def test_a_run_writes_with_empty_names(self, folder: TraceFolder) -> None:
         path = folder.run_stream("r")
-        with StreamWriter.open(path, Identity("r"), blobs=folder.blobs) as writer:
-            event = writer.append(ContextUpdate(source="hub"), turn=0)
+        with JsonlEventEmitter.open(path, Identity("r"), blobs=folder.blobs) as writer:
+            event = writer.emit(ContextUpdate(source="hub"), turn=0)
         assert (event.run_id, event.agent_id, event.operation, event.node_id) == ("r", "", "", "")
 
     def test_what_json_cannot_hold_in_a_delta_is_refused_before_anything_is_written(
         self, folder: TraceFolder
     ) -> None:
         with open_stream(folder) as writer:
-            writer.append(TurnStart(), turn=1)
+            writer.emit(TurnStart(), turn=1)
             with pytest.raises(StreamError, match="cannot be written"):
-                writer.append(TurnStart(), turn=1, delta=PacketDelta(state_summary="\ud800"))
-            writer.append(TurnStart(), turn=1)
+                writer.emit(TurnStart(), turn=1, delta=PacketDelta(state_summary="\ud800"))
+            writer.emit(TurnStart(), turn=1)
         assert [event.seq for event in read_events(writer.path)] == [0, 1]
 
 
@@ -119,28 +119,28 @@ class TestReopening:
         path = three_events(folder)
         with open_stream(folder) as writer:
             assert writer.head == Head(count=3, hash=list(read_events(path))[-1].hash)
-            event = writer.append(TurnStart(), turn=3)
+            event = writer.emit(TurnStart(), turn=3)
         assert (event.seq, writer.head) == (3, Head(count=4, hash=event.hash))
 
     def test_another_agents_stream_is_refused(self, folder: TraceFolder) -> None:
         path = three_events(folder)
         with pytest.raises(StreamError, match="belongs to"):
-            StreamWriter.open(path, Identity(RUN, "other"), blobs=folder.blobs)
+            JsonlEventEmitter.open(path, Identity(RUN, "other"), blobs=folder.blobs)
 
     def test_nothing_follows_agent_end(self, folder: TraceFolder) -> None:
         with open_stream(folder) as writer:
-            writer.append(AgentEnd(status="no_change", stop_reason="no_change"), turn=1)
+            writer.emit(AgentEnd(status="no_change", stop_reason="no_change"), turn=1)
             with pytest.raises(StreamError, match="ended"):
-                writer.append(TurnStart(), turn=2)
+                writer.emit(TurnStart(), turn=2)
         with open_stream(folder) as again, pytest.raises(StreamError, match="ended"):
-            again.append(TurnStart(), turn=2)
+            again.emit(TurnStart(), turn=2)
 
     def test_a_closed_writer_takes_no_more(self, folder: TraceFolder) -> None:
         writer = open_stream(folder)
         writer.close()
         writer.close()
         with pytest.raises(StreamError, match="closed"):
-            writer.append(TurnStart(), turn=1)
+            writer.emit(TurnStart(), turn=1)
 
     @pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
     def test_what_is_no_regular_file_is_refused(self, kind: str, folder: TraceFolder) -> None:
@@ -183,7 +183,7 @@ class TestTornTail:
         torn = cut(path.read_bytes())
         path.write_bytes(torn)
         with open_stream(folder) as writer:
-            appended = writer.append(TurnStart(), turn=9)
+            appended = writer.emit(TurnStart(), turn=9)
         *sound, recovered, last = read_events(path)
         content = path.read_bytes()
         kept = b"".join(line + b"\n" for line in list(read_lines(path))[: len(sound)])
@@ -262,10 +262,10 @@ HOLDER = """
 import sys
 from pathlib import Path
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 folder = TraceFolder(Path(sys.argv[1]))
-writer = StreamWriter.open(folder.agent_stream(sys.argv[2]), Identity(*sys.argv[3:]),
+writer = JsonlEventEmitter.open(folder.agent_stream(sys.argv[2]), Identity(*sys.argv[3:]),
                            blobs=folder.blobs)
 print("open", flush=True)
 sys.stdin.read()
@@ -308,7 +308,7 @@ class TestThreads:
         with open_stream(folder, durability=durability) as writer:
 
             def work(turn: int) -> list[Event]:
-                done = [writer.append(TurnStart(), turn=turn) for _ in range(20)]
+                done = [writer.emit(TurnStart(), turn=turn) for _ in range(20)]
                 writer.end_turn()
                 return done
 
@@ -325,7 +325,7 @@ class TestThreads:
             raise OSError(5, "Input/output error")
 
         writer = open_stream(folder)
-        writer.append(TurnStart(), turn=1)
+        writer.emit(TurnStart(), turn=1)
         monkeypatch.setattr(os, "fdatasync", failing)
         with ThreadPoolExecutor(4) as pool:
             waiting = [pool.submit(writer.end_turn) for _ in range(4)]
@@ -339,7 +339,7 @@ class TestForeignHands:
         self, how: str, folder: TraceFolder
     ) -> None:
         with open_stream(folder) as writer:
-            writer.append(TurnStart(), turn=1)
+            writer.emit(TurnStart(), turn=1)
             before = writer.path.read_bytes()
             if how in ("replaced", "removed"):
                 writer.path.unlink()
@@ -351,12 +351,12 @@ class TestForeignHands:
             found = writer.path.read_bytes() if how != "removed" else None
             for _ in range(2):
                 with pytest.raises(StreamError, match=r"replaced|changed"):
-                    writer.append(TurnStart(), turn=2)
+                    writer.emit(TurnStart(), turn=2)
         assert found is None or writer.path.read_bytes() == found
 
 
 class TestDisk:
-    """Faults that only a real full disk makes are in test_kill.py."""
+    """Disk errors; test_kill.py has those that need a full disk."""
 
     def test_after_a_failed_sync_nothing_more_is_taken_and_no_sync_is_tried(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
@@ -368,12 +368,12 @@ class TestDisk:
             raise OSError(5, "Input/output error")
 
         writer = open_stream(folder)
-        writer.append(TurnStart(), turn=1)
+        writer.emit(TurnStart(), turn=1)
         with monkeypatch.context() as patch:
             patch.setattr(os, "fdatasync", failing)
             with pytest.raises(StreamWriteFailed, match="sync failed"):
                 writer.end_turn()
-            for act in (writer.sync, lambda: writer.append(TurnStart(), turn=2)):
+            for act in (writer.sync, lambda: writer.emit(TurnStart(), turn=2)):
                 with pytest.raises(StreamError, match="takes no more"):
                     act()
             writer.close()
@@ -398,7 +398,7 @@ class TestDisk:
         with open_stream(folder, durability=durability) as writer:
             monkeypatch.setattr(os, "fdatasync", counting)
             for _ in range(3):
-                writer.append(TurnStart(), turn=1)
+                writer.emit(TurnStart(), turn=1)
             writer.end_turn()
         assert len(done) == syncs
 
@@ -413,20 +413,20 @@ class TestDisk:
         monkeypatch.setattr(os, "fsync", noting)
         writer = open_stream(folder)
         digest = folder.blobs.put(b"content")
-        writer.append(TurnStart(), turn=1)
+        writer.emit(TurnStart(), turn=1)
         writer.end_turn()
         ab = folder.blobs.folder / digest[:2]
         assert sorted(synced) == sorted([ab.parent, ab, folder.traces])
         synced.clear()
         folder.blobs.put(b"content")
-        writer.append(TurnStart(), turn=2)
+        writer.emit(TurnStart(), turn=2)
         writer.close()
         assert synced == []
 
     def test_what_another_process_put_is_synced_too(
         self, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It may have been killed before it did."""
+        """The other process may have been killed before its sync."""
         digest = TraceFolder(folder.root).objects.put(b"content")
         synced: list[str] = []
 
@@ -449,7 +449,7 @@ class TestDisk:
             real(file)
 
         monkeypatch.setattr(os, "fdatasync", noting)
-        writer = StreamWriter.open(
+        writer = JsonlEventEmitter.open(
             folder.agent_stream(AGENT),
             agent_identity(),
             blobs=folder.blobs,
@@ -457,7 +457,7 @@ class TestDisk:
         )
         content = folder.objects.put(b"content")
         text = "x" * 70_000
-        writer.append(ContextUpdate(source="hub", value=text), turn=1)
+        writer.emit(ContextUpdate(source="hub", value=text), turn=1)
         writer.close()
         assert synced == [sha256(text.encode()).hexdigest(), content, f"{AGENT}.jsonl"]
 

@@ -1,4 +1,4 @@
-"""The only writer of a stream: each payload becomes the next line, and that goes to a store."""
+"""Event emitter that appends JSON lines to one stream of a trace store."""
 
 import threading
 from pathlib import Path
@@ -12,14 +12,22 @@ from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.objects import ObjectStore
 from remora.trace.stream.jsonl_store import JsonlTraceStore
-from remora.trace.stream.line_builder import Chain, Clock, Durability, Identity, utc_now
+from remora.trace.stream.line_builder import (
+    Clock,
+    Durability,
+    Identity,
+    build_line,
+    head_after,
+    line_template,
+    utc_now,
+)
 from remora.trace.stream.trace_store import Claim, TraceStore
-from remora.trace.trace_folder import SUFFIX
+from remora.trace.trace_folder import STREAM_SUFFIX
 
 
-class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """How a stream is written. What was put into `blobs` and `objects` is synced before the lines
-    that name it."""
+class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a stream is written. The contents of `blobs` and `objects` are synced before the lines
+    that name them."""
 
     blobs: ObjectStore
     objects: ObjectStore | None = None
@@ -27,24 +35,39 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock = utc_now
 
 
-class StreamWriter:
-    """Appends events to one stream of a store; made by `open` or `claim`.
+class JsonlEventEmitter:
+    """The only writer of a stream; made by `open` or `claim`.
 
-    Several threads may use one: events are appended one after another, and who waits for a sync
-    shares it with all whose events were there when it began.
+    An event passes at most four objects before `write(2)`:
+
+    1. `TeeEmitter` (optional) shows each written event to listeners.
+    2. `JsonlEventEmitter` builds the line from the payload and the head (`line_builder`), orders
+       the events of several threads, and decides when to sync.
+    3. `TraceStore` refuses a writer that was replaced and a line that is not the next one.
+    4. `LineFile` (only in `JsonlTraceStore`) owns the locked file: one `write(2)` for each line,
+       cut back if it fails.
+
+    Threads may share an emitter. A sync covers every event appended before it began, so threads
+    that wait for one at the same time share it.
     """
 
     def __init__(
-        self, store: TraceStore, stream: str, found: Claim, identity: Identity, how: Recording
+        self,
+        store: TraceStore,
+        stream: str,
+        found: Claim,
+        identity: Identity,
+        options: EmitterOptions,
     ) -> None:
         self.path = Path(stream)
-        """The stream's file; its name in a store that keeps no files."""
+        """The stream's file; the stream's name in a store without files."""
         self._store = store
         self._stream = stream
         self._epoch = found.epoch
-        self._chain = Chain(identity, how.blobs, how.clock, found.head)
-        self._contents = (how.blobs,) if how.objects is None else (how.blobs, how.objects)
-        self._durability = how.durability
+        self._head = found.head
+        self._template = line_template(identity, options.blobs, options.clock)
+        self._contents = tuple(filter(None, (options.blobs, options.objects)))
+        self._durability = options.durability
         self._synced = found.head.count
         self._ended = found.last is not None and found.last.type == AgentEnd.type
         self._refusal: str | None = None
@@ -53,23 +76,25 @@ class StreamWriter:
 
     @classmethod
     def claim(
-        cls, store: TraceStore, stream: str, identity: Identity, how: Recording
-    ) -> "StreamWriter":
-        """Become the stream's writer. Of a torn tail that was moved aside a `recovered` event tells.
+        cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
+    ) -> "JsonlEventEmitter":
+        """Become the stream's writer. A torn tail that was moved aside is recorded as a
+        `recovered` event.
 
-        Raises as `TraceStore.claim` and `append` do, and StreamError for another's stream.
+        Raises as `TraceStore.claim` and `append` do, and StreamError if the stream belongs to
+        another run or agent.
         """
         found = store.claim(stream)
         try:
             _check_identity(found.last, identity, stream)
-            writer = cls(store, stream, found, identity, how)
+            emitter = cls(store, stream, found, identity, options)
             for note in found.recovered:
-                writer._append(note, found.last.turn if found.last else 0, None)
-            writer.end_turn()
+                emitter._append(note, found.last.turn if found.last else 0, None)
+            emitter.end_turn()
         except BaseException:
             store.release(stream, found.epoch)
             raise
-        return writer
+        return emitter
 
     @classmethod
     def open(
@@ -81,32 +106,32 @@ class StreamWriter:
         objects: ObjectStore | None = None,
         durability: Durability = "turn",
         clock: Clock = utc_now,
-    ) -> "StreamWriter":
-        """As `claim`, of the file at `path`; its folder must be there.
+    ) -> "JsonlEventEmitter":
+        """Claim the stream in the file at `path`, whose folder must exist.
 
-        Raises StreamLocked, StreamDamaged (a bad line that is no torn tail), StreamError (the
-        stream is another's), StreamWriteFailed or DiskError.
+        Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail), StreamError
+        (the stream belongs to another run or agent), StreamWriteFailed or DiskError.
         """
         store = JsonlTraceStore(path.parent)
-        how = Recording(blobs=blobs, objects=objects, durability=durability, clock=clock)
-        writer = cls.claim(store, path.name.removesuffix(SUFFIX), identity, how)
-        writer.path = path.absolute()
-        return writer
+        options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
+        emitter = cls.claim(store, path.name.removesuffix(STREAM_SUFFIX), identity, options)
+        emitter.path = path.absolute()
+        return emitter
 
     @property
     def head(self) -> Head:
         """Number of lines, and the hash of the last one."""
-        return self._chain.head
+        return self._head
 
-    def append(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Write one event; what is returned is what a reader will get.
+    def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
+        """Append one event, and return it as a reader will read it.
 
-        Raises StreamWriteFailed (the stream ends where it ended before) or StreamError: the event
-        cannot be recorded, the stream has ended, or (WriterReplaced) somebody else changed it.
+        Raises StreamWriteFailed (the stream is unchanged) or StreamError: the event cannot be
+        recorded, the stream has ended, or (WriterReplaced) another process changed it.
         """
         with self._lock:
             if self._ended:
-                raise StreamError(f"{self.path.name} ended; nothing may follow its agent_end")
+                raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
             event = self._append(payload, turn, delta)
         if self._durability == "event":
             self._commit.run()
@@ -114,16 +139,19 @@ class StreamWriter:
 
     def end_turn(self) -> None:
         """Make the turn safe against a power cut, unless durability is `none`."""
-        if self._durability != "none" and self._synced < self._chain.head.count:
+        if self._durability != "none" and self._synced < self._head.count:
             self.sync()
 
     def sync(self) -> None:
-        """Make everything so far safe against a power cut. Raises StreamWriteFailed, and then the
-        writer takes no more: after a failed sync only reopening tells what is on disk."""
+        """Make all events so far safe against a power cut.
+
+        Raises StreamWriteFailed, and the emitter then takes no more events: after a failed sync
+        only reopening the stream shows what is on disk.
+        """
         self._commit.run()
 
     def close(self) -> None:
-        """Sync as `end_turn` does and give the stream back; closing twice is fine."""
+        """Sync as `end_turn` does and release the stream; closing twice is fine."""
         try:
             if self._refusal is None:
                 self.end_turn()
@@ -140,20 +168,20 @@ class StreamWriter:
 
     def _append(self, payload: Payload, turn: int, delta: PacketDelta | None) -> Event:
         self._check_usable()
-        line, event = self._chain.next(payload, turn=turn, delta=delta)
+        line, event = build_line(self._template, self._head, payload, turn=turn, delta=delta)
         try:
             self._store.append(self._stream, self._epoch, event.seq, line)
         except WriterReplaced as error:
             self._refusal = error.message
             raise
-        self._chain.advance(event)
+        self._head = head_after(event)
         self._ended = event.type == AgentEnd.type
         return event
 
     def _sync(self) -> None:
         with self._lock:
             self._check_usable()
-            count = self._chain.head.count
+            count = self._head.count
         try:
             for contents in self._contents:
                 contents.sync()
