@@ -16,7 +16,7 @@ from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete, outside_git
 from remora.cli.run.resume import resume
-from remora.cli.run.running import report, tell_isolation, to_its_end
+from remora.cli.run.running import planned_within, report, tell_isolation, to_its_end
 from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
 from remora.cli.views.progress import watching
 from remora.errors import DiskError, UsageError
@@ -102,7 +102,8 @@ def analyze(options: Options, **asked: Any) -> int:
     _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
     complete(options, project)
-    prepared = prepare(caller, wish, project)
+    with planned_within(asked["max_time"]):
+        prepared = prepare(caller, wish, project)
     try:
         return _analyze(options, caller, prepared, wish, asked)
     finally:
