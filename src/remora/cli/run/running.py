@@ -25,13 +25,17 @@ GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
 
 
+PLANNING_S = 30.0
+"""Seconds that planning may take under a time limit, however short that is."""
+
+
 class _OutOfTime(BaseException):
     """Raised wherever the main thread is: no handler of errors may take it for one of its own."""
 
 
 @contextmanager
 def planned_within(seconds: float | None) -> Iterator[None]:
-    """Raise UsageError if the block takes longer than `seconds`; None sets no limit."""
+    """Raise UsageError if the block takes longer than `seconds` and PLANNING_S; None: no limit."""
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -39,6 +43,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise _OutOfTime
 
+    seconds = max(seconds, PLANNING_S)
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
