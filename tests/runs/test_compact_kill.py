@@ -208,8 +208,8 @@ def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Pat
     home.mkdir()
     folder = TraceFolder(before)
     were = heads(folder)
-    known = {content.digest for content in contents_of(folder)}
-    named = {stream_id(path): names_in(path, known) for path in folder.agent_streams()}
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
     whole = tmp_path / "whole"
     shutil.copytree(before, whole)
     out, _ = run_child(whole, home, 10**9).communicate()
