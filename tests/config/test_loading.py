@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from remora.config.loading import api_key, load_config
+from remora.config.loading import api_key, api_keys, load_config
 from remora.config.schema import Config
 from remora.errors import ConfigError, DiskError
 
@@ -329,21 +329,39 @@ def test_the_api_key_by_order_of_its_sources(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: in-file}")
     environ = {"REMORA_API_KEY": "ours", "OPENAI_API_KEY": "theirs"}
-    found = [api_key(environ, user_file)]
+    found = [api_key(api_keys(environ, user_file), "user")]
     for name in list(environ):
         del environ[name]
-        found.append(api_key(environ, user_file))
+        found.append(api_key(api_keys(environ, user_file), "user"))
     assert found == ["ours", "theirs", "in-file"]
-    assert api_key({"REMORA_API_KEY": " "}, None) is None
+    assert api_keys({"REMORA_API_KEY": " "}, None) == {}
     user_file.write_text("model:\n")
-    assert api_key({}, user_file) is None
+    assert api_keys({}, user_file) == {}
+
+
+@pytest.mark.parametrize("layer", ["project", "default", None])
+def test_no_key_for_an_address_that_is_not_the_users(layer: str | None) -> None:
+    assert api_key({"environment": "ours", "user": "in-file"}, layer) is None
+
+
+def test_the_layer_of_each_value(files: Files) -> None:
+    config = files.load(
+        user="model: {base_url: 'http://127.0.0.1:1/v1'}",
+        project="model: {base_url: 'http://127.0.0.1:2/v1', name: x}",
+        environ={"REMORA_MODEL": "{name: y}"},
+        flags={"runner.max_turns": 3},
+    )
+    assert config.layer_of("model", "base_url") == "project"
+    assert config.layer_of("model", "name") == "environment"
+    assert config.layer_of("runner", "max_turns") == "flag"
+    assert config.layer_of("python") is None
 
 
 def test_an_api_key_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: 123456}")
     with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected text$"):
-        api_key({}, user_file)
+        api_keys({}, user_file)
 
 
 def test_the_users_api_key_is_no_part_of_the_config(files: Files) -> None:

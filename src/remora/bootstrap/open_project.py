@@ -39,7 +39,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     """
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
-    from remora.trace.verify.head_signatures import find_signer
+    from remora.trace.verify.head_signatures import load_signer
 
     root = caller.find_root(paths)
     config = open_config(caller, root)
@@ -58,7 +58,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         state=caller.folders.state / "roots" / name,
         install_key=key,
         redact=_redactor(caller, config, key),
-        signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
+        signer=load_signer(caller.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(caller, root, config),
     )
 
@@ -77,9 +77,10 @@ def _redactor(caller: Caller, config: "Config", key: bytes) -> "Redactor":
     from remora.trace.redact.rule import OwnRule
 
     environ = dict(caller.environ)
-    key_of_model = model_key(caller)
-    if key_of_model is not None:  # it may stand in the user's file
-        environ["REMORA_API_KEY"] = key_of_model
+    in_user_file = _keys(caller).get("user")
+    if in_user_file is not None:
+        taken = environ.get("REMORA_API_KEY", "").strip()
+        environ["MODEL_API_KEY" if taken else "REMORA_API_KEY"] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
@@ -114,19 +115,36 @@ def connect_model(caller: Caller, config: "Config") -> "Model":
     """The configured model. Raises ModelError; never falls through to another one."""
     from remora.models.provider import open_model
 
-    return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    key = model_key(caller, config)
+    return open_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
 def model_status(caller: Caller, config: "Config") -> "Status":
     """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
     from remora.models.provider import status
 
-    return status(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    key = model_key(caller, config)
+    return status(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_key(caller: Caller) -> str | None:
-    """The key for the configured server: the environment's, else the user's file's."""
+def model_key(caller: Caller, config: "Config") -> str | None:
+    """Return the key that may go to the configured address: never one to a project's address."""
     from remora.config.loading import api_key
 
+    return api_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def withheld_key(caller: Caller, config: "Config") -> str:
+    """Return why a key that is set is not sent to the configured address, else an empty text."""
+    from remora.config.loading import why_no_key
+
+    if config.model.base_url is None or config.model.provider == "embedded":
+        return ""
+    return why_no_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def _keys(caller: Caller) -> dict[str, str]:
+    from remora.config.loading import api_keys
+
     user = caller.folders.config_file
-    return api_key(caller.environ, user if lexists(user) else None)
+    return api_keys(caller.environ, user if lexists(user) else None)

@@ -35,6 +35,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
     """
     project = project or open_project(caller, wish.paths)
+    _refuse_whole_disk(project.root)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, wish.operations or project.operations.defaults)
     run_id = new_run_id()
@@ -71,6 +72,16 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
         python=python,
         listeners=listeners_for(caller, config),
     )
+
+
+def _refuse_whole_disk(root: Path) -> None:
+    """Raise UsageError for the root of the file system, unless something says it is a project."""
+    marks = (".git", "remora.yaml", "pyproject.toml")
+    if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
+        raise UsageError(
+            f"{root} is the whole file system, not a project",
+            hint="name a folder of your project, or its root with --root",
+        )
 
 
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:

@@ -40,7 +40,7 @@ class Newest:
         from elsewhere."""
         from remora.code.callgraph.linker import Linker
 
-        return self._asked(lambda view: Linker(view).imported(dotted))
+        return self._asked(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
         """The key of the innermost node around a line of the first of `paths` (as keys spell them)

@@ -14,6 +14,8 @@ from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
 _API_KEY = ("model", "api_key")
+_RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
+"""By the layer of a key, the layers whose address may receive it. A project's never does."""
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -69,16 +71,16 @@ def load_with_places(
         marked = _project_layer(project_file, project_table)
         check_project(marked)
         layers = _add(layers, _raised_isolation(marked, layers.config), "project")
-    for layer in (_from_environ(environ), _from_flags(flags)):
+    for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         if _holds_api_key(layer):
             place = layer.places[_API_KEY]
             raise ConfigError(
                 f"{place}: a key is not set like this",
                 hint="put it in REMORA_API_KEY or in model.api_key of the user's file",
             )
-        layers = _add(layers, layer, "caller")
+        layers = _add(layers, layer, name)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
-    return layers.config, layers.places
+    return layers.config.record_layers(layers.set_by), layers.places
 
 
 def _project_layer(file: Path | None, table: Marked | None) -> Marked:
@@ -91,14 +93,33 @@ def _project_layer(file: Path | None, table: Marked | None) -> Marked:
     )
 
 
-def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
-    """The model's key: REMORA_API_KEY, else OPENAI_API_KEY, else model.api_key of the user's file.
+def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
+    """Return the model's keys by layer: REMORA_API_KEY or OPENAI_API_KEY, and model.api_key.
 
-    It is never part of a Config. Raises ConfigError (which does not show the key) and DiskError.
+    They are never part of a Config. Raises ConfigError (which does not show a key) and DiskError.
     """
-    for name in ("REMORA_API_KEY", "OPENAI_API_KEY"):
-        if key := environ.get(name, "").strip():
-            return key
+    variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
+    values = (environ.get(name, "").strip() for name in variables)
+    found = {"environment": next(filter(None, values), None), "user": _key_in(user_file)}
+    return {layer: key for layer, key in found.items() if key}
+
+
+def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
+    """Return the first key that may go to an address that `address_layer` set."""
+    return next((key for layer, key in keys.items() if address_layer in _RECEIVERS[layer]), None)
+
+
+def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
+    """Return why none of `keys` is sent to the configured address; empty if one is, or if there
+    is no key or no address."""
+    if not keys or address_layer is None or api_key(keys, address_layer) is not None:
+        return ""
+    if address_layer == "project":
+        return "the project sets model.base_url, and a key goes only to an address that you set"
+    return f"the key is in your own file, but model.base_url comes from the {address_layer}"
+
+
+def _key_in(user_file: Path | None) -> str | None:
     marked = Marked(None, {}, {}) if user_file is None else read_yaml_file(user_file)
     if not _holds_api_key(marked):
         return None

@@ -1,9 +1,18 @@
 """What can be configured: one frozen record with the meaning of every key under it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictStr,
+)
 
 MOST = 1_000_000
 """The largest count: what is set is recorded, and other programs are told of it."""
@@ -100,7 +109,7 @@ class RunnerConfig(Section):
 class ModelConfig(Section):
     """The model that decides."""
 
-    provider: Literal["auto", "openai", "embedded"] = "auto"
+    provider: Literal["auto", "openai", "embedded", "none"] = "auto"
     """auto: the configured address, else the embedded model; openai: the address only."""
     base_url: Address | None = None
     """Address of an OpenAI-compatible server. In a project's file: this machine's only."""
@@ -203,7 +212,8 @@ class Config(Section):
     runner: RunnerConfig = RunnerConfig()
     """How an agent works through its turns."""
     model: ModelConfig = ModelConfig()
-    """The model that decides. Its key comes from REMORA_API_KEY or OPENAI_API_KEY."""
+    """The model that decides. Its key comes from REMORA_API_KEY or OPENAI_API_KEY, and is never sent
+    to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model that is asked when the first one cannot decide (not in this version)."""
     hub: HubConfig = HubConfig()
@@ -224,6 +234,27 @@ class Config(Section):
     }
     """Settings by operation; each takes max_turns, which overrides runner.max_turns, and docstring
     takes style (google, numpy or rest). Built in are lint, docstring and test."""
+    _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
+
+    def layer_of(self, *where: str) -> str | None:
+        """Return the layer that set a value: user, project, environment, flag; None by default."""
+        return self._set_by.get(where)
+
+    @property
+    def layers(self) -> Mapping[tuple[str | int, ...], str]:
+        """The layer of each value that a layer set, by its path."""
+        return self._set_by
+
+    def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
+        """Record which layer set each value of this new configuration, and return it."""
+        self._set_by = set_by
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """True if every value is the same, whichever layer set it."""
+        return isinstance(other, Config) and self.__dict__ == other.__dict__
+
+    __hash__ = Section.__hash__
 
 
 def config_schema() -> dict[str, Any]:

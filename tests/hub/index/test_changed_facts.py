@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from remora.code.file_analysis import read_facts, read_whole
+from remora.code.file_analysis import analyze_file, read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import ScriptError
 from remora.hub.index import script_runner
@@ -134,7 +134,7 @@ def f():
 
 def by_scripts(path: str, source: bytes) -> FileFacts:
     """The facts, where nothing that scripts find is known before."""
-    read = read_whole(path, source)
+    read = analyze_file(path, source)
     direct = read.facts
     unknown = [
         msgspec.structs.replace(

@@ -92,13 +92,37 @@ def nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".git/hooks/post-commit", "sub/.GIT/config", ".agentfs/runs/r.jsonl", ".hg/hgrc"]
+    "path",
+    [
+        ".git/hooks/post-commit",
+        "sub/.GIT/config",
+        ".g\u200cit/config",
+        ".git. ./config",
+        "git~1/config",
+        ".agentfs/runs/r.jsonl",
+        ".hg/hgrc",
+    ],
 )
 def test_version_control_and_recordings_are_no_change_set_s(root: Path, path: str) -> None:
     """As in a stranger's run, or where tests wrote it without isolation."""
     prepared = prepare(root, [patch(path, None, b"#!/bin/sh\n", 0o755)])
     assert prepared.writes == ()
     assert "version control" in prepared.conflicts[0].detail
+
+
+@pytest.mark.parametrize("base", [None, b"model: {}\n"])
+@pytest.mark.parametrize(
+    "path",
+    ["remora.yaml", "Remora.yaml", ".remora/agents/own/agent.yaml", ".remora\u200b/hub/x.pym"],
+)
+def test_settings_and_agents_are_no_change_set_s(root: Path, path: str, base: bytes | None) -> None:
+    """Or a stranger's run, accepted with --trust-run, would grant itself what comes next."""
+    if base is not None:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(base)
+    prepared = prepare(root, [patch(path, base, b"python: /tmp/evil\n")])
+    assert prepared.writes == ()
+    assert "Remora's settings" in prepared.conflicts[0].detail
 
 
 class TestPrepare:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from remora.bootstrap.invocation import Caller, open_config
-from remora.bootstrap.open_project import model_status
+from remora.bootstrap.open_project import model_status, withheld_key
 from remora.bootstrap.test_interpreter import try_tests
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -68,7 +68,16 @@ def _configured(caller: Caller) -> list[Check]:
         copying(config.workspace.driver, caller.folders),
         proving(lambda: try_tests(caller, root, config), config.python),
         *deciding(status),
+        *_key(withheld_key(caller, config)),
     ]
+
+
+def _key(withheld: str) -> list[Check]:
+    """Return a check that says why a key is not sent, if there is one to send."""
+    if not withheld:
+        return []
+    hint = "to send it, name the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
+    return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
 
 
 def _agents(root: Path, operations: Operations) -> Check:

@@ -51,12 +51,12 @@ def _nodes(ctx: click.Context) -> Iterable[str]:
     """Return the nodes of the run named before, else of the newest run."""
     from remora.memory.events import JobStart
     from remora.runs.records.name_lookup import run_named
-    from remora.trace.read.reader import read_events, typed
+    from remora.trace.read.reader import read_events, typed_payload
 
     folder = _records(ctx)
     run = run_named(folder, ctx.params.get("run") or "last")
     for event in read_events(folder.existing_run(run)):
-        data = typed(event) if event.type == JobStart.type else None
+        data = typed_payload(event) if event.type == JobStart.type else None
         if isinstance(data, JobStart):
             yield data.node_id.removeprefix("node:")
 

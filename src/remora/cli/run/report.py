@@ -23,16 +23,18 @@ from remora.runs.report.run_facts import report_on
     type=click.Choice(list(FORMATS)),
     help="Output format. [default: md]",
 )
-def report(options: Options, run: str, form: str | None) -> int:
+@click.option("--raw", is_flag=True, help="Keep secrets: for your own eyes.")
+def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
-    each remaining finding. RUN is a run ID, a unique prefix, or `last` (default).
+    each remaining finding. Secrets are replaced, as in a stream: a report is for others. RUN is a
+    run ID, a unique prefix, or `last` (default).
     """
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")
-    click.echo(FORMATS[name](report_on(project, view)), nl=name in ("sarif", "json"))
+    click.echo(FORMATS[name](report_on(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0

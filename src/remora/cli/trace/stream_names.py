@@ -55,7 +55,7 @@ def signer_of(options: Options) -> "Signer | None":
     Raises ConfigError and DiskError for a key that is set and cannot be used.
     """
     from remora.config.loading import load_config
-    from remora.trace.verify.head_signatures import find_signer
+    from remora.trace.verify.head_signatures import load_signer
 
     user = caller_of(options).folders.config_file
     config = load_config(
@@ -64,7 +64,7 @@ def signer_of(options: Options) -> "Signer | None":
         environ=os.environ,
         flags={},
     )
-    return find_signer(os.environ, config.runner.memory.signing_key_file)
+    return load_signer(os.environ, config.runner.memory.signing_key_file)
 
 
 def _memory(options: Options, folder: TraceFolder) -> "MemoryConfig | None":

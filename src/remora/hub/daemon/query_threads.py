@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
-from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.files.file_cache import FileCache
 from remora.errors import NotFound, RemoraError
 from remora.hub.daemon.view_cache import NewestView
 from remora.hub.protocol import Refused
@@ -45,12 +45,12 @@ class Read(NamedTuple):
     """What was read of files lately, for all threads: their memory is that of one."""
 
     lowered: LoweredCache
-    files: IndexedFiles
+    files: FileCache
 
     @classmethod
     def nothing(cls) -> Self:
         """As much as it will hold, empty."""
-        return cls(LoweredCache(_DECODED), IndexedFiles(_ROOM))
+        return cls(LoweredCache(_DECODED), FileCache(_ROOM))
 
 
 class Lanes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from remora.code.file_analysis import Reading, read_whole
+from remora.code.file_analysis import FileAnalysis, analyze_file
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.syntax.imports import package_of
 from remora.errors import ScriptError
@@ -56,7 +56,7 @@ class ScriptedAnalysis:
 
     def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
         """Raw path, bytes, and what is stored of the file. Never raises."""
-        read = read_whole(path, source)
+        read = analyze_file(path, source)
         facts = read.facts
         actions = self._actions(facts, known)
         if known.nodes:
@@ -88,7 +88,7 @@ def _widest(actions: Iterable[UpdateAction]) -> int:
     return max((len(action.nodes) for action in actions if isinstance(action, own)), default=0)
 
 
-def carried_out(actions: Iterable[UpdateAction], path: str, read: Reading) -> FileFacts:
+def carried_out(actions: Iterable[UpdateAction], path: str, read: FileAnalysis) -> FileFacts:
     """The facts read, with what the scripts found of the nodes that `actions` name (raw path).
 
     Raises ScriptError.
@@ -128,10 +128,10 @@ def _found(
 class _Hosts:
     """What scripts may ask about one file."""
 
-    def __init__(self, read: Reading) -> None:
+    def __init__(self, read: FileAnalysis) -> None:
         self._source = read.source
-        self._contents = read.contents
-        self._by_name = {found.qualname: found.node for found in self._contents.definitions}
+        self._imports = read.imports
+        self._by_name = {found.qualname: found.node for found in read.definitions}
 
     def definitions(self, nodes: list[str]) -> list[Plain]:
         """Of nodes by qualname, the module's own too."""
@@ -148,4 +148,4 @@ class _Hosts:
 
     def imports(self) -> list[Plain]:
         """Every import statement, in the order of the source."""
-        return [import_facts(statement) for statement in self._contents.imports]
+        return [import_facts(statement) for statement in self._imports]

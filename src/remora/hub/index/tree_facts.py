@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
-from remora.code.syntax.fast_unparse import quick_text
-from remora.code.syntax.signature import docstring_text, segment
+from remora.code.syntax.fast_unparse import unparse_expression
+from remora.code.syntax.signature import docstring_text, source_segment
 from remora.code.syntax.source import Source, printable
 
 Plain = dict[str, Any]
@@ -25,9 +25,9 @@ def definition_facts(node: DefinitionNode, qualname: str, source: Source) -> Pla
         "qualname": qualname,
         "keyword": _KEYWORDS[node.__class__],
         "name": node.name,
-        "decorators": [segment(found, source) for found in node.decorator_list],
+        "decorators": [source_segment(found, source) for found in node.decorator_list],
         "docstring": _text(docstring_text(node.body)),
-        "base_sources": [segment(base, source) for base in getattr(node, "bases", ())],
+        "base_sources": [source_segment(base, source) for base in getattr(node, "bases", ())],
         "header": True,
     }
     try:
@@ -107,7 +107,7 @@ def _parameter(kind: str, arg: ast.arg, default: ast.expr | None) -> Plain:
 
 
 def _unparsed(node: ast.AST) -> str:
-    quick = quick_text(node) if isinstance(node, ast.expr) else None
+    quick = unparse_expression(node) if isinstance(node, ast.expr) else None
     return printable(quick or ast.unparse(node))
 
 

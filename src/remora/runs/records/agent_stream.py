@@ -7,20 +7,20 @@ from remora.agents.job import Job
 from remora.errors import NotFound
 from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
 from remora.runs.project import Project
-from remora.trace.read.reader import last_event, read_events, typed
+from remora.trace.read.reader import last_event, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:
+    from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
     from remora.trace.stream.line_builder import Clock
-    from remora.trace.stream.writer import StreamWriter
 
 
-def agent_writer(project: Project, job: Job, clock: "Clock | None" = None) -> "StreamWriter":
-    """Open the attempt's stream for writing; a torn tail is moved away. Raises as StreamWriter."""
+def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "JsonlEventEmitter":
+    """Open the attempt's stream for writing. Raises as `JsonlEventEmitter.open` does."""
+    from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
     from remora.trace.stream.line_builder import Identity, utc_now
-    from remora.trace.stream.writer import StreamWriter
 
-    return StreamWriter.open(
+    return JsonlEventEmitter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(
             run_id=job.run_id,
@@ -48,12 +48,12 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
     Raises StreamDamaged, or StreamError for rules of folding that this version does not know.
     """
-    from remora.trace.read.state_at import packet_in
+    from remora.trace.read.state_at import start_packet
 
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
-            if packet_in(event) is not None:
-                found = typed(event)
+            if start_packet(event) is not None:
+                found = typed_payload(event)
                 return found if isinstance(found, AgentStart) else None
     return None
 
@@ -62,7 +62,7 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
     """How an agent's stream ends; None where it has no end. Raises StreamDamaged."""
     with suppress(NotFound):
         last = last_event(folder.existing_agent(agent_id))
-        end = typed(last) if last is not None and last.type == AgentEnd.type else None
+        end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
         return end if isinstance(end, AgentEnd) else None
     return None
 

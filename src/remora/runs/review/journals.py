@@ -10,7 +10,7 @@ from remora.errors import NotFound
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.run_stream import opened_run
-from remora.trace.read.reader import read_events, typed
+from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import FileConflict, Recovered, recover
 
@@ -61,7 +61,7 @@ def last_review(project: Project, note: dict[str, str]) -> Review | None:
     found: list[tuple[int, Review]] = []
     with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
-            data = typed(event) if event.type == Review.type else None
+            data = typed_payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
                 found.append((event.seq, data))
     return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None

@@ -14,7 +14,7 @@ from remora.ids import split_node_key, unspell_path
 from remora.memory.events import SubmitResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.trace.read.reader import read_events, typed
+from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
 
 
@@ -58,7 +58,7 @@ def _records(project: Project, job: JobView) -> Iterator[_Record]:
     found: SubmitResult | None = None
     try:
         for event in read_events(project.trace.existing_agent(job.agent_id)):
-            data = typed(event) if event.type == SubmitResult.type else None
+            data = typed_payload(event) if event.type == SubmitResult.type else None
             if isinstance(data, SubmitResult) and data.verified:
                 found = data
         if found is not None and found.observed:

@@ -285,7 +285,9 @@ class Placing(AbstractContextManager["Placing"]):
             if gone:
                 return "it was deleted or renamed while it was changed, and left so"
             return "it was edited while it was taken back; that text was kept"
-        return f"it was edited twice; the earlier text is beside it in {os.fsdecode(waiting)}"
+        above = unspell_path(entry.path).rpartition("/")[0]
+        left = os.path.join(above, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
+        return f"it was edited twice; the earlier text is beside it in {left}"
 
 
 def _why_not(error: OSError | HostError, path: str) -> str:

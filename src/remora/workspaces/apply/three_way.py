@@ -10,9 +10,14 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
-from remora.files.walk import OWN_RECORDS
+from remora.files.reserved_names import Kind, reserved
 from remora.workspaces.apply.merge import Merged, merge3
 from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+
+_RESERVED: dict[Kind, str] = {
+    "records": "version control and recordings",
+    "settings": "Remora's settings and agents",
+}
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,8 +87,9 @@ def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) 
 
 
 def _prepared(look: Look, patch: FilePatch) -> Write | None:
-    if not OWN_RECORDS.isdisjoint(part.casefold() for part in patch.path.split("/")):
-        raise HostError("version control and recordings are not for a change set to write")
+    kind = reserved(patch.path)
+    if kind is not None:
+        raise HostError(f"{_RESERVED[kind]} are not for a change set to write")
     ours, mode = look(patch.path)
     if ours == patch.theirs:
         return None
