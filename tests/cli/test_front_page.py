@@ -44,7 +44,6 @@ def test_help_and_version_load_none_of_the_heavy_packages(option: str) -> None:
         ("runs",),
         ("show", "last"),
         ("diff", "last"),
-        ("report", "last"),
         ("agents", "list"),
         ("trace", "list"),
         ("trace", "packet", "lint"),

@@ -8,8 +8,6 @@ from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import read_run
-from remora.runs.report.report_formats import FORMATS
-from remora.runs.report.run_facts import report_on
 
 
 @command(
@@ -20,7 +18,7 @@ from remora.runs.report.run_facts import report_on
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(("md", "html", "sarif", "json")),
     help="Output format. [default: md]",
 )
 @click.option("--raw", is_flag=True, help="Keep secrets: for your own eyes.")
@@ -31,6 +29,9 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     each remaining finding. Secrets are replaced, as in a stream: a report is for others. RUN is a
     run ID, a unique prefix, or `last` (default).
     """
+    from remora.runs.report.report_formats import FORMATS
+    from remora.runs.report.run_facts import report_on
+
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
     project = recorded_project(options)
