@@ -253,7 +253,7 @@ def test_ignore_rules_agree_with_git(
 ) -> None:
     rules = IgnoreRules()
     rules.add("", pattern + "\n")
-    assert rules.cover(path) is ignored
+    assert rules.ignores(path) is ignored
     git(tmp_path, "init", "-q", ".")
     (tmp_path / ".gitignore").write_text(pattern + "\n")
     command = ["git", "check-ignore", "-q", "--no-index", path]
@@ -267,4 +267,4 @@ def test_any_pattern_is_a_pattern(pattern: str, path: str) -> None:
     glob_regex(pattern).fullmatch(path)
     rules = IgnoreRules()
     rules.add("", pattern)
-    rules.cover(path)
+    rules.ignores(path)

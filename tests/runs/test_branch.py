@@ -81,13 +81,15 @@ class TestCommits:
         assert (shop.root / "pkg/a.py").read_text() == mine
 
     def test_the_root_may_be_a_folder_of_the_repository(self, shop: Desk) -> None:
-        from remora.workspaces.apply.git_branch import open_branch, tree_with
-        from remora.workspaces.apply.transaction import FilePatch, prepare
+        from remora.workspaces.apply.git_branch import open_branch, write_tree
+        from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
         root = shop.root / "pkg"
         branch = open_branch(root, "fixes")
         patch = FilePatch(path="a.py", base=UNUSED.encode(), theirs=DONE.encode(), mode=0o644)
-        tree = tree_with(branch, prepare(root, [patch], branch.look).writes, shop.folder / "index")
+        tree = write_tree(
+            branch, prepare_changes(root, [patch], branch.read_file).writes, shop.folder / "index"
+        )
         assert shop.git("show", f"{tree}:pkg/a.py") + "\n" == DONE
 
     def test_line_ends_are_as_they_are_committed(self, desk: Desk) -> None:

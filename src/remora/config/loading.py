@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.messages import explain
+from remora.config.messages import describe_errors
 from remora.config.schema import Config
-from remora.config.trust import check_escalation, check_project
-from remora.config.yaml_positions import Marked, Where, read_yaml, read_yaml_file
+from remora.config.trust import check_escalation, check_project_file
+from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
@@ -22,7 +22,7 @@ class _Layers(NamedTuple):
 
     values: dict[str, Any]
     config: Config
-    set_by: dict[Where, str]
+    set_by: dict[KeyPath, str]
 
 
 def load_config(
@@ -45,7 +45,7 @@ def load_config(
         layers = _add(layers, _without_api_key(marked), "user")
     if project_file is not None:
         marked = read_yaml_file(project_file)
-        check_project(marked)
+        check_project_file(marked)
         layers = _add(layers, _raised_isolation(marked, layers.config), "project")
     for layer in (_from_environ(environ), _from_flags(flags)):
         if _holds_api_key(layer):
@@ -67,7 +67,7 @@ def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
     for name in ("REMORA_API_KEY", "OPENAI_API_KEY"):
         if key := environ.get(name, "").strip():
             return key
-    marked = Marked(None, {}, {}) if user_file is None else read_yaml_file(user_file)
+    marked = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
     if not _holds_api_key(marked):
         return None
     found = marked.value["model"]["api_key"]
@@ -77,7 +77,7 @@ def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
     return found
 
 
-def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
+def _add(layers: _Layers, layer: ParsedYaml, name: str) -> _Layers:
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
@@ -86,7 +86,7 @@ def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise ConfigError("\n".join(explain(error, Config, layer)), hint=_SEE) from error
+        raise ConfigError("\n".join(describe_errors(error, Config, layer)), hint=_SEE) from error
     return _Layers(values, config, layers.set_by | dict.fromkeys(layer.places, name))
 
 
@@ -107,18 +107,18 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _holds_api_key(layer: Marked) -> bool:
+def _holds_api_key(layer: ParsedYaml) -> bool:
     return _API_KEY in layer.places
 
 
-def _without_api_key(layer: Marked) -> Marked:
+def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
     if not _holds_api_key(layer):
         return layer
     model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
     return layer._replace(value={**layer.value, "model": model})
 
 
-def _raised_isolation(layer: Marked, user: Config) -> Marked:
+def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
     """A project may ask for more isolation than its user, never for less."""
     where = ("workspace", "require_isolation")
     if where not in layer.places:
@@ -131,7 +131,7 @@ def _raised_isolation(layer: Marked, user: Config) -> Marked:
     return layer._replace(value={**layer.value, "workspace": workspace})
 
 
-def _from_environ(environ: Mapping[str, str]) -> Marked:
+def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
     """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours."""
     ours = []
     for name in sorted(environ):
@@ -142,7 +142,7 @@ def _from_environ(environ: Mapping[str, str]) -> Marked:
     return _nested(ours)
 
 
-def _from_flags(flags: Mapping[str, Any]) -> Marked:
+def _from_flags(flags: Mapping[str, Any]) -> ParsedYaml:
     return _nested(
         (tuple(key.split(".")), _plain(value, key), f"flag {key}")
         for key, value in flags.items()
@@ -161,10 +161,10 @@ def _plain(value: Any, key: str) -> Any:
     return str(value)
 
 
-def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
+def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
     """Settings with a path each become one mapping; all places within one are its own."""
     values: dict[str, Any] = {}
-    places: dict[Where, str] = {}
+    places: dict[KeyPath, str] = {}
     for path, value, place in settings:
         tree: Any = value
         for key in reversed(path):
@@ -172,7 +172,7 @@ def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
         values = _overlay(values, tree)
         places.update((path[:n], place) for n in range(1, len(path)))
         places.update((where, place) for where in _paths(value, path))
-    return Marked(values, places, places)
+    return ParsedYaml(values, places, places)
 
 
 def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

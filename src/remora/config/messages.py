@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from remora.config.yaml_positions import Marked, Where, place_of
+from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of
 
 _EXPECTED = {
     "missing": "this key",
@@ -26,9 +26,11 @@ _EXPECTED = {
 }
 
 
-def explain(error: ValidationError, model: type[BaseModel], marked: Marked) -> list[str]:
+def describe_errors(
+    error: ValidationError, model: type[BaseModel], marked: ParsedYaml
+) -> list[str]:
     """One line per wrong place, in the order of `marked`: `FILE:LINE:COLUMN: key: what is wrong`."""
-    found: dict[Where, list[ErrorDetails]] = {}
+    found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path, _ = place_of(marked, detail["loc"])
         if detail["type"] == "missing":
@@ -78,7 +80,9 @@ def _is_mapping(annotation: Any) -> bool:
     return getattr(annotation, "__origin__", None) is dict
 
 
-def _line(path: Where, details: list[ErrorDetails], model: type[BaseModel], marked: Marked) -> str:
+def _line(
+    path: KeyPath, details: list[ErrorDetails], model: type[BaseModel], marked: ParsedYaml
+) -> str:
     key = ".".join(map(str, path)) or "the file"
     first = details[0]
     if first["type"] == "extra_forbidden":

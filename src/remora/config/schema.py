@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
 
-MOST = 1_000_000
+MAX_COUNT = 1_000_000
 """The largest count: what is set is recorded, and other programs are told of it."""
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Positive = Annotated[int, Field(ge=1, le=MOST)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Seconds = Annotated[float, Field(gt=0)]
 # lists come from YAML and JSON; a frozen record holds tuples
 Patterns = Annotated[tuple[StrictStr, ...], Field(strict=False)]
@@ -143,7 +143,7 @@ class HubConfig(Section):
     """Seconds between two looks at all files, beside what the system tells of changes."""
     idle_stop_minutes: Count = 0
     """Minutes without a question after which the daemon stops; 0: never."""
-    memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
+    memory_mb: Annotated[int, Field(ge=16, le=MAX_COUNT)] = 512
     """The most memory of the daemon, in MiB; beyond it, it begins anew."""
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from remora.config.schema import Config
-from remora.config.yaml_positions import Marked, Where
+from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
 
 # a pattern, not a parser: whatever two parsers could read differently does not match
@@ -29,7 +29,7 @@ def is_loopback(address: str) -> bool:
     return _LOOPBACK.fullmatch(address) is not None
 
 
-def check_project(layer: Marked) -> None:
+def check_project_file(layer: ParsedYaml) -> None:
     """Raises ConfigError if the project's file sets what only its user may set."""
     for where, why in _WHY.items():
         found = _at(layer.value, where)
@@ -54,7 +54,7 @@ def check_escalation(config: Config, set_by: str | None) -> None:
         )
 
 
-def _at(value: Any, where: Where) -> Any:
+def _at(value: Any, where: KeyPath) -> Any:
     for key in where:
         value = value.get(key) if isinstance(value, dict) else None
     return value

@@ -11,10 +11,10 @@ from remora.errors import ConfigError, DiskError
 
 SIZE_LIMIT = 1 << 20
 _HINT = "correct it there: UTF-8 text, plain YAML without aliases and tags"
-Where = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
-class Marked(NamedTuple):
+class ParsedYaml(NamedTuple):
     """A YAML document's plain value.
 
     `places` maps the path of each value to `FILE:LINE:COLUMN`, `keys` that of each mapping key.
@@ -22,13 +22,13 @@ class Marked(NamedTuple):
     """
 
     value: Any
-    places: Mapping[Where, str]
-    keys: Mapping[Where, str]
+    places: Mapping[KeyPath, str]
+    keys: Mapping[KeyPath, str]
 
 
-def read_yaml_file(path: Path) -> Marked:
+def read_yaml_file(path: Path) -> ParsedYaml:
     """The one document in `path`. Raises ConfigError (wrong) or DiskError (cannot be read)."""
-    name = shown(path)
+    name = printable_path(path)
     try:
         if not path.is_file():  # opening a pipe would wait for somebody to write
             raise ConfigError(
@@ -53,12 +53,12 @@ def _instead(path: Path) -> str:
     return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"
 
 
-def shown(path: Path) -> str:
+def printable_path(path: Path) -> str:
     """A path as it can be printed, whatever its bytes."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def read_yaml(source: bytes, name: str) -> Marked:
+def read_yaml(source: bytes, name: str) -> ParsedYaml:
     """The one document in `source`, null if there is none; `name` is how errors call it.
 
     Aliases, tags, keys that are not text and repeated keys are errors: ConfigError.
@@ -102,16 +102,16 @@ class _Reader:
     def __init__(self, loader: _Loader, name: str) -> None:
         self.loader = loader
         self.name = name
-        self.places: dict[Where, str] = {}
-        self.keys: dict[Where, str] = {}
+        self.places: dict[KeyPath, str] = {}
+        self.keys: dict[KeyPath, str] = {}
 
-    def read(self) -> Marked:
+    def read(self) -> ParsedYaml:
         node = self.loader.get_single_node()
         value = None if node is None else self._value(node, ())
         self.places.setdefault((), f"{self.name}:1:1")
-        return Marked(value, self.places, self.keys)
+        return ParsedYaml(value, self.places, self.keys)
 
-    def _value(self, node: yaml.Node, where: Where) -> Any:
+    def _value(self, node: yaml.Node, where: KeyPath) -> Any:
         self.places[where] = self._place(node)
         match node:
             case yaml.MappingNode(tag="tag:yaml.org,2002:map"):
@@ -123,7 +123,7 @@ class _Reader:
         message = f"{self._place(node)}: the tag {node.tag} is not supported"
         raise ConfigError(message, hint=_HINT)
 
-    def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, where: KeyPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, place = self._key(key_node), self._place(key_node)
@@ -155,7 +155,7 @@ class _Reader:
         return f"{self.name}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 
-def place_of(marked: Marked, where: Sequence[str | int]) -> tuple[Where, str]:
+def place_of(marked: ParsedYaml, where: Sequence[str | int]) -> tuple[KeyPath, str]:
     """The longest known beginning of `where`, and its place."""
     path = tuple(where)
     while path not in marked.places and path:

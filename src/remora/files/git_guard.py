@@ -18,7 +18,7 @@ _MOST = 1 << 20
 _MOST_CONFIGS = 100
 
 
-def check_has_an_end(root: Path) -> None:
+def check_git_files(root: Path) -> None:
     """Look at what git reads first of the repository around `root`, and at the files that its
     configuration plainly names. Raises OutsideError.
 

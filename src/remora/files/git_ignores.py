@@ -19,7 +19,7 @@ where no rule fits."""
 _PART = 1 << 16
 
 
-class Told(NamedTuple):
+class IgnoreAnswer(NamedTuple):
     """What git said of some paths, up to the one that it refuses since it is no more what it was:
     behind a link, in a repository of its own."""
 
@@ -39,10 +39,10 @@ class GitIgnores:
         self._root = root
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ignored(self, paths: Sequence[str]) -> Told:
+    def ignored(self, paths: Sequence[str]) -> IgnoreAnswer:
         """Which of `paths` are ignored. Raises OutsideError where git cannot be asked."""
         if not paths:
-            return Told(set(), None)
+            return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
         asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         fields = self._exchange(self._running(), asked, _FIELDS * len(paths)).split(b"\0")
@@ -51,8 +51,8 @@ class GitIgnores:
         ignored = {path for path, rule in rules if rule and not rule.startswith(b"!")}
         if answered < len(paths):
             self.close()
-            return Told(ignored, paths[answered])
-        return Told(ignored, None)
+            return IgnoreAnswer(ignored, paths[answered])
+        return IgnoreAnswer(ignored, None)
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
-from remora.files.git_guard import check_excludes, check_has_an_end
+from remora.files.git_guard import check_excludes, check_git_files
 
 _LINK = b"160000"  # the mode of a submodule in the index
 
 
-class GitPlaces(NamedTuple):
+class GitPaths(NamedTuple):
     """Where a repository keeps what decides which files belong."""
 
     top: Path
@@ -27,10 +27,10 @@ class GitIndex(NamedTuple):
     submodules: tuple[str, ...]
 
 
-def git_top(root: Path) -> Path:
+def git_root(root: Path) -> Path:
     """The root of the repository around `root`. Raises OutsideError where git's view is not to be
     taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
-    check_has_an_end(root)
+    check_git_files(root)
     try:
         top = _said(root, "rev-parse", "--show-toplevel")
         check_excludes(root, top)
@@ -41,9 +41,9 @@ def git_top(root: Path) -> Path:
     return top
 
 
-def git_places(root: Path) -> GitPlaces:
-    """The places of the repository around `root`. Raises OutsideError as `git_top` does."""
-    top = git_top(root)
+def git_paths(root: Path) -> GitPaths:
+    """The places of the repository around `root`. Raises OutsideError as `git_root` does."""
+    top = git_root(root)
     names = ("config", "info/exclude", "index")
     # one answer for each line; a path with a line break in it is asked for by itself
     words = [word for name in names for word in ("--git-path", name)]
@@ -53,7 +53,7 @@ def git_places(root: Path) -> GitPlaces:
     else:
         config, exclude, index = (_said(root, "rev-parse", "--git-path", name) for name in names)
     above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
-    return GitPlaces(
+    return GitPaths(
         top=top, index_file=index, sources=(config, exclude, *above, *_configured(root, top))
     )
 

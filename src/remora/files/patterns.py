@@ -107,7 +107,7 @@ class IgnoreRules:
             glob = glob_regex("**/" + pattern if anywhere else pattern.lstrip("/"))
             self._rules.append((prefix, glob, negated, folders_only))
 
-    def match(self, path: str, *, folder: bool) -> bool:
+    def matches(self, path: str, *, folder: bool) -> bool:
         """Whether the last rule that names this very path ignores it."""
         for prefix, glob, negated, folders_only in reversed(self._rules):
             if folders_only and not folder:
@@ -116,10 +116,10 @@ class IgnoreRules:
                 return not negated
         return False
 
-    def cover(self, path: str) -> bool:
+    def ignores(self, path: str) -> bool:
         """Whether a file is ignored itself or lies in an ignored folder."""
         parts = path.split("/")
         above = ("/".join(parts[:count]) for count in range(1, len(parts)))
-        return any(self.match(folder, folder=True) for folder in above) or self.match(
+        return any(self.matches(folder, folder=True) for folder in above) or self.matches(
             path, folder=False
         )

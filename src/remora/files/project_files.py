@@ -11,9 +11,9 @@ import msgspec
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.files.git_guard import check_ignore_file
-from remora.files.git_listing import git_top
+from remora.files.git_listing import git_root
 from remora.files.patterns import IgnoreRules
-from remora.files.walk import OWN_RECORDS, included, is_made_by_tools, walk
+from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_folder, walk
 
 
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ def project_files(
         note = ""
     except OutsideError as error:
         listed, commit, note = walk(root), None, error.message
-    wanted = {*listed, *included(root, include)}
+    wanted = {*listed, *included_files(root, include)}
     excluded = IgnoreRules()
     excluded.add("", "\n".join(exclude))
     paths: list[str] = []
@@ -56,7 +56,7 @@ def project_files(
         reason = kinds.why_not(path)
         if reason:
             skipped.append((path, reason))
-        elif reason is None and not is_private(path) and not excluded.cover(path):
+        elif reason is None and not is_private(path) and not excluded.ignores(path):
             paths.append(path)
     vcs: Literal["git", "walk"] = "walk" if note else "git"
     return ProjectFiles(
@@ -84,11 +84,11 @@ def find_root(start: Path) -> Path:
 
 def is_private(path: str) -> bool:
     """Whether a path is never copied: our own records, version control, environment files."""
-    return any(part in OWN_RECORDS or part.startswith(".env") for part in path.split("/"))
+    return any(part in RESERVED_FOLDERS or part.startswith(".env") for part in path.split("/"))
 
 
 def _from_git(root: Path) -> tuple[list[str], str | None]:
-    git_top(root)
+    git_root(root)
     check_ignore_file(root)
     listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
     try:
@@ -102,7 +102,7 @@ def _names(root: Path, listing: bytes) -> list[str]:
     """What is tracked, and what is not but no tool put there."""
     made = _MadeByTools(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
-    return [path for tag, path in named if tag != b"?" or not made.cover(path)]
+    return [path for tag, path in named if tag != b"?" or not made.contains(path)]
 
 
 class _MadeByTools:
@@ -112,10 +112,10 @@ class _MadeByTools:
         self._root = root
         self._folders: dict[str, bool] = {"": False}
 
-    def cover(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         for folder in _unknown(path, self._folders):
             above = self._folders[folder.rpartition("/")[0]]
-            self._folders[folder] = above or is_made_by_tools(self._root, folder)
+            self._folders[folder] = above or is_dependency_folder(self._root, folder)
         return self._folders[path.rpartition("/")[0]]
 
 

@@ -56,7 +56,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     scratch: tuple[Path, ...] = ()
 
 
-class Paths(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
     """A confinement as real paths that are there, none beneath another that allows as much, and the
     links that lead to them. `view` is the process whose view they are in, 0 where that is ours."""
 
@@ -64,10 +64,10 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     write: tuple[str, ...]
     scratch: tuple[str, ...]
     links: dict[str, str]
-    view: int
+    view_pid: int
 
 
-def resolve(confinement: Confinement, folder: Path) -> Paths:
+def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
     """The paths, for a command that is started in `folder`. Raises HostError."""
     links = dict(_system()[0])
     named = (folder, *confinement.read, *confinement.write, *confinement.scratch)
@@ -80,12 +80,12 @@ def resolve(confinement: Confinement, folder: Path) -> Paths:
     covered = _outermost(scratch, ())
     outermost = _outermost(read, (*write, *covered))
     shown = (*outermost, *write, *covered)
-    return Paths(
+    return ResolvedPaths(
         read=outermost,
         write=write,
         scratch=covered,
         links={path: target for path, target in links.items() if not _lies_in(path, shown)},
-        view=max(views, default=0),
+        view_pid=max(views, default=0),
     )
 
 

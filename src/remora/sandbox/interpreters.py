@@ -26,7 +26,7 @@ def is_activated(python: Path, root: Path, active: str | None) -> bool:
     return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
-def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:
+def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
     """The interpreter, its installation, and those of the environment that it belongs to.
 
     What the files of an environment say is believed only as far as it is an installation of

@@ -17,12 +17,12 @@ from remora.errors import ConfigError, HostError
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.supervisor_client import Command, bubblewrap, started, told
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.supervisor_client import Command, bubblewrap_path, read_report, start_supervised
 
 SAFE_LEVEL = NAMESPACES
 """The isolation from which on a project's code runs without anybody's consent."""
-NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
+LEVEL_NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
 _SECONDS = 30.0
 _HINTS = {
     LANDLOCK: "a kernel from 6.2 on, with landlock in its list of security modules (lsm=)",
@@ -35,7 +35,7 @@ _HINTS = {
 _ONCE = threading.RLock()
 
 
-class Lacking(msgspec.Struct, frozen=True, kw_only=True):
+class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
     """A level that this machine does not give: what went wrong, and what would help."""
 
     level: int
@@ -47,19 +47,21 @@ class Lacking(msgspec.Struct, frozen=True, kw_only=True):
 def best_level() -> int:
     """The highest level of which all that it promises was seen to hold here."""
     levels = (BUBBLEWRAP, NAMESPACES, LANDLOCK)
-    return next((level for level in levels if not problem_of(level)), LIMITS_ONLY)
+    return next((level for level in levels if not level_problem(level)), LIMITS_ONLY)
 
 
-def lacking() -> Iterator[Lacking]:
+def missing_levels() -> Iterator[MissingLevel]:
     """The levels above, the next one first."""
     for level in range(best_level() + 1, BUBBLEWRAP + 1):
-        yield Lacking(level=level, name=NAMES[level], problem=problem_of(level), hint=_HINTS[level])
+        yield MissingLevel(
+            level=level, name=LEVEL_NAMES[level], problem=level_problem(level), hint=_HINTS[level]
+        )
 
 
 def require_level(least: int) -> None:
     """Raises ConfigError where this machine gives less."""
     if least > 0 and best_level() < least:
-        lack = next(lack for lack in lacking() if lack.level == least)
+        lack = next(lack for lack in missing_levels() if lack.level == least)
         raise ConfigError(
             f"workspace.require_isolation asks for L{least}, and this machine gives "
             f"L{best_level()}: {lack.problem}",
@@ -67,12 +69,12 @@ def require_level(least: int) -> None:
         )
 
 
-def describe(level: int) -> str:
+def describe_level(level: int) -> str:
     """For people: whether subprocesses are isolated, and how."""
-    return f"{'isolated' if level else 'not isolated'} (L{level}, {NAMES[level]})"
+    return f"{'isolated' if level else 'not isolated'} (L{level}, {LEVEL_NAMES[level]})"
 
 
-def problem_of(level: int) -> str:
+def level_problem(level: int) -> str:
     """Why this machine does not give a level; empty where it does."""
     with _ONCE:  # threads wait for the one that tries
         return _problem_of(level)
@@ -80,7 +82,7 @@ def problem_of(level: int) -> str:
 
 @functools.cache
 def _problem_of(level: int) -> str:
-    if level == BUBBLEWRAP and not bubblewrap():
+    if level == BUBBLEWRAP and not bubblewrap_path():
         return "bwrap is not installed"
     try:
         with tempfile.TemporaryDirectory(prefix="remora-trial-") as made, ExitStack() as stack:
@@ -103,9 +105,9 @@ def _try(level: int, made: Path, stack: ExitStack) -> str:
         argv=(sys.executable, "-I", "-S", "-B", isolation_probe.__file__, *map(str, words)),
         folder=inside,
         seconds=_SECONDS,
-        within=Confinement(
+        confinement=Confinement(
             read=(
-                *readable_for(Path(sys.executable), trusted=True),
+                *interpreter_paths(Path(sys.executable), trusted=True),
                 Path(isolation_probe.__file__),
             ),
             write=(inside,),
@@ -131,12 +133,12 @@ def _listen(outside: Path, stack: ExitStack) -> int:
 
 def _said(command: Command, level: int) -> str:
     streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
-    with started(command, level, streams) as (child, line):
+    with start_supervised(command, level, streams) as (child, lifeline):
         assert child.stdout
         assert child.stderr
         said, complained = child.stdout.read(), child.stderr.read()
-        report = os.read(line.said, 4096)
-    code, timed_out = told(command, level, report)
+        report = os.read(lifeline.report_reader, 4096)
+    code, timed_out = read_report(command, level, report)
     if timed_out or code != 0:
         told_last = complained.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise HostError(told_last or f"a process at L{level} ended with {code}")

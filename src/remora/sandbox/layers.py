@@ -9,11 +9,11 @@ from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError
-from remora.sandbox.proc_paths import in_view
-from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_words
+from remora.sandbox.proc_paths import path_in_view
+from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_interpreter_argv
 
 
-class Layers:
+class OverlayMounts:
     """Layers over `below`, which nobody may write while there are any.
 
     They are mounted at `place`, an empty folder of ours, where only the process that keeps them
@@ -35,7 +35,7 @@ class Layers:
                 keeper = self._start()
             name = str(next(self._numbers))  # never again: who comes too late finds nothing
             _ask(keeper, f"add {name}")
-        return in_view(keeper.pid, Path(os.path.realpath(self._place)) / name)
+        return path_in_view(keeper.pid, Path(os.path.realpath(self._place)) / name)
 
     def drop(self, layer: Path) -> None:
         """Forget a layer and all that was written in it."""
@@ -64,7 +64,7 @@ class Layers:
             make_private(self._place)
             below, place = (os.path.realpath(path) for path in (self._below, self._place))
             keeper = subprocess.Popen(
-                [*bare_words("layer_mounts"), below, place],
+                [*bare_interpreter_argv("layer_mounts"), below, place],
                 cwd="/",
                 env={"PATH": PATH},
                 stdin=subprocess.PIPE,

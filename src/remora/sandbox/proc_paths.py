@@ -7,7 +7,7 @@ from pathlib import Path
 _VIEW = re.compile(r"(/proc/(\d+)/root)(/.*)")
 
 
-def in_view(process: int, path: Path) -> Path:
+def path_in_view(process: int, path: Path) -> Path:
     """How we get to a path, real and absolute, that a process of ours sees."""
     return Path(f"/proc/{process}/root{path}")
 
@@ -19,7 +19,7 @@ def split_view(path: str) -> tuple[int, str, str]:
     return (int(found[2]), found[1], found[3]) if found else (0, "", path)
 
 
-def seen_path(path: Path) -> Path:
+def path_for_command(path: Path) -> Path:
     """The real path as a command has it that works there: what it names its files by."""
     view, _, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps the view
     return Path(inside) if view else path.resolve()

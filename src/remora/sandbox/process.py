@@ -9,13 +9,13 @@ import time
 import msgspec
 
 from remora.sandbox.isolation import best_level
-from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, started, told
+from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
 
 _MIB = 1024 * 1024
 _CHUNK = 65536
 
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a subprocess ended.
 
     `returncode` is negative for a signal. `truncated`: a stream was longer than the limit and
@@ -30,7 +30,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
     """How a subprocess ended whose output was not kept; the fields are those of Finished."""
 
     returncode: int
@@ -38,9 +38,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
 
 
-def run(
+def run_command(
     command: Command, *, output_limit: int = 8 * _MIB, stdin: bytes = b"", level: int | None = None
-) -> Finished:
+) -> ProcessResult:
     """Run a command to its end or its time, isolated as well as this machine can, or at `level`.
 
     HOME and TMPDIR are empty folders of its own. When this returns no descendant is alive; when
@@ -48,11 +48,11 @@ def run(
     """
     held = best_level() if level is None else level
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-    with started(command, held, streams) as (child, lifeline):
-        pump = _Pump(child, lifeline.said, stdin, output_limit)
+    with start_supervised(command, held, streams) as (child, lifeline):
+        pump = _Pump(child, lifeline.report_reader, stdin, output_limit)
         pump.run(time.monotonic() + command.seconds + GRACE_SECONDS)
-    code, timed_out = told(command, held, bytes(pump.said))
-    return Finished(
+    code, timed_out = read_report(command, held, bytes(pump.said))
+    return ProcessResult(
         returncode=code,
         stdout=bytes(pump.stdout),
         stderr=bytes(pump.stderr),
@@ -62,23 +62,25 @@ def run(
     )
 
 
-def run_attached(command: Command, *, stdout: int | None = None, level: int | None = None) -> Ended:
-    """As `run`, but its output goes where ours goes, as it comes; there is no input.
+def run_attached(
+    command: Command, *, stdout: int | None = None, level: int | None = None
+) -> ProcessExit:
+    """As `run_command`, but its output goes where ours goes, as it comes; there is no input.
 
     `stdout` is another descriptor for its standard output. Raises HostError likewise.
     """
     held = best_level() if level is None else level
     said = bytearray()
-    with started(command, held, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
+    with start_supervised(command, held, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
         until = time.monotonic() + command.seconds + GRACE_SECONDS
         while (left := until - time.monotonic()) > 0:
-            if select.select([lifeline.said], [], [], left)[0]:
-                chunk = os.read(lifeline.said, _CHUNK)
+            if select.select([lifeline.report_reader], [], [], left)[0]:
+                chunk = os.read(lifeline.report_reader, _CHUNK)
                 if not chunk:
                     break
                 said += chunk
-    code, timed_out = told(command, held, bytes(said))
-    return Ended(returncode=code, timed_out=timed_out, isolation=f"L{held}")
+    code, timed_out = read_report(command, held, bytes(said))
+    return ProcessExit(returncode=code, timed_out=timed_out, isolation=f"L{held}")
 
 
 class _Pump:

@@ -27,20 +27,20 @@ def remove_tree(place: Path | bytes, *, dir_fd: int | None = None) -> None:
     os.rmdir(place, dir_fd=dir_fd)
 
 
-def discard(place: Path) -> None:
+def try_remove_tree(place: Path) -> None:
     """Remove a folder as far as that can be done; what is left is nobody's loss."""
     with suppress(OSError):
         remove_tree(place)
 
 
 @contextmanager
-def private_folder(prefix: str) -> Iterator[Path]:
+def temporary_folder(prefix: str) -> Iterator[Path]:
     """A new folder for one command, which may do to it what it likes; gone afterwards."""
     place = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
         yield place
     finally:
-        discard(place)
+        try_remove_tree(place)
 
 
 def _remove_below(top: int, name: str) -> None:

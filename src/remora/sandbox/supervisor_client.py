@@ -20,11 +20,11 @@ from remora.sandbox.child.command_record import (
     NAMESPACES,
     PRIVATE_HOME,
     PRIVATE_TMP,
-    order_words,
+    encode_record,
 )
-from remora.sandbox.confinement import Confinement, resolve
-from remora.sandbox.proc_paths import seen_path
-from remora.sandbox.rmtree import private_folder
+from remora.sandbox.confinement import Confinement, resolve_paths
+from remora.sandbox.proc_paths import path_for_command
+from remora.sandbox.rmtree import temporary_folder
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
@@ -51,7 +51,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     folder: Path
     seconds: float
-    within: Confinement
+    confinement: Confinement
     environment: Mapping[str, str] = {}
 
 
@@ -59,22 +59,22 @@ class Lifeline:
     """Two pipes: one whose end tells the supervisor that we are gone, one for its report."""
 
     def __init__(self) -> None:
-        self.ends, self._held = os.pipe()
-        self.said, self.report = os.pipe()
+        self.child_end, self._held = os.pipe()
+        self.report_reader, self.report_writer = os.pipe()
 
     def __enter__(self) -> "Lifeline":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.given()
-        self.cut()
-        os.close(self.said)
+        self.close_child_ends()
+        self.end_tree()
+        os.close(self.report_reader)
 
-    def given(self) -> None:
+    def close_child_ends(self) -> None:
         """Close the supervisor's ends here, so that its end is an end of file."""
-        self.ends, self.report = _closed(self.ends), _closed(self.report)
+        self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
-    def cut(self) -> None:
+    def end_tree(self) -> None:
         """Tell the supervisor to end the tree."""
         self._held = _closed(self._held)
 
@@ -86,13 +86,13 @@ def _closed(descriptor: int) -> int:
 
 
 @functools.cache
-def bubblewrap() -> str:
+def bubblewrap_path() -> str:
     """Where `bwrap` is installed, empty where it is not: only where the system keeps programs."""
     return shutil.which("bwrap", path=PATH) or ""
 
 
 @contextlib.contextmanager
-def started(
+def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
     """The command, running at a level; whatever happens inside, its tree ends with the block.
@@ -108,7 +108,7 @@ def started(
             try:
                 yield child, lifeline
             finally:
-                lifeline.cut()
+                lifeline.end_tree()
                 _end(child)
 
 
@@ -118,7 +118,7 @@ def _spare(level: int) -> Iterator[str]:
     if level >= NAMESPACES:
         yield ""
         return
-    with private_folder("remora-home-") as spare:
+    with temporary_folder("remora-home-") as spare:
         for name in ("home", "temporary"):
             (spare / name).mkdir(mode=0o700)
         yield str(spare)
@@ -132,7 +132,7 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
     return ours | dict(command.environment)
 
 
-def bare_words(part: str) -> list[str]:
+def bare_interpreter_argv(part: str) -> list[str]:
     """The beginning of a command line that runs a part of the jail with the words that follow: our
     packages by name, without what their own first lines would import."""
     packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
@@ -140,25 +140,25 @@ def bare_words(part: str) -> list[str]:
 
 
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
-    paths = resolve(command.within, command.folder)
+    paths = resolve_paths(command.confinement, command.folder)
     cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
     given: dict[str, list[object]] = {
         "level": [level],
-        "lifeline": [lifeline.ends],
-        "report": [lifeline.report],
+        "lifeline": [lifeline.child_end],
+        "report": [lifeline.report_writer],
         "seconds": [command.seconds],
         "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
-        "folder": [str(seen_path(command.folder))],
-        "view": [paths.view],
+        "folder": [str(path_for_command(command.folder))],
+        "view": [paths.view_pid],
         "spare": [spare],
-        "bwrap": [bubblewrap() if level == BUBBLEWRAP else ""],
+        "bwrap": [bubblewrap_path() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),
         "write": list(paths.write),
         "scratch": list(paths.scratch),
         "link": list(paths.links),
         "to": list(paths.links.values()),
     }
-    return order_words(given, command.argv)
+    return encode_record(given, command.argv)
 
 
 def _spawn(
@@ -170,19 +170,19 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     try:
         child = subprocess.Popen(
-            [*bare_words("supervisor"), *words],
+            [*bare_interpreter_argv("supervisor"), *words],
             cwd=command.folder,
             env=environment,
             stdin=streams[0],
             stdout=streams[1],
             stderr=streams[2],
             bufsize=0,
-            pass_fds=(lifeline.ends, lifeline.report),
+            pass_fds=(lifeline.child_end, lifeline.report_writer),
             start_new_session=True,  # a terminal's Ctrl-C is ours to handle
         )
     except OSError as error:
         raise HostError(f"cannot start a process in {command.folder}: {error.strerror}") from error
-    lifeline.given()
+    lifeline.close_child_ends()
     return child
 
 
@@ -193,7 +193,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.kill()
 
 
-def told(command: Command, level: int, said: bytes) -> tuple[int, bool]:
+def read_report(command: Command, level: int, said: bytes) -> tuple[int, bool]:
     """The supervisor's report: exit code, and whether time was up. Raises HostError."""
     how, _, value = said.decode().strip().partition(" ")
     if how == "failed":

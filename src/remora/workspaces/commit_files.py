@@ -15,17 +15,17 @@ from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
-SILENT_SECONDS = 60.0
+GIT_STALL_SECONDS = 60.0
 """So long git may look for an object, or pause in the middle of one."""
 
 
-class Committed(msgspec.Struct, frozen=True):
+class CommittedFile(msgspec.Struct, frozen=True):
     """A regular file of a commit: its blob's name and its mode, 0644 or 0755."""
 
     blob: str
     mode: int
 
-    def holds(self, content: bytes, mode: int) -> bool:
+    def matches(self, content: bytes, mode: int) -> bool:
         """Whether a file with this content and mode is as committed, to the byte."""
         if bool(mode & 0o100) != bool(self.mode & 0o100):
             return False
@@ -35,14 +35,14 @@ class Committed(msgspec.Struct, frozen=True):
         return digest.hexdigest() == self.blob
 
 
-def committed_files(root: Path, commit: str) -> dict[str, Committed]:
+def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     """The regular files of a commit beneath `root`, by root-relative path; links are left out."""
-    found: dict[str, Committed] = {}
+    found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
         if path and kind[:6] in _REGULAR:
             blob = kind.split()[2].decode()
-            found[os.fsdecode(path)] = Committed(blob, _REGULAR[kind[:6]])
+            found[os.fsdecode(path)] = CommittedFile(blob, _REGULAR[kind[:6]])
     return found
 
 
@@ -97,9 +97,9 @@ class _Answers:
         return content
 
     def _hear(self, blob: str) -> None:
-        if not self._ready.poll(SILENT_SECONDS * 1000):
+        if not self._ready.poll(GIT_STALL_SECONDS * 1000):
             raise OutsideError(
-                f"git said nothing about the object {blob} for {SILENT_SECONDS:g} s",
+                f"git said nothing about the object {blob} for {GIT_STALL_SECONDS:g} s",
                 hint="is its file under .git/objects a file at all? `git fsck` looks",
             )
         more = os.read(self._stream, 1 << 20)

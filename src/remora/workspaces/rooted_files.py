@@ -25,7 +25,7 @@ _Names = list[str]  # inside the class, `list` is a method
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
-class Beneath:
+class RootedFiles:
     """The regular files beneath `root`, by root-relative POSIX path.
 
     Every path is resolved by descriptors, part by part and through no symbolic link, so that a
@@ -39,7 +39,7 @@ class Beneath:
 
     def read_bytes(self, rel: str, *, limit: int = READ_LIMIT) -> bytes:
         """The file's content; a file of more than `limit` bytes is refused."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        with self.open_parent(rel) as (folder, name), _told(rel):
             handle = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(handle, "rb") as file:
                 _regular(rel, os.fstat(handle))
@@ -50,11 +50,13 @@ class Beneath:
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
         """Replace an existing file in one step (new file, then rename); `mode` None keeps its."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        with self.open_parent(rel) as (folder, name), _told(rel):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(rel, before)
             temporary = os.fsencode(f".remora-{secrets.token_hex(8)}")
-            write_new(folder, temporary, data, st.S_IMODE(before.st_mode) if mode is None else mode)
+            write_new_file(
+                folder, temporary, data, st.S_IMODE(before.st_mode) if mode is None else mode
+            )
             try:
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError:
@@ -63,18 +65,18 @@ class Beneath:
 
     def create(self, rel: str, data: bytes, mode: int = 0o644) -> None:
         """Write a file that is not there yet, with the folders on the way to it."""
-        with self.parent(rel, make=True) as (folder, name), _told(rel):
-            write_new(folder, name, data, mode)
+        with self.open_parent(rel, make=True) as (folder, name), _told(rel):
+            write_new_file(folder, name, data, mode)
 
     def remove(self, rel: str) -> None:
         """Delete a regular file."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        with self.open_parent(rel) as (folder, name), _told(rel):
             _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
             os.unlink(name, dir_fd=folder)
 
     def stat(self, rel: str) -> os.stat_result:
         """The status of a regular file."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        with self.open_parent(rel) as (folder, name), _told(rel):
             return _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def exists(self, rel: str) -> bool:
@@ -95,7 +97,7 @@ class Beneath:
             return False
         return True
 
-    def list(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
+    def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
         """Regular files that match the glob (`**` spans folders), sorted; links are left out.
 
         `look` is called before each folder, and ends the search by raising.
@@ -134,7 +136,7 @@ class Beneath:
         return folders, files
 
     @contextmanager
-    def parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
+    def open_parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
         """A descriptor of the folder that holds `rel`, and the last name; `make` makes folders."""
         *above, name = _parts(rel)
         with _told(rel):
@@ -170,7 +172,7 @@ class Beneath:
                 os.close(folder)
 
 
-def write_new(folder: int, name: bytes, data: bytes, mode: int) -> None:
+def write_new_file(folder: int, name: bytes, data: bytes, mode: int) -> None:
     """Write a file that must not exist yet, with exactly `mode`; half a file is never left."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
@@ -195,10 +197,10 @@ def _has_openat2() -> bool:
 
 
 def _open_folder(root: int, rel: bytes, flags: int) -> int:
-    return openat2(root, rel, flags) if _has_openat2() else walk_open(root, rel, flags)
+    return openat2(root, rel, flags) if _has_openat2() else open_by_parts(root, rel, flags)
 
 
-def walk_open(root: int, rel: bytes, flags: int) -> int:
+def open_by_parts(root: int, rel: bytes, flags: int) -> int:
     """What `openat2` does in one call, part by part: for kernels that lack it."""
     handle = root
     parts = rel.split(b"/")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remora.workspaces.copy.changes import Change, FileState, changes_between, diff
-from remora.workspaces.copy.snapshot import Base, BaseFile
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
 
-BASE = Base(
+BASE = BaseSnapshot(
     root=Path("r"), folder=Path("b"), files={"a": BaseFile("1", 0o644)}, commit=None, differing={}
 )
 

@@ -3,7 +3,7 @@
 import os
 
 from remora.sandbox.child import mount_view, namespaces, syscalls
-from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
 _ALWAYS = (
     "--unshare-all",
@@ -16,12 +16,12 @@ _ALWAYS = (
 )
 
 
-def wrapped(order: Order) -> list[str]:
+def bubblewrap_argv(order: CommandRecord) -> list[str]:
     """The command, within bubblewrap."""
     words = [order.bwrap, *_ALWAYS]
     words += ["--dev", "/dev", "--proc", "/proc"]
-    for path in PRIVATE:
-        words += ["--size", str(STORE_BYTES), "--tmpfs", path]
+    for path in PRIVATE_FOLDERS:
+        words += ["--size", str(PRIVATE_BYTES), "--tmpfs", path]
     for path, target in order.links.items():
         words += ["--symlink", target, path]
     binds = [("--ro-bind", path) for path in order.read]
@@ -33,15 +33,15 @@ def wrapped(order: Order) -> list[str]:
     return [*words, "--chdir", order.folder, "--", *order.command]
 
 
-def cover(order: Order) -> None:
+def mount_scratch_layers(order: CommandRecord) -> None:
     """Put a layer over each scratch folder, for ourselves and what we start: bubblewrap shows what
     we see. Raises OSError."""
     if not order.scratch:
         return
-    namespaces.leave_users(mounts=True)
+    namespaces.enter_user_namespace(mounts=True)
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     for path in order.scratch:
         below = os.open(path, os.O_PATH)
-        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={STORE_BYTES},mode=700")
-        mount_view.overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
+        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={PRIVATE_BYTES},mode=700")
+        mount_view.mount_overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
         os.close(below)

@@ -13,12 +13,12 @@ PRIVATE_HOME = "/run/home"
 PRIVATE_TMP = "/run/tmp"
 """Home and folder for temporary files of a command from NAMESPACES on: empty. /tmp is its own too,
 but what it was given may lie there."""
-PRIVATE = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - on a file system of its own
-STORE_BYTES = 1 << 30
+PRIVATE_FOLDERS = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - on a file system of its own
+PRIVATE_BYTES = 1 << 30
 """The most that such a command keeps in all places that are private to it."""
 
 
-class Order:
+class CommandRecord:
     """One command and what surrounds it.
 
     `read`, `write` and `scratch` are real paths; `links` are the symbolic links on the way to them.
@@ -35,9 +35,9 @@ class Order:
         self.seconds = float(given["seconds"][0])
         self.cpu, self.size, self.memory = (int(value) for value in given["limit"])
         self.folder = given["folder"][0]
-        self.spare = given["spare"][0]
+        self.temporary_folder = given["spare"][0]
         self.bwrap = given["bwrap"][0]
-        self.view = int(given["view"][0])
+        self.view_pid = int(given["view"][0])
         self.read, self.write = given.get("read", []), given.get("write", [])
         self.scratch = given.get("scratch", [])
         self.links = dict(zip(given.get("link", []), given.get("to", []), strict=True))
@@ -54,6 +54,6 @@ def _given(words: Iterator[str]) -> dict[str, list[str]]:
     return given
 
 
-def order_words(given: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
+def encode_record(given: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
     """The words that make an Order of these values."""
     return [*(f"{name}={value}" for name in given for value in given[name]), "--", *command]

@@ -12,7 +12,7 @@ import os
 import sys
 
 from remora.sandbox.child import mount_view, namespaces, syscalls
-from remora.sandbox.child.command_record import STORE_BYTES
+from remora.sandbox.child.command_record import PRIVATE_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,18 +48,18 @@ def _done(name: str, step: Callable[[], object]) -> bool:
 
 def _enter(place: str) -> None:
     os.umask(0o077)
-    namespaces.leave_users(mounts=True)
+    namespaces.enter_user_namespace(mounts=True)
     syscalls.mount("tmpfs", place, "tmpfs", _SAFE, f"size={_POINTS_BYTES},mode=700")
 
 
 def _add(below: str, home: str) -> None:
     os.mkdir(home)
-    syscalls.mount("tmpfs", home, "tmpfs", _SAFE, f"size={STORE_BYTES},mode=700")
+    syscalls.mount("tmpfs", home, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=700")
     os.mkdir(f"{home}/tree")
-    mount_view.overlay(below, f"{home}/tree", f"{home}/layer")
-    syscalls.detach(f"{home}/layer/lower")  # the layer has a hold of its own on it
+    mount_view.mount_overlay(below, f"{home}/tree", f"{home}/layer")
+    syscalls.unmount(f"{home}/layer/lower")  # the layer has a hold of its own on it
 
 
 def _drop(home: str) -> None:
-    syscalls.detach(home)
+    syscalls.unmount(home)
     os.rmdir(home)

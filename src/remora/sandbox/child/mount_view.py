@@ -3,7 +3,7 @@
 import os
 
 from remora.sandbox.child import namespaces, syscalls
-from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
 _ANY_FOLDER = "/usr"  # there is one everywhere; what lies in it stays reachable
 _NEW, _OLD, _STORE = "/new", "/old", "/store"
@@ -19,13 +19,13 @@ _CLOSED = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
-def build(order: Order) -> None:
+def build_root(order: CommandRecord) -> None:
     """Make it and move into it, in a mount namespace of our own as its first process.
 
     Raises OSError; then we are nowhere.
     """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={STORE_BYTES},mode=755")
+    syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=755")
     for place in (_NEW, _OLD, _STORE):
         os.mkdir(_ANY_FOLDER + place)
     syscalls.pivot_root(_ANY_FOLDER, _ANY_FOLDER + _OLD)
@@ -36,23 +36,23 @@ def build(order: Order) -> None:
     for path in order.read:
         _bind(_OLD + path, _NEW + path)
     syscalls.mount_attributes(_NEW, add=_CLOSED, deep=True)
-    for path in PRIVATE:
+    for path in PRIVATE_FOLDERS:
         syscalls.mount_attributes(_NEW + path, remove=syscalls.ATTR_RDONLY)
     _devices()
     _processes()
     for number, path in enumerate(sorted((*order.write, *order.scratch))):
         if path in order.scratch:
-            overlay(_OLD + path, _NEW + path, f"{_STORE}/{number}")
+            mount_overlay(_OLD + path, _NEW + path, f"{_STORE}/{number}")
         else:
             _open(path)
-    syscalls.detach(_OLD)
+    syscalls.unmount(_OLD)
     os.chdir(_NEW)
     syscalls.pivot_root(".", ".")
-    syscalls.detach(".")
+    syscalls.unmount(".")
     os.chdir("/")
 
 
-def overlay(source: str, target: str, store: str) -> None:
+def mount_overlay(source: str, target: str, store: str) -> None:
     """Show `source` at `target`; what is changed there is kept in the new folder `store`.
 
     Raises OSError.
@@ -79,14 +79,14 @@ def _open(path: str) -> None:
 
 def _private() -> None:
     """The places that are only this command's, on one file system of limited size."""
-    for number, path in enumerate(PRIVATE):
+    for number, path in enumerate(PRIVATE_FOLDERS):
         kept = f"{_STORE}/private{number}"
         os.mkdir(kept)
         os.makedirs(_NEW + path)
         _bind(kept, _NEW + path)
 
 
-def _points(order: Order) -> None:
+def _points(order: CommandRecord) -> None:
     """Something to mount on for each path, and the links on the way."""
     for name in ("dev/pts", "proc"):
         os.makedirs(f"{_NEW}/{name}", exist_ok=True)
@@ -121,5 +121,5 @@ def _processes() -> None:
     """/proc with our own processes; what can be written there is no command's business."""
     place = f"{_NEW}/proc"
     syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
-    namespaces.forbid_more(place)
+    namespaces.forbid_user_namespaces(place)
     syscalls.mount_attributes(place, add=syscalls.ATTR_RDONLY)

@@ -13,7 +13,7 @@ _SET_FLAGS = 0x8914  # SIOCSIFFLAGS
 _UP = 1
 
 
-def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
+def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
     """Become nobody else in a user namespace of our own, with all capabilities there.
 
     `processes`: our next child is the first process of a namespace, and all others end with it.
@@ -26,7 +26,7 @@ def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
     _write("/proc/self/gid_map", f"{group} {group} 1")
 
 
-def share_view(process: int) -> None:
+def join_namespaces_of(process: int) -> None:
     """See the files that another process of ours sees, with all capabilities in its user namespace.
 
     Raises OSError.
@@ -37,7 +37,7 @@ def share_view(process: int) -> None:
         os.close(kind)
 
 
-def leave_rest() -> None:
+def enter_other_namespaces() -> None:
     """Mounts, network, names, message queues: what is left, with a loopback. Raises OSError."""
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
@@ -46,7 +46,7 @@ def leave_rest() -> None:
     link.close()
 
 
-def forbid_more(proc: str) -> None:
+def forbid_user_namespaces(proc: str) -> None:
     """No user namespace below ours, by the mounted `proc`. Raises OSError."""
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 

@@ -13,8 +13,8 @@ from remora.sandbox.child.command_record import (
     LANDLOCK,
     LIMITS_ONLY,
     NAMESPACES,
-    PRIVATE,
-    Order,
+    PRIVATE_FOLDERS,
+    CommandRecord,
 )
 from remora.sandbox.child.signal_numbers import signals
 
@@ -28,44 +28,44 @@ _PROCESSES = 4096
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
 
 
-class Started:
+class StartedChild:
     """The child's id; what went wrong, as `ERRNO WHAT`, WHAT empty where it was the command
     itself; and a descriptor that tells the code of a command whose child only stands for it."""
 
-    def __init__(self, pid: int, problem: str, verdict: int) -> None:
-        self.pid, self.problem, self.verdict = pid, problem, verdict
+    def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
+        self.pid, self.problem, self.exit_code_reader = pid, problem, exit_code_reader
 
 
-def start(order: Order) -> Started:
+def start_command(order: CommandRecord) -> StartedChild:
     """Fork and become it. Returns when the command runs, or cannot."""
     failed, failing = os.pipe()
-    verdict, telling = os.pipe()
+    exit_code_reader, telling = os.pipe()
     for name, step in _first_steps(order):
         try:
             step()
         except OSError as error:
-            return Started(0, f"{error.errno} {name}", verdict)
+            return StartedChild(0, f"{error.errno} {name}", exit_code_reader)
     child = os.fork()
     if child == 0:
         os.close(failed)
-        os.close(verdict)
+        os.close(exit_code_reader)
         _become(order, failing, telling)
     os.close(failing)
     os.close(telling)
     with os.fdopen(failed, "rb") as pipe:
         problem = pipe.read().decode()
-    return Started(child, problem, verdict)
+    return StartedChild(child, problem, exit_code_reader)
 
 
-def _first_steps(order: Order) -> Iterator[tuple[str, Callable[[], object]]]:
+def _first_steps(order: CommandRecord) -> Iterator[tuple[str, Callable[[], object]]]:
     """What must be done before there is a child, with a name for people."""
-    if order.view:
-        yield "the view of the workspace", lambda: namespaces.share_view(order.view)
+    if order.view_pid:
+        yield "the view of the workspace", lambda: namespaces.join_namespaces_of(order.view_pid)
     if order.level == NAMESPACES:
-        yield "a user namespace", lambda: namespaces.leave_users(processes=True)
+        yield "a user namespace", lambda: namespaces.enter_user_namespace(processes=True)
 
 
-def _become(order: Order, failing: int, telling: int) -> None:
+def _become(order: CommandRecord, failing: int, telling: int) -> None:
     """Never returns."""
     name = ""
     try:
@@ -79,19 +79,21 @@ def _become(order: Order, failing: int, telling: int) -> None:
         os._exit(_FAILED)
 
 
-def _steps(order: Order, failing: int, telling: int) -> Iterator[tuple[str, Callable[[], object]]]:
+def _steps(
+    order: CommandRecord, failing: int, telling: int
+) -> Iterator[tuple[str, Callable[[], object]]]:
     """What is done, with a name for people; the last one has none."""
     places = _places(order.command[0])
     yield "the process", lambda: _settle(failing)
     if order.level == NAMESPACES:
-        yield "namespaces", namespaces.leave_rest
-        yield "a root of its own", lambda: mount_view.build(order)
+        yield "namespaces", namespaces.enter_other_namespaces
+        yield "a root of its own", lambda: mount_view.build_root(order)
         yield "capabilities", syscalls.drop_capabilities
         yield "a first process", lambda: _stand_for_child(failing, telling)
     if order.level == BUBBLEWRAP:
-        yield "layers over folders", lambda: bubblewrap.cover(order)
+        yield "layers over folders", lambda: bubblewrap.mount_scratch_layers(order)
     yield "limits", lambda: _limit(order)
-    if order.level in {LANDLOCK, NAMESPACES} or (order.view and order.level == LIMITS_ONLY):
+    if order.level in {LANDLOCK, NAMESPACES} or (order.view_pid and order.level == LIMITS_ONLY):
         yield "capabilities", syscalls.drop_capabilities
     if order.level in {LANDLOCK, NAMESPACES}:
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
@@ -111,7 +113,7 @@ def _settle(failing: int) -> None:
     watched.register(failing, 0)
     if watched.poll(0):  # nobody will ever read it: the parent ended before we said so
         os._exit(_FAILED)
-    syscalls.leave_keyring()
+    syscalls.join_new_keyring()
     try:
         file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(file, _FIRST_TO_GO)
@@ -138,7 +140,7 @@ def _stand_for_child(failing: int, telling: int) -> None:
             os._exit(0)
 
 
-def _limit(order: Order) -> None:
+def _limit(order: CommandRecord) -> None:
     if order.level == NAMESPACES:  # elsewhere all that the user runs would count
         _at_most(resource.RLIMIT_NPROC, _PROCESSES)
     for kind, wanted in (
@@ -156,10 +158,10 @@ def _at_most(kind: int, wanted: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _rules(order: Order) -> list[tuple[str, int]]:
+def _rules(order: CommandRecord) -> list[tuple[str, int]]:
     """What Landlock allows. In a root of its own a command sees only what it may read."""
     seen = ["/"] if order.level == NAMESPACES else order.read
-    private = PRIVATE if order.level == NAMESPACES else [order.spare]
+    private = PRIVATE_FOLDERS if order.level == NAMESPACES else [order.temporary_folder]
     devices = ["/dev"] if order.level == NAMESPACES else _DEVICES
     return [
         *((path, landlock.READ) for path in seen),
@@ -168,9 +170,9 @@ def _rules(order: Order) -> list[tuple[str, int]]:
     ]
 
 
-def _run(order: Order, places: list[str]) -> None:
+def _run(order: CommandRecord, places: list[str]) -> None:
     os.chdir(order.folder)
-    command = bubblewrap.wrapped(order) if order.level == BUBBLEWRAP else order.command
+    command = bubblewrap.bubblewrap_argv(order) if order.level == BUBBLEWRAP else order.command
     problem = OSError(errno.ENOENT, "")
     for place in places:
         try:

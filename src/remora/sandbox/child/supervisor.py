@@ -12,22 +12,22 @@ import select
 import time
 
 from remora.sandbox.child import syscalls
-from remora.sandbox.child.command_record import BUBBLEWRAP, NAMESPACES, Order
+from remora.sandbox.child.command_record import BUBBLEWRAP, NAMESPACES, CommandRecord
 from remora.sandbox.child.process_tree import end_descendants, reap
 from remora.sandbox.child.signal_numbers import signals
-from remora.sandbox.child.start import Started, start
+from remora.sandbox.child.start import StartedChild, start_command
 
 _BY_SIGNAL = range(129, 129 + 64)
 
 
 def main(words: list[str]) -> None:
     """Run the command, report, and leave no descendant behind."""
-    order = Order(words)
+    order = CommandRecord(words)
     for descriptor in (order.lifeline, order.report):
         os.set_inheritable(descriptor, False)
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     wake = _wake_up()
-    started = start(order)
+    started = start_command(order)
     if started.problem:
         os.write(order.report, f"failed {started.problem}\n".encode())
         return
@@ -36,8 +36,8 @@ def main(words: list[str]) -> None:
     code = ended.get(started.pid, -signals.SIGKILL) if code is None else _told(order, started, code)
     if how != "orphaned":
         os.write(order.report, f"{how} {code}\n".encode())
-    elif order.spare:
-        _remove(order.spare)
+    elif order.temporary_folder:
+        _remove(order.temporary_folder)
 
 
 def _wake_up() -> int:
@@ -65,10 +65,10 @@ def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int |
             return code, "done"
 
 
-def _told(order: Order, started: Started, code: int) -> int:
+def _told(order: CommandRecord, started: StartedChild, code: int) -> int:
     """The command's own code, where our child is not the command."""
     if order.level == NAMESPACES:
-        return int(os.read(started.verdict, 16) or code)
+        return int(os.read(started.exit_code_reader, 16) or code)
     if order.level == BUBBLEWRAP and code in _BY_SIGNAL:
         return 128 - code
     return code
@@ -78,6 +78,6 @@ def _remove(folder: str) -> None:
     """However deep: here nobody waits for what has to be imported."""
     from pathlib import Path
 
-    from remora.sandbox.rmtree import discard
+    from remora.sandbox.rmtree import try_remove_tree
 
-    discard(Path(folder))
+    try_remove_tree(Path(folder))

@@ -65,7 +65,7 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str = ""
     _checked(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
 
 
-def detach(target: str) -> None:
+def unmount(target: str) -> None:
     """Unmount now, whoever uses it still. Raises OSError."""
     _checked(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
 
@@ -105,7 +105,7 @@ def drop_capabilities() -> None:
     _checked(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
 
 
-def leave_keyring() -> None:
+def join_new_keyring() -> None:
     """A session keyring of its own. Where the call is refused, keys cannot be read either."""
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")

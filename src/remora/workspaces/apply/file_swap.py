@@ -10,19 +10,19 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from remora.errors import HostError
 from remora.ids import unspell_path
 from remora.workspaces.apply.atomic_rename import (
-    ODD,
-    OPEN,
+    NOT_REGULAR,
+    OPEN_FOR_WRITING,
     digest_at,
-    exchange,
-    heal,
-    place,
-    same_file,
-    settled_at,
+    digest_unless_open,
+    is_same_file,
+    rename_to_free,
+    repair_swap,
+    swap_names,
     sync_folder,
-    take_away,
+    unlink_if_exists,
 )
-from remora.workspaces.apply.journal import Entry, Journal, JournalFolder
-from remora.workspaces.rooted_files import Beneath, write_new
+from remora.workspaces.apply.journal import Journal, JournalEntry, JournalFolder
+from remora.workspaces.rooted_files import RootedFiles, write_new_file
 
 _MOVED = "its folder was moved meanwhile"
 _HELD = 256
@@ -31,7 +31,7 @@ _TRIES = 100
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE}
 
 
-class Placing(AbstractContextManager["Placing"]):
+class FileSwapper(AbstractContextManager["FileSwapper"]):
     """The steps for the files of one journal beneath one root.
 
     The waiting name tells how far a file has come: it appears with the whole new text, and holds
@@ -41,7 +41,7 @@ class Placing(AbstractContextManager["Placing"]):
     """
 
     def __init__(
-        self, tree: Beneath, journal: Journal, store: JournalFolder, *, resumed: bool = False
+        self, tree: RootedFiles, journal: Journal, store: JournalFolder, *, resumed: bool = False
     ) -> None:
         self._tree = tree
         self._journal = journal
@@ -54,14 +54,14 @@ class Placing(AbstractContextManager["Placing"]):
             os.close(handle)
         self._held.clear()
 
-    def forward(self, entry: Entry) -> str:
+    def put_in_place(self, entry: JournalEntry) -> str:
         """Put a file in place. Empty if it is, else why it cannot be: the tree moved on. Raises
         OSError where the disk is full or fails."""
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path, make=entry.ours is None) as (folder, name):
-                heal(folder, name, waiting)
+                repair_swap(folder, name, waiting)
                 if entry.ours is None:
                     self._create(entry, folder, name, waiting)
                 elif entry.result is None:
@@ -73,7 +73,7 @@ class Placing(AbstractContextManager["Placing"]):
             return _why_not(error, path)
         return self.check(entry)
 
-    def check(self, entry: Entry) -> str:
+    def check(self, entry: JournalEntry) -> str:
         """Whether what was taken out is what was checked, and stays so; empty if so."""
         path = unspell_path(entry.path)
         try:
@@ -84,13 +84,13 @@ class Placing(AbstractContextManager["Placing"]):
         except (HostError, OSError):
             return _MOVED
 
-    def back(self, entry: Entry) -> str:
+    def take_back(self, entry: JournalEntry) -> str:
         """Take a file back. Empty if it stands as before, else what else was found and kept."""
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path) as (folder, name):
-                heal(folder, name, waiting)
+                repair_swap(folder, name, waiting)
                 if entry.ours is None:
                     told = self._uncreate(entry, folder, name, waiting)
                 elif entry.result is None:
@@ -106,12 +106,12 @@ class Placing(AbstractContextManager["Placing"]):
             return ""
         return told
 
-    def tidy(self, entry: Entry) -> None:
+    def remove_waiting(self, entry: JournalEntry) -> None:
         """Remove the waiting name once every file is in place."""
         waiting = self._journal.waiting_name(entry)
         with suppress(HostError), self._folder(unspell_path(entry.path)) as (folder, _):
-            take_away(folder, waiting)
-            take_away(folder, waiting + b"-part")
+            unlink_if_exists(folder, waiting)
+            unlink_if_exists(folder, waiting + b"-part")
 
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
@@ -119,35 +119,35 @@ class Placing(AbstractContextManager["Placing"]):
         if above in self._held:
             yield self._held[above], os.fsencode(last)
             return
-        with self._tree.parent(path, make=make) as (folder, name):
+        with self._tree.open_parent(path, make=make) as (folder, name):
             if len(self._held) < _HELD:
                 self._held[above] = os.dup(folder)
             yield folder, name
 
     def _has_moved(self, path: str, folder: int) -> bool:
-        with self._tree.parent(path) as (now, _):
+        with self._tree.open_parent(path) as (now, _):
             return not os.path.samestat(os.fstat(now), os.fstat(folder))
 
-    def _objection(self, entry: Entry, folder: int, name: bytes) -> str:
+    def _objection(self, entry: JournalEntry, folder: int, name: bytes) -> str:
         if entry.ours is None:
             return ""
-        out = settled_at(folder, self._journal.waiting_name(entry))
+        out = digest_unless_open(folder, self._journal.waiting_name(entry))
         if out is None and digest_at(folder, name) == entry.result:
             return ""  # in place; someone tidied the waiting name before we could
         if out == entry.ours:
             return ""
-        if out == OPEN:
+        if out == OPEN_FOR_WRITING:
             return "another program has it open for writing"
-        return f"it became a {out} meanwhile" if out == ODD else "it was edited meanwhile"
+        return f"it became a {out} meanwhile" if out == NOT_REGULAR else "it was edited meanwhile"
 
     def remove_folders(self) -> None:
         """Remove folders that were made on the way and hold nothing."""
         for spelled in sorted(self._journal.folders, key=len, reverse=True):
             path = unspell_path(spelled)
-            with suppress(HostError, OSError), self._tree.parent(path) as (folder, name):
+            with suppress(HostError, OSError), self._tree.open_parent(path) as (folder, name):
                 os.rmdir(name, dir_fd=folder)
 
-    def _create(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
+    def _create(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         if digest_at(folder, waiting) is None:
             there = digest_at(folder, name)
             if there == entry.result:
@@ -155,22 +155,22 @@ class Placing(AbstractContextManager["Placing"]):
             if there is not None:
                 raise FileExistsError
             self._write(entry, folder, name, waiting, new=True)
-        place(folder, waiting, name)
+        rename_to_free(folder, waiting, name)
 
     def _delete(self, folder: int, name: bytes, waiting: bytes) -> None:
-        if digest_at(folder, waiting) is None or same_file(folder, name, waiting):
-            place(folder, name, waiting)
+        if digest_at(folder, waiting) is None or is_same_file(folder, name, waiting):
+            rename_to_free(folder, name, waiting)
 
-    def _replace(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
+    def _replace(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         if digest_at(folder, waiting) is None:
             if digest_at(folder, name) == entry.result:
                 return
             self._write(entry, folder, name, waiting, new=True)
         if digest_at(folder, waiting) == entry.result:
-            exchange(folder, name, waiting)
+            swap_names(folder, name, waiting)
         self._carry_mode(entry, folder, name, waiting)
 
-    def _carry_mode(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
+    def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         """What the user made of the mode of the file that went holds for the one that came."""
         with suppress(OSError):
             went, came = (
@@ -185,7 +185,9 @@ class Placing(AbstractContextManager["Placing"]):
                 finally:
                     os.close(handle)
 
-    def _write(self, entry: Entry, folder: int, name: bytes, waiting: bytes, *, new: bool) -> None:
+    def _write(
+        self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
+    ) -> None:
         """The new (or old) text under the waiting name, whole or not at all."""
         if digest_at(folder, waiting) is not None:
             return
@@ -193,8 +195,8 @@ class Placing(AbstractContextManager["Placing"]):
         if hashlib.sha256(content).hexdigest() != (entry.result if new else entry.ours):
             raise HostError("the journal's copy of it is damaged")
         part = waiting + b"-part"
-        take_away(folder, part)
-        write_new(folder, part, content, entry.mode)
+        unlink_if_exists(folder, part)
+        write_new_file(folder, part, content, entry.mode)
         with suppress(OSError):  # another owner's file stays theirs where we may say so
             self._give_owner(entry, folder, name, part)
         handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
@@ -202,9 +204,9 @@ class Placing(AbstractContextManager["Placing"]):
             os.fsync(handle)
         finally:
             os.close(handle)
-        place(folder, part, waiting)
+        rename_to_free(folder, part, waiting)
 
-    def _give_owner(self, entry: Entry, folder: int, name: bytes, part: bytes) -> None:
+    def _give_owner(self, entry: JournalEntry, folder: int, name: bytes, part: bytes) -> None:
         if entry.ours is None:
             return
         old = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -213,39 +215,39 @@ class Placing(AbstractContextManager["Placing"]):
             os.chown(part, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)
             os.chmod(part, entry.mode, dir_fd=folder)
 
-    def _uncreate(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _uncreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         told = ""
         if digest_at(folder, waiting) is not None:
-            if same_file(folder, name, waiting):
-                take_away(folder, name)
-            take_away(folder, waiting)  # it was never quite placed
+            if is_same_file(folder, name, waiting):
+                unlink_if_exists(folder, name)
+            unlink_if_exists(folder, waiting)  # it was never quite placed
         elif digest_at(folder, name) == entry.result:
-            place(folder, name, waiting)
-            if settled_at(folder, waiting) == entry.result:
-                take_away(folder, waiting)
+            rename_to_free(folder, name, waiting)
+            if digest_unless_open(folder, waiting) == entry.result:
+                unlink_if_exists(folder, waiting)
             else:
                 told = self._recreate(entry, folder, name, waiting)
-        take_away(folder, waiting + b"-part")
+        unlink_if_exists(folder, waiting + b"-part")
         return told
 
-    def _recreate(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _recreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         try:
-            place(folder, waiting, name)
+            rename_to_free(folder, waiting, name)
         except FileExistsError:
             return self._keep(entry, folder, waiting)
         return "it was edited after it had been created, and kept"
 
-    def _undelete(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _undelete(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         if digest_at(folder, waiting) is None:
             return ""
         try:
-            place(folder, waiting, name)
+            rename_to_free(folder, waiting, name)
         except FileExistsError:
             return self._keep(entry, folder, waiting)
         return ""
 
-    def _unreplace(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
-        take_away(folder, waiting + b"-part")
+    def _unreplace(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
+        unlink_if_exists(folder, waiting + b"-part")
         out, now = digest_at(folder, waiting), digest_at(folder, name)
         if out is None and now == entry.result:  # someone tidied: the journal has the old text
             self._write(entry, folder, name, waiting, new=False)
@@ -253,7 +255,7 @@ class Placing(AbstractContextManager["Placing"]):
         if out is None:
             return ""
         if out == entry.result:
-            take_away(folder, waiting)  # not exchanged
+            unlink_if_exists(folder, waiting)  # not exchanged
             return ""
         if now != entry.result:  # the user wrote again, or deleted it: so it stays
             return self._keep(entry, folder, waiting, gone=now is None)
@@ -262,26 +264,26 @@ class Placing(AbstractContextManager["Placing"]):
         except FileNotFoundError:
             return self._keep(entry, folder, waiting, gone=True)
 
-    def _exchange_back(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         """Until what comes out is what was there: anything else is newer, the user's, and belongs
         there."""
         there = entry.result
         for _ in range(_TRIES):
             put = digest_at(folder, waiting)
-            exchange(folder, name, waiting)
+            swap_names(folder, name, waiting)
             self._carry_mode(entry, folder, name, waiting)
-            if settled_at(folder, waiting) == there:
+            if digest_unless_open(folder, waiting) == there:
                 break
             there = put
         if digest_at(folder, waiting) == entry.result and there == entry.result:
-            take_away(folder, waiting)
+            unlink_if_exists(folder, waiting)
             return ""
         return self._keep(entry, folder, waiting)
 
-    def _keep(self, entry: Entry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
+    def _keep(self, entry: JournalEntry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
         """The user's newest text has the name; an older one of theirs is never thrown away."""
-        if settled_at(folder, waiting) in (entry.ours, entry.result):
-            take_away(folder, waiting)
+        if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
+            unlink_if_exists(folder, waiting)
             if gone:
                 return "it was deleted or renamed while it was changed, and left so"
             return "it was edited while it was taken back; that text was kept"

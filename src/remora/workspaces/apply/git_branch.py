@@ -10,7 +10,7 @@ import msgspec
 
 from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
-from remora.workspaces.apply.three_way import FilePatch, Write
+from remora.workspaces.apply.three_way import FilePatch, FileWrite
 from remora.workspaces.commit_files import read_blobs
 
 _REGULAR = {"100644": 0o644, "100755": 0o755, "100664": 0o644}
@@ -42,7 +42,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
         """What the ref must hold for the next commit to be put there; zeros for none."""
         return "0" * len(self.tip) if self.is_new else self.tip
 
-    def look(self, path: str) -> tuple[bytes | None, int]:
+    def read_file(self, path: str) -> tuple[bytes | None, int]:
         """A file's content and permission bits at the tip; None for a name that is free. Raises
         HostError for what is no regular file."""
         found = self._entry(path)
@@ -85,12 +85,12 @@ def open_branch(root: Path, name: str) -> Branch:
     return branch
 
 
-def as_committed(branch: Branch, patch: FilePatch) -> FilePatch:
+def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
     """A patch of a file that is checked out with other line ends than it is committed with."""
     if patch.base is None or b"\r\n" not in patch.base:
         return patch
     try:
-        content, _ = branch.look(patch.path)
+        content, _ = branch.read_file(patch.path)
     except HostError:  # told where the patch is merged
         return patch
     if content is None or b"\r\n" in content:
@@ -100,7 +100,7 @@ def as_committed(branch: Branch, patch: FilePatch) -> FilePatch:
     )
 
 
-def tree_with(branch: Branch, writes: Sequence[Write], index: Path) -> str:
+def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
     """Store the tree of the tip with these writes; its name. `index` is a path for a file that is
     only used meanwhile. Raises OutsideError."""
     git_output(branch.root, "read-tree", branch.tip, index=index)
@@ -115,13 +115,13 @@ def commit_tree(branch: Branch, tree: str, message: str) -> str:
     return git_output(branch.root, *words, stdin=message.encode()).decode().strip()
 
 
-def move(branch: Branch, commit: str) -> None:
+def move_branch(branch: Branch, commit: str) -> None:
     """Lead the branch to the commit, if it stands where it stood. Raises OutsideError if not."""
     words = "update-ref", "--no-deref", "-m", "remora: accept", branch.ref, commit, branch.old
     git_output(branch.root, *words)
 
 
-def grown(branch: Branch) -> Branch:
+def reread_branch(branch: Branch) -> Branch:
     """The branch as it stands after a commit of ours. Raises OutsideError where it is gone."""
     words = "rev-parse", "--verify", f"{branch.ref}^{{commit}}"
     tip = git_output(branch.root, *words).decode().strip()
@@ -141,7 +141,7 @@ def messages_since(branch: Branch) -> str | None:
     )
 
 
-def _index_line(branch: Branch, write: Write) -> bytes:
+def _index_line(branch: Branch, write: FileWrite) -> bytes:
     path = branch.prefix + os.fsencode(write.path)
     if write.result is None:
         return b"0 " + b"0" * len(branch.tip) + b"\t" + path + b"\0"

@@ -18,7 +18,7 @@ _NAME = "journal.json"
 _DONE = "done"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One file: SHA-256 before and after (None: absent), its mode, and its name while in waiting.
 
     `path` is spelled as in a node key; `number` names its contents in the journal, `N.new` and
@@ -41,11 +41,11 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     v: int = 1
     id: str
     root: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     folders: tuple[str, ...] = ()
     note: dict[str, str] = {}
 
-    def waiting_name(self, entry: Entry) -> bytes:
+    def waiting_name(self, entry: JournalEntry) -> bytes:
         """The name in the file's own folder under which new and old text wait."""
         return f".remora-{self.id}-{entry.number}".encode()
 
@@ -57,7 +57,7 @@ class JournalFolder:
         self._folder = folder
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the folder. Raises Conflict if another process does, DiskError if it cannot be."""
         try:
             make_private(self._folder)
@@ -83,10 +83,10 @@ class JournalFolder:
         for name, content in contents.items():
             write_durably(place / name, content)
         write_durably(place / "new", msgspec.json.encode(journal))
-        sync(place)
+        sync_path(place)
         (place / "new").rename(place / _NAME)
-        sync(place)
-        sync(self._folder)
+        sync_path(place)
+        sync_path(self._folder)
 
     def read(self) -> Journal | None:
         """The journal that is left, None if none is. Raises DiskError for a damaged one."""
@@ -109,7 +109,7 @@ class JournalFolder:
     def finish(self) -> None:
         """From here on every file is in place and only cleaning is left. Raises OSError."""
         write_durably(self._place() / _DONE, b"")
-        sync(self._place())
+        sync_path(self._place())
 
     def is_finished(self) -> bool:
         """Whether `finish` was reached."""
@@ -120,7 +120,7 @@ class JournalFolder:
         place = self._place()
         if (place / _NAME).exists():
             (place / _NAME).unlink()
-            sync(place)
+            sync_path(place)
         shutil.rmtree(place, ignore_errors=True)
 
     def _place(self) -> Path:
@@ -128,7 +128,7 @@ class JournalFolder:
 
 
 def new_journal(
-    root: Path, entries: Sequence[Entry], folders: Sequence[str], note: Mapping[str, str]
+    root: Path, entries: Sequence[JournalEntry], folders: Sequence[str], note: Mapping[str, str]
 ) -> Journal:
     """A journal with an id of its own."""
     return Journal(
@@ -140,7 +140,7 @@ def new_journal(
     )
 
 
-def is_of(journal: Journal, root: Path) -> bool:
+def belongs_to(journal: Journal, root: Path) -> bool:
     """Whether a journal speaks of this (resolved) root."""
     return journal.root == spell_path(str(root))
 
@@ -154,7 +154,7 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(handle)
 
 
-def sync(folder: Path) -> None:
+def sync_path(folder: Path) -> None:
     """Make the names in a folder durable. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

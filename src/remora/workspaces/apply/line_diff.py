@@ -22,7 +22,7 @@ class Hunk(msgspec.Struct, frozen=True):
     lines: tuple[bytes, ...]
 
 
-def hunks(old: _Lines, new: _Lines) -> list[Hunk]:
+def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     """The hunks in order, with at least one unchanged line between any two.
 
     Where lines could be inserted or deleted in several places with the same result, the last one

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from remora.workspaces.apply.line_diff import Hunk, hunks
+from remora.workspaces.apply.line_diff import Hunk, diff_hunks
 
 
-class Merged(msgspec.Struct, frozen=True):
+class MergedText(msgspec.Struct, frozen=True):
     """Both sides' changes in one content."""
 
     content: bytes
 
 
-class Clash(msgspec.Struct, frozen=True, kw_only=True):
+class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of base lines (from `start`, counting from 1, to before `end`) that both changed.
 
     `start == end`: both inserted before that line.
@@ -25,13 +25,13 @@ class Clash(msgspec.Struct, frozen=True, kw_only=True):
     theirs: bytes
 
 
-class Overlap(msgspec.Struct, frozen=True):
+class MergeConflict(msgspec.Struct, frozen=True):
     """The sides do not fit together; nothing is merged."""
 
-    clashes: tuple[Clash, ...]
+    clashes: tuple[LineConflict, ...]
 
 
-def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
+def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
     """Merge two changes of one base.
 
     Changes of different base lines merge, also where they touch; the same change on both sides
@@ -39,9 +39,9 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
     Lines end in `\\n`, which with all else (`\\r`, a missing last newline) is kept as it is.
     """
     old = split_lines(base)
-    left, right = hunks(old, split_lines(ours)), hunks(old, split_lines(theirs))
+    left, right = diff_hunks(old, split_lines(ours)), diff_hunks(old, split_lines(theirs))
     out: list[bytes] = []
-    clashes: list[Clash] = []
+    clashes: list[LineConflict] = []
     at = 0
     for start, end, one, other in _regions(left, right):
         out += old[at:start]
@@ -52,13 +52,13 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
             out += yours
         else:
             text = b"".join(mine), b"".join(yours)
-            clashes.append(Clash(start=start + 1, end=end + 1, ours=text[0], theirs=text[1]))
+            clashes.append(LineConflict(start=start + 1, end=end + 1, ours=text[0], theirs=text[1]))
         at = end
     out += old[at:]
     if not clashes and any(not line.endswith(b"\n") for line in out[:-1]):
         # one side took the last newline away, the other went on after it
-        clashes.append(Clash(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
-    return Overlap(tuple(clashes)) if clashes else Merged(b"".join(out))
+        clashes.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
+    return MergeConflict(tuple(clashes)) if clashes else MergedText(b"".join(out))
 
 
 def split_lines(content: bytes) -> list[bytes]:

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
-from remora.files.walk import OWN_RECORDS
-from remora.workspaces.apply.merge import Merged, merge3
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.files.walk import RESERVED_FOLDERS
+from remora.workspaces.apply.merge import MergedText, merge3
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
     mode: int
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
+class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be written: `ours` is what must stand there until then (None: nothing)."""
 
     path: str
@@ -45,30 +45,32 @@ class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A change set merged with the tree as it is; nothing is written yet.
 
     Files that already are as wanted have no write.
     """
 
     root: Path
-    writes: tuple[Write, ...]
+    writes: tuple[FileWrite, ...]
     conflicts: tuple[FileConflict, ...]
 
 
-Look = Callable[[str], tuple[bytes | None, int]]
+ReadFile = Callable[[str], tuple[bytes | None, int]]
 """A file's content and permission bits; None for a name that is free. Raises HostError, which
 names the path, for what is no regular file."""
 
 
-def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) -> Prepared:
+def prepare_changes(
+    root: Path, patches: Sequence[FilePatch], look: ReadFile | None = None
+) -> PreparedChanges:
     """Compare each file with its base and merge where it moved on. Only reads.
 
     Files are the tree's as it stands, or what `look` says of them.
     """
-    tree = Beneath(root.resolve())
+    tree = RootedFiles(root.resolve())
     seen = look or partial(_ours, tree)
-    writes: list[Write] = []
+    writes: list[FileWrite] = []
     conflicts: list[FileConflict] = []
     for patch in sorted(patches, key=lambda patch: patch.path):
         try:
@@ -78,11 +80,11 @@ def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) 
             conflicts.append(FileConflict(path=patch.path, detail=detail))
         else:
             writes += [write] if write else []
-    return Prepared(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
+    return PreparedChanges(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
 
 
-def _prepared(look: Look, patch: FilePatch) -> Write | None:
-    if not OWN_RECORDS.isdisjoint(part.casefold() for part in patch.path.split("/")):
+def _prepared(look: ReadFile, patch: FilePatch) -> FileWrite | None:
+    if not RESERVED_FOLDERS.isdisjoint(part.casefold() for part in patch.path.split("/")):
         raise HostError("version control and recordings are not for a change set to write")
     ours, mode = look(patch.path)
     if ours == patch.theirs:
@@ -95,17 +97,17 @@ def _prepared(look: Look, patch: FilePatch) -> Write | None:
             return None  # theirs is a part of what the user did
     wanted = patch.mode if ours is None else mode
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
-    return Write(
+    return FileWrite(
         path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=wanted, merged=merged
     )
 
 
-def _ours(tree: Beneath, path: str) -> tuple[bytes | None, int]:
+def _ours(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
     """The user's content and mode; None for a name that is free. Raises HostError."""
     if tree.exists(path):
         return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:
-        with tree.parent(path) as (folder, name):
+        with tree.open_parent(path) as (folder, name):
             os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None, 0
@@ -124,7 +126,7 @@ def _merged(patch: FilePatch, ours: bytes | None) -> bytes:
     if patch.theirs is None:
         raise HostError("was edited, and is to be deleted")
     merge = merge3(patch.base, ours, patch.theirs)
-    if isinstance(merge, Merged):
+    if isinstance(merge, MergedText):
         return merge.content
     clash = merge.clashes[0]
     place = (

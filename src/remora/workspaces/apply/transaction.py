@@ -10,25 +10,37 @@ import msgspec
 
 from remora.errors import Conflict, DiskError
 from remora.ids import spell_path, unspell_path
-from remora.workspaces.apply.file_swap import Placing
-from remora.workspaces.apply.journal import Entry, Journal, JournalFolder, is_of, new_journal
-from remora.workspaces.apply.three_way import FileConflict, FilePatch, Prepared, Write, prepare
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.journal import (
+    Journal,
+    JournalEntry,
+    JournalFolder,
+    belongs_to,
+    new_journal,
+)
+from remora.workspaces.apply.three_way import (
+    FileConflict,
+    FilePatch,
+    FileWrite,
+    PreparedChanges,
+    prepare_changes,
+)
+from remora.workspaces.rooted_files import RootedFiles
 
 __all__ = [
     "FileConflict",
     "FilePatch",
+    "FileWrite",
     "OnConflict",
-    "Prepared",
-    "Recovered",
-    "Write",
-    "commit",
-    "prepare",
-    "recover",
+    "PreparedChanges",
+    "Recovery",
+    "prepare_changes",
+    "recover_journal",
+    "write_changes",
 ]
 
 
-class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a journal that was left: none was there, or it was `completed`, `undone`
     (its review had not been recorded) or ended in a `conflict`, with nothing of it written."""
 
@@ -42,8 +54,8 @@ _FREE = "nothing of this change set was written; free the disk, then accept it a
 OnConflict = Callable[[Sequence[FileConflict]], None]
 
 
-def commit(
-    prepared: Prepared,
+def write_changes(
+    prepared: PreparedChanges,
     journal_folder: Path,
     *,
     record: Callable[[], None],
@@ -53,17 +65,17 @@ def commit(
     """Write a prepared change set, or nothing of it; the conflicts say why not.
 
     `record` is called once the journal is durable, before the first file is touched: it appends
-    and syncs the review. `note` tells `recover` which review that is. `on_conflict` is called
+    and syncs the review. `note` tells `recover_journal` which review that is. `on_conflict` is called
     while the journal still stands, so that the verdict is recorded before it goes. Raises
     Conflict if `prepared` holds conflicts, if another process applies, or if a journal is left
-    (see `recover`); DiskError if no journal can be written. What `record` raises passes; the
+    (see `recover_journal`); DiskError if no journal can be written. What `record` raises passes; the
     journal then stays, for only the stream can say whether the review is in it.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
         raise Conflict(f"nothing was written, for these files conflict: {paths}")
     store = JournalFolder(journal_folder)
-    with store.held():
+    with store.locked():
         if store.read() is not None:
             raise Conflict(
                 "an interrupted change is still to be completed", hint="recover it first"
@@ -74,17 +86,17 @@ def commit(
         except OSError as error:
             raise DiskError(f"cannot write a journal in {journal_folder}: {error}") from error
         record()
-        with _left_for_later(), Placing(Beneath(prepared.root), journal, store) as placing:
+        with _left_for_later(), FileSwapper(RootedFiles(prepared.root), journal, store) as placing:
             return _carry_out(placing, journal, store, on_conflict)
 
 
-def recover(
+def recover_journal(
     journal_folder: Path,
     root: Path,
     *,
     recorded: Callable[[Journal], bool],
     on_conflict: OnConflict = lambda _: None,
-) -> Recovered:
+) -> Recovery:
     """Complete the journal that a killed process left, or undo it.
 
     It is undone if `recorded` says that its review is not the latest verdict on that change set
@@ -92,29 +104,29 @@ def recover(
     root or one in use, DiskError for a damaged one.
     """
     store = JournalFolder(journal_folder)
-    with store.held():
+    with store.locked():
         journal = store.read()
         if journal is None:
-            return Recovered(outcome="none")
-        tree = Beneath(root.resolve())
-        if not is_of(journal, tree.root):
+            return Recovery(outcome="none")
+        tree = RootedFiles(root.resolve())
+        if not belongs_to(journal, tree.root):
             raise Conflict(f"the journal in {journal_folder} speaks of another root than {root}")
         conflicts: Sequence[FileConflict] = ()
         outcome: Literal["completed", "undone", "conflict"] = "completed"
         with _left_for_later():
             if store.is_finished():
-                with Placing(tree, journal, store) as placing:
+                with FileSwapper(tree, journal, store) as placing:
                     _clean(placing, journal, store)
             elif recorded(journal):
-                with Placing(tree, journal, store, resumed=True) as placing:
+                with FileSwapper(tree, journal, store, resumed=True) as placing:
                     conflicts = _carry_out(placing, journal, store, on_conflict)
                 outcome = "conflict" if conflicts else "completed"
             else:
-                with Placing(tree, journal, store, resumed=True) as placing:
+                with FileSwapper(tree, journal, store, resumed=True) as placing:
                     conflicts = _take_back(placing, journal)
                 outcome = "undone"
                 store.clear()
-        return Recovered(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
+        return Recovery(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
 
 
 @contextmanager
@@ -126,7 +138,7 @@ def _left_for_later() -> Iterator[None]:
         raise DiskError(f"the change set was interrupted: {error}", hint=hint) from error
 
 
-def _contents(prepared: Prepared) -> dict[str, bytes]:
+def _contents(prepared: PreparedChanges) -> dict[str, bytes]:
     """New texts and backups by their names in the journal."""
     found: dict[str, bytes] = {}
     for number, write in enumerate(prepared.writes):
@@ -136,9 +148,9 @@ def _contents(prepared: Prepared) -> dict[str, bytes]:
     return found
 
 
-def _journal(prepared: Prepared, note: Mapping[str, str]) -> Journal:
+def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
     entries = [
-        Entry(
+        JournalEntry(
             number=number,
             path=spell_path(write.path),
             ours=write.ours_sha,
@@ -157,7 +169,7 @@ def _journal(prepared: Prepared, note: Mapping[str, str]) -> Journal:
 
 
 def _carry_out(
-    placing: Placing, journal: Journal, store: JournalFolder, on_conflict: OnConflict
+    placing: FileSwapper, journal: Journal, store: JournalFolder, on_conflict: OnConflict
 ) -> list[FileConflict]:
     found = _first_problem(placing, journal)
     if found is None:
@@ -174,11 +186,11 @@ def _carry_out(
 
 
 def _first_problem(
-    placing: Placing, journal: Journal
+    placing: FileSwapper, journal: Journal
 ) -> tuple[FileConflict, OSError | None] | None:
     """Which file cannot take its change, and the error where the disk is the reason."""
     # the second look finds editors that wrote through a handle they had open
-    for step in (placing.forward, placing.check):
+    for step in (placing.put_in_place, placing.check):
         for entry in journal.entries:
             refused = None
             try:
@@ -190,17 +202,17 @@ def _first_problem(
     return None
 
 
-def _take_back(placing: Placing, journal: Journal) -> list[FileConflict]:
+def _take_back(placing: FileSwapper, journal: Journal) -> list[FileConflict]:
     kept: list[FileConflict] = []
     for entry in reversed(journal.entries):
-        detail = placing.back(entry)
+        detail = placing.take_back(entry)
         if detail:
             kept.append(FileConflict(path=unspell_path(entry.path), detail=detail))
     placing.remove_folders()
     return kept
 
 
-def _clean(placing: Placing, journal: Journal, store: JournalFolder) -> None:
+def _clean(placing: FileSwapper, journal: Journal, store: JournalFolder) -> None:
     for entry in journal.entries:
-        placing.tidy(entry)
+        placing.remove_waiting(entry)
     store.clear()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from remora.workspaces.apply.merge import split_lines
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FileState(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ _QUOTED = {'"', "\\"}
 _Snapshot = Mapping[str, FileState]
 
 
-def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
+def changes_between(old: _Snapshot, new: _Snapshot, base: BaseSnapshot) -> list[Change]:
     """The changes that lead from one snapshot to another, sorted by path.
 
     A snapshot names only what differs from the base, so `{}` stands for the base itself.
@@ -48,7 +48,7 @@ def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
     return found
 
 
-def _of_base(path: str, base: Base) -> FileState:
+def _of_base(path: str, base: BaseSnapshot) -> FileState:
     file = base.files.get(path)
     return FileState(file.sha256, file.mode) if file else FileState(None, 0)
 

@@ -10,13 +10,13 @@ from remora.config.user_folders import make_private
 from remora.errors import ConfigError, HostError, RemoraError
 from remora.sandbox.child.command_record import NAMESPACES
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
+from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.isolation import best_level
-from remora.sandbox.process import run
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.workspaces.copy.overlay import OverlayDriver
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, BaseFile
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
 from remora.workspaces.copy.workspace import Workspace, WorkspaceDriver
 
 OVERLAY = "overlay"
@@ -36,7 +36,7 @@ _WRITTEN = b"ours"
 _ONCE = threading.Lock()
 
 
-def make_driver(name: str, base: Base, cache: Path) -> WorkspaceDriver:
+def make_driver(name: str, base: BaseSnapshot, cache: Path) -> WorkspaceDriver:
     """The driver of that name (`auto`: slots), with all that it keeps in `cache`."""
     if name == OVERLAY:
         return OverlayDriver(base, cache / "layers")
@@ -79,17 +79,17 @@ def _overlay_problem(cache: Path) -> str:
     return ""
 
 
-def _a_base(folder: Path) -> Base:
+def _a_base(folder: Path) -> BaseSnapshot:
     for path in (_KEPT, _GONE):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).touch()
     files = {path: BaseFile(sha256="", mode=0o644) for path in (_KEPT, _GONE)}
-    return Base(root=folder, folder=folder, files=files, commit=None, differing=files)
+    return BaseSnapshot(root=folder, folder=folder, files=files, commit=None, differing=files)
 
 
 def _try(workspace: Workspace) -> None:
     """Raises HostError where something is not as it would be in a copy."""
-    python = readable_for(Path(sys.executable), trusted=True)
+    python = interpreter_paths(Path(sys.executable), trusted=True)
     workspace.set_files({_KEPT: (_WRITTEN, 0o600)})
     if best_level() >= NAMESPACES:  # below, no command has changes for itself alone
         _command(workspace, Confinement(read=python, scratch=(workspace.tree,)))
@@ -109,9 +109,9 @@ def _command(workspace: Workspace, within: Confinement) -> None:
         argv=(sys.executable, "-I", "-S", "-B", "-c", _WORK),
         folder=workspace.tree,
         seconds=_SECONDS,
-        within=within,
+        confinement=within,
     )
-    ended = run(command)
+    ended = run_command(command)
     if ended.returncode != 0:
         said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise HostError(f"a command in a layer failed: {said or ended.returncode}")

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from remora.errors import DiskError, HostError
-from remora.sandbox.layers import Layers
-from remora.workspaces.copy.scan import Entries, Look, Scan, Seen, scan
-from remora.workspaces.copy.snapshot import Base
+from remora.sandbox.layers import OverlayMounts
+from remora.workspaces.copy.scan import CopyState, FolderEntries, ScannedFile, TreeScan, scan_tree
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import Workspace
 
 _Names = Mapping[str, frozenset[str]]
@@ -23,9 +23,9 @@ class OverlayDriver:
     layers lie over: its files get the rights that they have in the project.
     """
 
-    def __init__(self, base: Base, place: Path) -> None:
+    def __init__(self, base: BaseSnapshot, place: Path) -> None:
         self._base = base
-        self._layers = Layers(base.folder, place)
+        self._layers = OverlayMounts(base.folder, place)
 
     @contextmanager
     def open(self) -> Iterator[Workspace]:
@@ -33,7 +33,7 @@ class OverlayDriver:
         names = self._names  # the first time, the base is made ready for layers
         home = self._layers.add()
         try:
-            yield Workspace(self._base, Layer(self._base, self._layers, home, names))
+            yield Workspace(self._base, OverlayCopy(self._base, self._layers, home, names))
         finally:
             self._layers.drop(home)
 
@@ -51,46 +51,48 @@ class OverlayDriver:
         return _by_folder(self._base.files)
 
 
-class Layer:
+class OverlayCopy:
     """What a job wrote, over a base whose names are known by folder.
 
     Where something was written, the layer holds a folder too: only these are looked at, and the
     whole as the job sees it says what is there and what is not.
     """
 
-    def __init__(self, base: Base, layers: Layers, home: Path, names: _Names) -> None:
+    def __init__(
+        self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names
+    ) -> None:
         self.tree = home / "tree"
         self._written = home / "layer" / "upper"
         self._base = base
         self._layers = layers
         self._home = home
         self._names = names
-        self._known: dict[str, Seen] = {}
+        self._known: dict[str, ScannedFile] = {}
 
-    def look(self) -> Look:
+    def state(self) -> CopyState:
         """The files that were written, and those that are gone. Raises HostError."""
         listed: dict[str, frozenset[str]] = {}
 
-        def shown(prefix: str, entries: Entries) -> Entries:
+        def shown(prefix: str, entries: FolderEntries) -> FolderEntries:
             """Those that the job sees; others are the layer's own marks of what is gone."""
             listed[prefix] = frozenset(os.listdir(self.tree / prefix))  # noqa: PTH208 - only names
             return (entry for entry in entries if entry.name in listed[prefix])
 
         try:
-            seen = scan(self._written, self._known, shown)
+            seen = scan_tree(self._written, self._known, shown)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
         self._known = seen.files
-        return Look(seen.files, list(self._gone(listed, seen)), seen.odd)
+        return CopyState(seen.files, list(self._gone(listed, seen)), seen.unsupported)
 
     def reset(self) -> None:
         """Bring every file back to the base. Raises DiskError."""
         self._layers.renew(self._home)
         self._known = {}
 
-    def _gone(self, listed: _Names, seen: Scan) -> Iterator[str]:
+    def _gone(self, listed: _Names, seen: TreeScan) -> Iterator[str]:
         """Files of the base that are not there, or something else is."""
-        folders = {*seen.folders, *seen.junk}
+        folders = {*seen.folders, *seen.tool_caches}
         for prefix, there in listed.items():
             for name in self._names.get(prefix, ()):
                 path = prefix + name

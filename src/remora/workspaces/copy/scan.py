@@ -9,20 +9,22 @@ from pathlib import Path
 
 import msgspec
 
-JUNK = frozenset({"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"})
+TOOL_CACHES = frozenset(
+    {"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"}
+)
 """Folders of what tools leave behind: no part of a base, never a change, removed by a reset."""
-OURS = 0o700
+OWNER_RIGHTS = 0o700
 """The rights without which we cannot work in a folder."""
 # a change within one tick of the file system's clock may leave no trace in the status
 _TICK_NS = 20_000_000
 
 
-def is_junk(path: str) -> bool:
+def is_in_tool_cache(path: str) -> bool:
     """Whether a path lies in a folder that tools fill for themselves."""
-    return not JUNK.isdisjoint(path.split("/")[:-1])
+    return not TOOL_CACHES.isdisjoint(path.split("/")[:-1])
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file's content and the status it had when it was hashed, begun at `at` (ns, wall clock)."""
 
     sha256: str
@@ -33,7 +35,7 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
     inode: int
     at: int
 
-    def still(self, status: os.stat_result) -> bool:
+    def is_unchanged(self, status: os.stat_result) -> bool:
         """Whether the status proves that nobody has written since."""
         return (
             status.st_ctime_ns == self.ctime_ns
@@ -44,42 +46,42 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
         )
 
 
-class Look(msgspec.Struct, frozen=True):
+class CopyState(msgspec.Struct, frozen=True):
     """What may differ from the base: files, paths of the base at which none is, and what has no place
     in a change: links, special files, a file with several names."""
 
-    files: Mapping[str, Seen]
-    gone: Iterable[str]
-    odd: Sequence[str]
+    files: Mapping[str, ScannedFile]
+    missing: Iterable[str]
+    unsupported: Sequence[str]
 
 
-class Scan(msgspec.Struct, frozen=True):
+class TreeScan(msgspec.Struct, frozen=True):
     """Regular files, folders, what tools leave behind, and what is odd: neither file nor folder, or a
     file that has other names too: what is written under one of them is written under all.
 
     `closed` are folders in which we lack rights."""
 
-    files: dict[str, Seen]
+    files: dict[str, ScannedFile]
     folders: list[str]
-    junk: list[str]
-    odd: list[str]
+    tool_caches: list[str]
+    unsupported: list[str]
     closed: list[str]
 
 
-Entries = Iterable[os.DirEntry[str]]
+FolderEntries = Iterable[os.DirEntry[str]]
 
 
-def scan(
+def scan_tree(
     tree: Path,
-    known: Mapping[str, Seen],
-    counting: Callable[[str, Entries], Entries] = lambda _, entries: entries,
-) -> Scan:
+    known: Mapping[str, ScannedFile],
+    counting: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
+) -> TreeScan:
     """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError.
 
     `counting` chooses, of the entries of a folder (empty, or ending in `/`), those that count.
     """
     at = time.time_ns()
-    found = Scan({}, [], [], [], [])
+    found = TreeScan({}, [], [], [], [])
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
@@ -88,25 +90,25 @@ def scan(
                 path = prefix + entry.name
                 status = entry.stat(follow_symlinks=False)
                 if st.S_ISDIR(status.st_mode):
-                    if entry.name in JUNK:
-                        found.junk.append(path)
+                    if entry.name in TOOL_CACHES:
+                        found.tool_caches.append(path)
                         continue
                     found.folders.append(path)
                     waiting.append(path + "/")
-                    if status.st_mode & OURS != OURS:
+                    if status.st_mode & OWNER_RIGHTS != OWNER_RIGHTS:
                         found.closed.append(path)
                 elif st.S_ISREG(status.st_mode) and status.st_nlink < 2:
                     file = known.get(path)
-                    if file is None or not file.still(status):
+                    if file is None or not file.is_unchanged(status):
                         file = _seen(entry.path, status, at)
                     found.files[path] = file
                 else:
-                    found.odd.append(path)
+                    found.unsupported.append(path)
     return found
 
 
-def _seen(path: str, status: os.stat_result, at: int) -> Seen:
-    return Seen(
+def _seen(path: str, status: os.stat_result, at: int) -> ScannedFile:
+    return ScannedFile(
         _hash(path),
         status.st_mode & 0o7777,
         status.st_size,

@@ -13,12 +13,12 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.sandbox.rmtree import remove_tree
-from remora.workspaces.copy.scan import OURS, Look, Scan, Seen, scan
-from remora.workspaces.copy.snapshot import Base
-from remora.workspaces.copy.workspace import Workspace, is_equal
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.copy.scan import OWNER_RIGHTS, CopyState, ScannedFile, TreeScan, scan_tree
+from remora.workspaces.copy.snapshot import BaseSnapshot
+from remora.workspaces.copy.workspace import Workspace, matches_base
+from remora.workspaces.rooted_files import RootedFiles
 
-_Index = tuple[bytes, list[Seen]]
+_Index = tuple[bytes, list[ScannedFile]]
 """Paths with NUL between them, and what is known of each: names need not be text."""
 
 
@@ -29,7 +29,7 @@ class SlotDriver:
     from an earlier run or a crash does not matter: it is brought to the base when it is opened.
     """
 
-    def __init__(self, base: Base, folder: Path) -> None:
+    def __init__(self, base: BaseSnapshot, folder: Path) -> None:
         self._base = base
         self._folder = folder
 
@@ -44,7 +44,7 @@ class SlotDriver:
         try:
             place = self._folder / f"slot-{number}"
             known = _load(place.with_suffix(".index"))
-            slot = Slot(self._base, place, known)
+            slot = SlotCopy(self._base, place, known)
             _reset(slot, place)
             try:
                 yield Workspace(self._base, slot)
@@ -71,20 +71,20 @@ class SlotDriver:
         raise AssertionError("counting has no end")
 
 
-class Slot:
+class SlotCopy:
     """Copied files in `tree`, of which those are looked at whose status moved."""
 
-    def __init__(self, base: Base, tree: Path, index: dict[str, Seen]) -> None:
+    def __init__(self, base: BaseSnapshot, tree: Path, index: dict[str, ScannedFile]) -> None:
         self.tree = tree
         self.index = index
         self._base = base
-        self._files = Beneath(tree)
+        self._files = RootedFiles(tree)
         self._folders = _folders(base.files)
 
-    def look(self) -> Look:
+    def state(self) -> CopyState:
         """All files, and those that the base has and the slot has not. Raises HostError."""
         seen = self._scan()
-        return Look(seen.files, self._base.files.keys() - seen.files.keys(), seen.odd)
+        return CopyState(seen.files, self._base.files.keys() - seen.files.keys(), seen.unsupported)
 
     def reset(self) -> None:
         """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
@@ -93,16 +93,16 @@ class Slot:
             self._open_up(path)
         extra = [path for path in seen.folders if path not in self._folders]
         extra += [path for path in seen.files if path not in self._base.files]
-        for path in extra + seen.junk + seen.odd:
+        for path in extra + seen.tool_caches + seen.unsupported:
             self._remove(path)
         for path, known in self._base.files.items():
             file = seen.files.get(path)
-            if file is None or not is_equal(known, file):
+            if file is None or not matches_base(known, file):
                 self._restore(path)
 
-    def _scan(self) -> Scan:
+    def _scan(self) -> TreeScan:
         try:
-            seen = scan(self.tree, self.index)
+            seen = scan_tree(self.tree, self.index)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
         self.index = seen.files
@@ -122,7 +122,7 @@ class Slot:
         above = path.rpartition("/")[0]
         if above and above not in self._folders:
             return
-        with self._files.parent(path) as (folder, name):
+        with self._files.open_parent(path) as (folder, name):
             try:
                 os.unlink(name, dir_fd=folder)
             except (IsADirectoryError, PermissionError):
@@ -130,10 +130,10 @@ class Slot:
 
     def _open_up(self, path: str) -> None:
         """Give a folder back the rights that a job took away: the next one works in it too."""
-        with self._files.parent(path) as (folder, name):
+        with self._files.open_parent(path) as (folder, name):
             handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
-                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OURS)
+                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OWNER_RIGHTS)
             finally:
                 os.close(handle)
 
@@ -149,7 +149,7 @@ def _folders(files: Iterable[str]) -> set[str]:
     return found
 
 
-def _reset(slot: Slot, place: Path) -> None:
+def _reset(slot: SlotCopy, place: Path) -> None:
     """Bring a slot to the base; one that resists (a folder nobody may read) is made anew."""
     if place.is_symlink() or not place.is_dir():
         _clear(place)
@@ -172,7 +172,7 @@ def _clear(place: Path) -> None:
     place.mkdir(mode=0o700)
 
 
-def _load(path: Path) -> dict[str, Seen]:
+def _load(path: Path) -> dict[str, ScannedFile]:
     """What is known of a slot's files; empty if that cannot be read: then all are hashed."""
     try:
         names, seen = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
@@ -181,7 +181,7 @@ def _load(path: Path) -> dict[str, Seen]:
         return {}
 
 
-def _save(path: Path, index: dict[str, Seen]) -> None:
+def _save(path: Path, index: dict[str, ScannedFile]) -> None:
     """Best effort: without it the next opening hashes every file."""
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")

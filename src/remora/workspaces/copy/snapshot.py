@@ -11,9 +11,9 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
-from remora.workspaces.commit_files import Committed, committed_files, read_blobs
-from remora.workspaces.copy.scan import is_junk
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.commit_files import CommittedFile, committed_files, read_blobs
+from remora.workspaces.copy.scan import is_in_tool_cache
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _SMALL = 64 * 1024
 
@@ -25,7 +25,7 @@ class BaseFile(msgspec.Struct, frozen=True):
     mode: int
 
 
-class Base(msgspec.Struct, frozen=True, kw_only=True):
+class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen copy of `root` in `folder`, which nothing may write.
 
     `differing` is what the commit alone cannot give back: files that differ from it or that it
@@ -43,10 +43,10 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
         """The content of a file of the base, None if it has no such file."""
         if path not in self.files:
             return None
-        return Beneath(self.folder).read_bytes(path, limit=FILE_LIMIT)
+        return RootedFiles(self.folder).read_bytes(path, limit=FILE_LIMIT)
 
 
-def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
+def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     """Copy the project's files, and small ignored ones that packages need, into `folder`.
 
     A file that vanishes meanwhile or cannot be read is left out, as if deleted; so is what lies
@@ -55,11 +55,11 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
     """
     committed = committed_files(root, files.commit) if files.commit else {}
     _fresh(folder)
-    source = Beneath(root)
+    source = RootedFiles(root)
     taken: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
-        if is_junk(path):
+        if is_in_tool_cache(path):
             continue
         try:
             content = source.read_bytes(path, limit=FILE_LIMIT)
@@ -67,13 +67,15 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
         except HostError:
             continue
         known = committed.get(path)
-        same = known is not None and known.holds(content, mode)
+        same = known is not None and known.matches(content, mode)
         taken[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
         if not same:
             differing[path] = taken[path]
         _freeze(folder, path, content, mode)
     differing.update({path: None for path in committed if path not in taken})
-    return Base(root=root, folder=folder, files=taken, commit=files.commit, differing=differing)
+    return BaseSnapshot(
+        root=root, folder=folder, files=taken, commit=files.commit, differing=differing
+    )
 
 
 def restore_base(
@@ -82,7 +84,7 @@ def restore_base(
     differing: Mapping[str, BaseFile | None],
     read_object: Callable[[str], bytes],
     folder: Path,
-) -> Base:
+) -> BaseSnapshot:
     """Build a base again from the commit and stored objects alone; the working tree is not read.
 
     `root` is the same folder of the repository as when the base was taken. Raises OutsideError
@@ -104,12 +106,14 @@ def restore_base(
         files[path] = file
         _freeze(folder, path, content, file.mode)
     ordered = {path: files[path] for path in sorted(files)}
-    return Base(root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing))
+    return BaseSnapshot(
+        root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing)
+    )
 
 
 def _committed(
-    root: Path, committed: Mapping[str, Committed], differing: Mapping[str, BaseFile | None]
-) -> Iterator[tuple[str, bytes, Committed]]:
+    root: Path, committed: Mapping[str, CommittedFile], differing: Mapping[str, BaseFile | None]
+) -> Iterator[tuple[str, bytes, CommittedFile]]:
     wanted = [(path, known) for path, known in committed.items() if path not in differing]
     contents = read_blobs(root, [known.blob for _, known in wanted])
     for (path, known), content in zip(wanted, contents, strict=True):
@@ -160,7 +164,7 @@ def _fresh(folder: Path) -> None:
 def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
     """Read-only, and executable where the file is: linters look at that too."""
     try:
-        Beneath(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
+        RootedFiles(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
     except HostError as error:
         raise DiskError(f"cannot write the base: {error.message}") from error
 

@@ -9,19 +9,19 @@ from typing import Protocol
 from remora.errors import HostError
 from remora.files.patterns import IgnoreRules
 from remora.workspaces.copy.changes import FileState
-from remora.workspaces.copy.scan import Look, Seen
-from remora.workspaces.copy.snapshot import Base, BaseFile
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.copy.scan import CopyState, ScannedFile
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
-class Copy(Protocol):
+class WorkspaceCopy(Protocol):
     """The files of a base for one job alone, however that is done."""
 
     @property
     def tree(self) -> Path:
         """Where we find them; `seen_path` tells where commands do."""
 
-    def look(self) -> Look:
+    def state(self) -> CopyState:
         """What may differ from the base. Raises HostError if that cannot be told."""
 
     def reset(self) -> None:
@@ -35,11 +35,11 @@ class Workspace:
     changes; a reset removes them all the same.
     """
 
-    def __init__(self, base: Base, copy: Copy) -> None:
+    def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
         self.base = base
         self.tree = copy.tree
         self._copy = copy
-        self._files = Beneath(copy.tree)
+        self._files = RootedFiles(copy.tree)
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
@@ -47,21 +47,23 @@ class Workspace:
 
         Raises HostError if a tool made a link or a special file, or a folder nobody may read.
         """
-        seen = self._copy.look()
-        if seen.odd:
-            raise HostError(f"{seen.odd[0]}: a link or special file has no place in a change")
+        seen = self._copy.state()
+        if seen.unsupported:
+            raise HostError(
+                f"{seen.unsupported[0]}: a link or special file has no place in a change"
+            )
         found: dict[str, FileState] = {}
         for path, file in seen.files.items():
             known = self.base.files.get(path)
-            changed = not self._is_ignored(path) if known is None else not is_equal(known, file)
+            changed = not self._is_ignored(path) if known is None else not matches_base(known, file)
             if changed:
                 found[path] = FileState(file.sha256, file.mode)
-        for path in seen.gone:
+        for path in seen.missing:
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
     def read(self, path: str) -> bytes | None:
-        """The content of a file now, None if it is absent. Raises HostError as `Beneath` does."""
+        """The content of a file now, None if it is absent. Raises HostError as `RootedFiles` does."""
         if not self._files.exists(path):
             return None
         return self._files.read_bytes(path, limit=FILE_LIMIT)
@@ -93,7 +95,7 @@ class Workspace:
         above = path.rpartition("/")[0]
         while above:
             try:
-                with self._files.parent(above) as (folder, name):
+                with self._files.open_parent(above) as (folder, name):
                     os.rmdir(name, dir_fd=folder)
             except OSError:
                 return
@@ -106,7 +108,7 @@ class Workspace:
                 prefix, slash, last = name.rpartition("/")
                 if last == ".gitignore":
                     self._ignored.read(self.base.folder, prefix + slash)
-        return path.endswith(".pyc") or self._ignored.cover(path)
+        return path.endswith(".pyc") or self._ignored.ignores(path)
 
 
 class WorkspaceDriver(Protocol):
@@ -119,6 +121,6 @@ class WorkspaceDriver(Protocol):
         """Let go of what is kept from one to the next; all workspaces are closed by then."""
 
 
-def is_equal(known: BaseFile, file: Seen) -> bool:
+def matches_base(known: BaseFile, file: ScannedFile) -> bool:
     """Whether a file holds what it holds in the base, with the same rights."""
     return known.sha256 == file.sha256 and known.mode == file.mode
