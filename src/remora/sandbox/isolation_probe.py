@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 _NAMESPACES = 2
+_AF_VSOCK = 40  # macOS has no name for it
 
 
 def main(words: list[str]) -> None:
@@ -25,6 +26,7 @@ def main(words: list[str]) -> None:
             ("connects", lambda: _connect(("127.0.0.1", int(port)))),
             ("finds sockets", lambda: _connect(f"{outside}/socket")),
             ("finds hidden sockets", lambda: _connect(f"\0{outside}")),
+            ("makes sockets to a host", _make_vsock),
             ("signals", lambda: os.kill(int(process), 0)),
             ("sees processes", lambda: os.stat(f"/proc/{process}/stat")),
         ]
@@ -57,6 +59,12 @@ def _connect(address: object) -> None:
         end.connect(address)  # type: ignore[arg-type]
     finally:
         end.close()
+
+
+def _make_vsock() -> None:
+    import _socket
+
+    _socket.socket(_AF_VSOCK, _socket.SOCK_STREAM).close()  # never connected
 
 
 if __name__ == "__main__":

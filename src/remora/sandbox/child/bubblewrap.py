@@ -2,7 +2,7 @@
 
 import os
 
-from remora.sandbox.child import mount_view, namespaces, syscalls
+from remora.sandbox.child import mount_view, namespaces, socket_filter, syscalls
 from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
 _ALWAYS = (
@@ -30,6 +30,7 @@ def bubblewrap_argv(order: CommandRecord) -> list[str]:
         words += [option, path, path]
     # what the kernel lets root write in /proc, capabilities or not, is nothing for a command
     words += ["--remount-ro", "/proc", "--remount-ro", "/"]
+    words += ["--seccomp", str(socket_filter.filter_file())]
     return [*words, "--chdir", order.folder, "--", *order.command]
 
 

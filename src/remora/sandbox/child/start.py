@@ -7,7 +7,14 @@ import os
 import resource
 import select
 
-from remora.sandbox.child import bubblewrap, landlock, mount_view, namespaces, syscalls
+from remora.sandbox.child import (
+    bubblewrap,
+    landlock,
+    mount_view,
+    namespaces,
+    socket_filter,
+    syscalls,
+)
 from remora.sandbox.child.command_record import (
     BUBBLEWRAP,
     LANDLOCK,
@@ -99,6 +106,8 @@ def _steps(
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         network = order.level == NAMESPACES  # has one of its own
         yield "Landlock", lambda: landlock.restrict(_rules(order), network=network)
+    if order.level == NAMESPACES:
+        yield "a filter of sockets", socket_filter.install
     yield "", lambda: _run(order, places)
 
 

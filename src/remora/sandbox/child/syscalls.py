@@ -5,9 +5,11 @@ import os
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
 PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+SECCOMP_MODE_FILTER = 2
 
 MS_NOSUID = 0x2
 MS_NODEV = 0x4
@@ -42,11 +44,11 @@ def syscall(number: int, *arguments: object) -> int:
     return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
-def prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int, address: int = 0) -> None:
     """Set something of this process. Raises OSError; does nothing where it is not Linux."""
     call = getattr(_LIBC, "prctl", None)
     if call is not None:
-        _checked(call(option, ctypes.c_ulong(value), 0, 0, 0))
+        _checked(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
 
 
 def unshare(flags: int) -> None:
