@@ -189,8 +189,15 @@ def _workspace(project: Project) -> Iterator[Workspace]:
 
 
 def _diffs(workspace: Workspace) -> Iterator[str]:
-    for path in workspace.snapshot():
-        yield diff(path, workspace.base_bytes(path), workspace.read(path))
+    for path, state in workspace.snapshot().items():
+        known = workspace.base.files.get(path)
+        yield diff(
+            path,
+            workspace.base_bytes(path),
+            workspace.read(path),
+            mode=state.mode,
+            old_mode=None if known is None else known.mode,
+        )
 
 
 def _tried(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> Tried:

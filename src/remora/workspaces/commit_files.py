@@ -46,6 +46,11 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     return found
 
 
+def committed_mode(mode: int) -> int:
+    """Return the mode that git keeps of a file: 0755 if its owner may execute it, else 0644."""
+    return 0o755 if mode & 0o100 else 0o644
+
+
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
     """The raw contents of blobs, in order. Raises OutsideError for one that is not there, and where
     git does not go on with its answer: an object may be a file that has no end."""

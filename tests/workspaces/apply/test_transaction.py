@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat as st
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -156,6 +157,33 @@ class TestPrepare:
         bad = ["../x", "/etc/passwd", "-x", "pkg/../../x"]
         prepared = prepare_changes(root, [patch(path, None, b"x") for path in bad])
         assert (prepared.writes, len(prepared.conflicts)) == ((), 4)
+
+    @pytest.mark.parametrize(
+        ("given", "written"),
+        [
+            (0o644, 0o644),
+            (0o755, 0o755),
+            (0o600, 0o644),
+            (0o666, 0o644),
+            (0o777, 0o755),
+            (0o6755, 0o755),
+            (0o1677, 0o644),
+            (0o4644, 0o644),
+            (0, 0o644),
+        ],
+    )
+    def test_a_new_file_is_executable_or_not_and_nothing_else(
+        self, root: Path, state: Path, given: int, written: int
+    ) -> None:
+        change = patch("new/x.sh", None, b"#!/bin/sh\n", given)
+        assert write_changes(prepare_changes(root, [change]), state, record=nothing) == []
+        assert st.S_IMODE((root / "new/x.sh").stat().st_mode) == written
+
+    def test_a_deleted_file_comes_back_with_its_own_bits(self, root: Path, state: Path) -> None:
+        (root / "gone.py").unlink()
+        back = FilePatch(path="gone.py", base=None, theirs=b"x", mode=0o4640, restores=True)
+        assert write_changes(prepare_changes(root, [back]), state, record=nothing) == []
+        assert st.S_IMODE((root / "gone.py").stat().st_mode) == 0o640
 
     def test_an_existing_file_keeps_its_own_bits(self, root: Path) -> None:
         change = FilePatch(path="a.py", base=OLD["a.py"], theirs=b"x", mode=0o755)

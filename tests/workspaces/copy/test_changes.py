@@ -74,6 +74,41 @@ def test_binary_files_are_only_said_to_differ() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "old_mode", "mode", "head"),
+    [
+        (None, b"new\n", None, 0o6711, ["new file mode 100755"]),
+        (None, b"", None, 0o755, ["new file mode 100755"]),
+        (None, b"new\n", None, 0o666, ["new file mode 100644"]),
+        (b"old\n", None, 0o755, 0o755, ["deleted file mode 100755"]),
+        (b"a\n", b"b\n", 0o640, 0o750, ["old mode 100644", "new mode 100755"]),
+        (b"a\n", b"a\n", 0o755, 0o644, ["old mode 100755", "new mode 100644"]),
+        (b"a\n", b"b\n", 0o600, 0o644, []),
+        (b"a\n", b"b\n", None, 0o755, []),
+        (None, None, None, 0o644, []),
+    ],
+)
+def test_modes_are_shown_as_git_shows_them(
+    before: bytes | None, after: bytes | None, old_mode: int | None, mode: int, head: list[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    text = diff("s/x", before, after, mode=mode, old_mode=old_mode)
+    lines = text.splitlines()
+    assert (
+        lines[: len(head) + 1] == ["diff --git a/s/x b/s/x", *head] if head else "mode" not in text
+    )
+    file = tmp_path / "s/x"
+    file.parent.mkdir()
+    if before is not None:
+        file.write_bytes(before)
+        file.chmod(old_mode or 0o644)
+    if text:
+        subprocess.run(["git", "apply", "-"], input=text.encode(), cwd=tmp_path, check=True)
+    assert (file.read_bytes() if file.exists() else None) == after
+    if after is not None and head:
+        assert bool(file.stat().st_mode & 0o100) is bool(mode & 0o100)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "n\nl.py",

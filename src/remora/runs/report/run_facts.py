@@ -95,7 +95,7 @@ def _file(project: Project, change: Change) -> FileChange | None:
         return FileChange(
             path=change.path,
             kind=kind,
-            diff=diff(unspell_path(change.path), before, after),
+            diff=diff(unspell_path(change.path), before, after, mode=change.mode),
             edits=_edits(old, split_lines(after or b"")),
             lines=len(old),
             last_column=_open_column(old),

@@ -12,19 +12,22 @@ import msgspec
 from remora.errors import HostError
 from remora.files.walk import RESERVED_FOLDERS
 from remora.workspaces.apply.merge import MergedText, merge3
+from remora.workspaces.commit_files import committed_mode
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a change set: its content in the base and in the workspace (None: absent).
 
-    `mode` are the permission bits of a new file; one that is there keeps its own.
+    A new file gets mode 0755 if `mode` has the owner's executable bit, else 0644. A file that is
+    there keeps its own mode. `restores`: the user's own deleted file comes back with `mode`.
     """
 
     path: str
     base: bytes | None
     theirs: bytes | None
     mode: int
+    restores: bool = False
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,10 +98,11 @@ def _prepared(look: ReadFile, patch: FilePatch) -> FileWrite | None:
         result = _merged(patch, ours)
         if result == ours:
             return None  # theirs is a part of what the user did
-    wanted = patch.mode if ours is None else mode
+    if ours is None:
+        mode = patch.mode & 0o777 if patch.restores else committed_mode(patch.mode)
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
     return FileWrite(
-        path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=wanted, merged=merged
+        path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=mode, merged=merged
     )
 
 

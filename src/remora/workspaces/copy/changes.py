@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from remora.workspaces.apply.merge import split_lines
+from remora.workspaces.commit_files import committed_mode
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
@@ -53,11 +54,43 @@ def _of_base(path: str, base: BaseSnapshot) -> FileState:
     return FileState(file.sha256, file.mode) if file else FileState(None, 0)
 
 
-def diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """A unified diff of one file that `git apply` takes, empty if nothing changed.
+def diff(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    mode: int | None = None,
+    old_mode: int | None = None,
+) -> str:
+    """Return a unified diff of one file that `git apply` takes, empty if nothing changed.
 
-    None is an absent file. What is not UTF-8 is only said to differ.
+    None is an absent file. `mode` is a new file's, a deleted one's, or the one after; `old_mode`
+    the one before. Contents that are not UTF-8 are only reported to differ.
     """
+    header = _mode_lines(path, before, after, mode, old_mode)
+    return header + _content_diff(path, before, after)
+
+
+def _mode_lines(
+    path: str, before: bytes | None, after: bytes | None, mode: int | None, old_mode: int | None
+) -> str:
+    """Return git's header of a file whose mode is worth showing, empty for any other."""
+    if mode is None or before is after is None:
+        return ""
+    now = f"100{committed_mode(mode):o}"
+    if before is None:
+        lines = [f"new file mode {now}"]
+    elif after is None:
+        lines = [f"deleted file mode {now}"]
+    elif old_mode is not None and (mode ^ old_mode) & 0o100:
+        lines = [f"old mode 100{committed_mode(old_mode):o}", f"new mode {now}"]
+    else:
+        return ""
+    names = f"{_named(f'a/{path}')} {_named(f'b/{path}')}"
+    return "".join(f"{line}\n" for line in (f"diff --git {names}", *lines))
+
+
+def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     if before == after:
         return ""
     old = "/dev/null" if before is None else _named(f"a/{path}")
