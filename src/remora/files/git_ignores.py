@@ -3,12 +3,14 @@
 import os
 import select
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import OutsideError
-from remora.files.git import git_command, git_environment
+from remora.files.git import check_not_stalled, git_command, git_environment
+from remora.files.git_stall import StallDetector
 
 _SILENT_S = 15.0
 """Git answers path by path: if nothing comes for so long, it reads what has no end."""
@@ -17,6 +19,7 @@ _FIELDS = 4
 """Of an answer: the file that has the rule, its line, the pattern, the path; empty but for the path
 where no rule fits."""
 _PART = 1 << 16
+_LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
@@ -63,6 +66,7 @@ class GitIgnores:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            check_not_stalled(self._root)
             try:
                 self._process = subprocess.Popen(
                     git_command(*_WORDS),
@@ -80,6 +84,18 @@ class GitIgnores:
                 os.set_blocking(stream.fileno(), False)
         return self._process
 
+    def _check_alive(self, detector: StallDetector, until: float) -> None:
+        """Raise OutsideError if git cannot answer any more."""
+        if detector.is_stalled():
+            self.close()
+            raise OutsideError(
+                f"git check-ignore waits for a pipe or a device in {self._root}",
+                hint="`find . -type p` lists the pipes of a folder",
+            )
+        if time.monotonic() >= until:
+            self.close()
+            raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_S:g} s")
+
     def _exchange(self, process: subprocess.Popen[bytes], asked: bytes, ends: int) -> bytes:
         """What git says until so many fields have ended, or until it ends itself."""
         assert process.stdin is not None
@@ -89,11 +105,13 @@ class GitIgnores:
         poll.register(out, select.POLLIN)
         poll.register(into, select.POLLOUT)
         said, rest = bytearray(), memoryview(asked)
+        detector, until = StallDetector(process.pid), time.monotonic() + _SILENT_S
         while ends > 0:
-            ready = dict(poll.poll(_SILENT_S * 1000))
+            ready = dict(poll.poll(_LOOK_MS))
             if not ready:
-                self.close()
-                raise OutsideError(f"git check-ignore said nothing for {_SILENT_S:.0f} s")
+                self._check_alive(detector, until)
+                continue
+            until = time.monotonic() + _SILENT_S
             if into in ready:
                 rest = rest[_write(into, rest) :]
                 if not rest:

@@ -91,11 +91,9 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
     git_root(root)
     check_ignore_file(root)
     listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
-    try:
-        head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}")
-    except OutsideError:  # a repository without a commit
-        return _names(root, listing), None
-    return _names(root, listing), head.decode().strip()
+    # 1 and 128: a repository without a commit
+    head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}", succeeds=(0, 1, 128))
+    return _names(root, listing), head.decode().strip() or None
 
 
 def _names(root: Path, listing: bytes) -> list[str]:

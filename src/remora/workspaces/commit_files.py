@@ -4,6 +4,7 @@ import hashlib
 import os
 import select
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import msgspec
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_command, git_environment, git_output
+from remora.files.git_stall import StallDetector
 from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
+_LOOK_MS = 100
 GIT_STALL_SECONDS = 60.0
 """So long git may look for an object, or pause in the middle of one."""
 
@@ -67,7 +70,7 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
     ) as git:
         assert git.stdin
         assert git.stdout
-        answers = _Answers(git.stdout.fileno())
+        answers = _Answers(git)
         try:
             # one question, one answer: neither side ever waits with a full pipe
             for blob in blobs:
@@ -82,11 +85,13 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
 class _Answers:
     """What `git cat-file --batch` answers."""
 
-    def __init__(self, stream: int) -> None:
-        self._stream = stream
+    def __init__(self, git: subprocess.Popen[bytes]) -> None:
+        assert git.stdout
+        self._pid = git.pid
+        self._stream = git.stdout.fileno()
         self._said = bytearray()
         self._ready = select.poll()
-        self._ready.register(stream, select.POLLIN)
+        self._ready.register(self._stream, select.POLLIN)
 
     def next(self, blob: str) -> bytes:
         while (end := self._said.find(b"\n")) < 0:
@@ -102,11 +107,13 @@ class _Answers:
         return content
 
     def _hear(self, blob: str) -> None:
-        if not self._ready.poll(GIT_STALL_SECONDS * 1000):
-            raise OutsideError(
-                f"git said nothing about the object {blob} for {GIT_STALL_SECONDS:g} s",
-                hint="is its file under .git/objects a file at all? `git fsck` looks",
-            )
+        detector, until = StallDetector(self._pid), time.monotonic() + GIT_STALL_SECONDS
+        while not self._ready.poll(_LOOK_MS):
+            if detector.is_stalled() or time.monotonic() >= until:
+                raise OutsideError(
+                    f"git cannot read the object {blob}",
+                    hint="is its file under .git/objects a regular file? `git fsck` checks",
+                )
         more = os.read(self._stream, 1 << 20)
         if not more:
             raise OutsideError(f"git ended without the object {blob}", hint="git fsck")
