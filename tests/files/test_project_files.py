@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from remora.errors import ConfigError
 from remora.files.patterns import IgnoreRules, glob_regex
 from remora.files.project_files import find_root, project_files
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 
 
 def git(root: Path, *words: str) -> str:

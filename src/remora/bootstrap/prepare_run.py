@@ -22,7 +22,7 @@ from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import try_remove_tree
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache

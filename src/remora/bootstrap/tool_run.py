@@ -27,7 +27,7 @@ from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import try_remove_tree
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.tool import Tool, ToolRun, not_run, run_tool
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.changes import diff

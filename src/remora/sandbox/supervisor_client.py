@@ -22,9 +22,9 @@ from remora.sandbox.child.command_record import (
     PRIVATE_TMP,
     encode_record,
 )
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement, resolve_paths
 from remora.sandbox.proc_paths import path_for_command
-from remora.sandbox.rmtree import temporary_folder
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0

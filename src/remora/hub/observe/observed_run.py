@@ -11,11 +11,11 @@ from pathlib import Path
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
 from remora.hub.query.snapshots import View
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL
 from remora.sandbox.process import ProcessExit, run_attached
-from remora.sandbox.rmtree import temporary_folder
 from remora.sandbox.supervisor_client import PATH, Command
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")

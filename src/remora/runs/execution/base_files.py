@@ -19,7 +19,7 @@ from remora.memory.events import RunStart
 from remora.runs.execution.run import Ground
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import try_remove_tree
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles

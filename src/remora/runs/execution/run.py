@@ -15,8 +15,8 @@ from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.rmtree import try_remove_tree
 from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.snapshot import BaseSnapshot

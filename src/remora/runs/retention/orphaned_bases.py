@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.sandbox.rmtree import try_remove_tree
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"

@@ -19,7 +19,7 @@ from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.attempts import attempts_of
 from remora.runs.records.job_view import JobView
-from remora.sandbox.rmtree import try_remove_tree
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.file_findings import lint_text
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import Place

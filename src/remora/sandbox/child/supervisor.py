@@ -78,6 +78,6 @@ def _remove(folder: str) -> None:
     """However deep: here nobody waits for what has to be imported."""
     from pathlib import Path
 
-    from remora.sandbox.rmtree import try_remove_tree
+    from remora.sandbox.child.rmtree import try_remove_tree
 
     try_remove_tree(Path(folder))

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.sandbox.process import run_command
-from remora.sandbox.rmtree import temporary_folder
 from remora.sandbox.supervisor_client import PATH, Command
 from remora.tools.tree import Place
 from remora.workspaces.rooted_files import RootedFiles

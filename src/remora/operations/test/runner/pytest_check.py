@@ -3,8 +3,8 @@
 import functools
 
 from remora.operations.test.runner.parent import carry_out
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.rmtree import temporary_folder
 from remora.tools.tree import Place
 
 
