@@ -116,7 +116,7 @@ class TestGit:
         self, repository: Path
     ) -> None:
         for pattern in ("../**", "/etc/*", "out/../../x"):
-            with pytest.raises(ConfigError, match="leaves the project's root"):
+            with pytest.raises(ConfigError, match="leads out of the project"):
                 project_files(repository, include=[pattern])
 
     def test_variables_that_redirect_git_are_not_passed(
@@ -197,7 +197,7 @@ class TestWalk:
             "b.py": "symbolic link",
             "link": "symbolic link",
             "loop": "symbolic link",
-            "pipe": "no regular file",
+            "pipe": "not a regular file",
         }
 
     def test_an_empty_folder(self, tmp_path: Path) -> None:

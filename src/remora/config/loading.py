@@ -1,4 +1,4 @@
-"""Defaults, the user's file, the project's file, the environment and flags become one Config."""
+"""Loading of configuration: defaults, user file, project file, environment, flags."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """What has been read so far: plain values and, for each, who set it last."""
+    """Merged layers: plain values, their Config, and who set each value last."""
 
     values: dict[str, Any]
     config: Config
@@ -32,27 +32,27 @@ def load_config(
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
 ) -> Config:
-    """The configuration after all layers; a file that is None is absent, a named one must exist.
+    """Return the configuration from all layers. A file of None is skipped; others must exist.
 
-    `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
-    which names the place of everything that is wrong in the first layer that has a fault, and
-    DiskError for a file that cannot be read.
+    `flags` have dotted keys (`runner.max_turns`); a value of None means not given. Raises
+    ConfigError with the position of every error of the first invalid layer, DiskError for an
+    unreadable file.
     """
     defaults = Config()
     layers = _Layers(defaults.model_dump(), defaults, {})
     if user_file is not None:
-        marked = read_yaml_file(user_file)
-        layers = _add(layers, _without_api_key(marked), "user")
+        parsed = read_yaml_file(user_file)
+        layers = _add(layers, _without_api_key(parsed), "user")
     if project_file is not None:
-        marked = read_yaml_file(project_file)
-        check_project_file(marked)
-        layers = _add(layers, _raised_isolation(marked, layers.config), "project")
+        parsed = read_yaml_file(project_file)
+        check_project_file(parsed)
+        layers = _add(layers, _raised_isolation(parsed, layers.config), "project")
     for layer in (_from_environ(environ), _from_flags(flags)):
         if _holds_api_key(layer):
             place = layer.places[_API_KEY]
             raise ConfigError(
-                f"{place}: a key is not set like this",
-                hint="put it in REMORA_API_KEY or in model.api_key of the user's file",
+                f"{place}: an API key cannot be set here",
+                hint="set REMORA_API_KEY, or model.api_key in the user's file",
             )
         layers = _add(layers, layer, "caller")
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
@@ -60,19 +60,19 @@ def load_config(
 
 
 def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
-    """The model's key: REMORA_API_KEY, else OPENAI_API_KEY, else model.api_key of the user's file.
+    """Return the model's API key: REMORA_API_KEY, OPENAI_API_KEY, or the user file's model.api_key.
 
-    It is never part of a Config. Raises ConfigError (which does not show the key) and DiskError.
+    It is never part of a Config. Raises DiskError, and ConfigError that does not contain the key.
     """
     for name in ("REMORA_API_KEY", "OPENAI_API_KEY"):
         if key := environ.get(name, "").strip():
             return key
-    marked = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
-    if not _holds_api_key(marked):
+    parsed = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
+    if not _holds_api_key(parsed):
         return None
-    found = marked.value["model"]["api_key"]
+    found = parsed.value["model"]["api_key"]
     if found is not None and not isinstance(found, str):
-        message = f"{marked.places[_API_KEY]}: model.api_key: expected text"
+        message = f"{parsed.places[_API_KEY]}: model.api_key: expected text"
         raise ConfigError(message, hint="put it in quotes")
     return found
 
@@ -90,11 +90,11 @@ def _add(layers: _Layers, layer: ParsedYaml, name: str) -> _Layers:
     return _Layers(values, config, layers.set_by | dict.fromkeys(layer.places, name))
 
 
-_SEE = "`remora schema config` lists every key"
+_SEE = "`remora schema config` lists all keys"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` over `below`, mapping by mapping; a section with nothing in it changes nothing."""
+    """Merge `above` over `below`, mapping by mapping; an empty section changes nothing."""
     merged = dict(below)
     for key, value in above.items():
         section = merged.get(key)
@@ -119,7 +119,7 @@ def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
 
 
 def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
-    """A project may ask for more isolation than its user, never for less."""
+    """Keep the user's isolation level if the project's file has a lower one."""
     where = ("workspace", "require_isolation")
     if where not in layer.places:
         return layer
@@ -132,7 +132,7 @@ def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
 
 
 def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
-    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours."""
+    """Read REMORA_SECTION__KEY variables, with YAML values; ignore other names without `__`."""
     ours = []
     for name in sorted(environ):
         path = tuple(name.removeprefix(_PREFIX).lower().split("__"))
@@ -151,7 +151,7 @@ def _from_flags(flags: Mapping[str, Any]) -> ParsedYaml:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """A flag's value as YAML would have given it."""
+    """Convert a flag's value to what YAML would yield."""
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, Mapping):
@@ -162,7 +162,7 @@ def _plain(value: Any, key: str) -> Any:
 
 
 def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
-    """Settings with a path each become one mapping; all places within one are its own."""
+    """Build one mapping from settings with paths; nested values get their setting's position."""
     values: dict[str, Any] = {}
     places: dict[KeyPath, str] = {}
     for path, value, place in settings:

@@ -1,4 +1,4 @@
-"""What a project's own file may not decide: a cloned repository must not grant itself anything."""
+"""Settings that a project's file cannot make: a cloned repository must not grant itself rights."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _SECRETS = (("model", "api_key"), ("escalation", "api_key"))
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
 _SIGNING = ("runner", "memory", "signing_key_file")
 _WHY: dict[tuple[str, ...], str] = {
-    **dict.fromkeys(_ADDRESSES, "an address other than this machine's"),
+    **dict.fromkeys(_ADDRESSES, "an address on another machine"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
     _GRANTS[1]: "a stream outside the project",
@@ -25,12 +25,12 @@ _WHY: dict[tuple[str, ...], str] = {
 
 
 def is_loopback(address: str) -> bool:
-    """Whether `address` certainly means this machine."""
+    """Return True if `address` certainly names this machine."""
     return _LOOPBACK.fullmatch(address) is not None
 
 
 def check_project_file(layer: ParsedYaml) -> None:
-    """Raises ConfigError if the project's file sets what only its user may set."""
+    """Raise ConfigError if the project's file has a setting reserved for the user."""
     for where, why in _WHY.items():
         found = _at(layer.value, where)
         if found is None or (where in _GRANTS and found is False):
@@ -44,12 +44,12 @@ def check_project_file(layer: ParsedYaml) -> None:
 
 
 def check_escalation(config: Config, set_by: str | None) -> None:
-    """Raises ConfigError if a project's file switched on an escalation that leaves the machine."""
+    """Raise ConfigError if a project's file enables escalation to another machine."""
     if set_by != "project" or not config.escalation.enabled:
         return
     if not is_loopback(config.escalation.base_url or ""):
         raise ConfigError(
-            "escalation.enabled: a project can switch it on only for an address on this machine",
+            "escalation.enabled: a project can enable it only for an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
 
@@ -63,6 +63,6 @@ def _at(value: Any, where: KeyPath) -> Any:
 def _instead(where: tuple[str, ...]) -> str:
     variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
     return (
-        f"remove it there; if you want it, set {variable} or put {'.'.join(where)} "
-        "in your own file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
+        f"remove it there; to use it, set {variable} or put {'.'.join(where)} "
+        "in the user's file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
     )

@@ -1,4 +1,4 @@
-"""How git is asked: the user's own git, with nothing of the repository's run."""
+"""Git commands that run no program which a repository configures."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ _LOOK_SECONDS = 0.1
 
 
 def git_environment() -> dict[str, str]:
-    """What git gets: the user's own settings, but no variable that redirects it."""
+    """Return git's environment: the user's settings, without variables that redirect it."""
     return {
         "PATH": os.defpath + ":/usr/local/bin",
         "HOME": str(Path.home()),
@@ -26,14 +26,14 @@ def git_environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
-        # an older git does not know the line above: a repository's configuration says by which
-        # command what it lacks is fetched
+        # for older versions of git: without it they fetch missing objects by a command that the
+        # repository's configuration names
         "GIT_ALLOW_PROTOCOL": "none",
     }
 
 
 def git_command(*words: str) -> list[str]:
-    """A git command that runs no hook, file monitor or reader of signatures of the repository."""
+    """Return a git command line with hooks, file monitor and signature checks disabled."""
     return [*_GIT, *words]
 
 
@@ -44,8 +44,10 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """What git prints, run in `root`, with another `index` than the user's. Raises OutsideError
-    where it is missing or fails: ends with another status than those of `succeeds`."""
+    """Run git in `root` and return its output. `index` replaces the user's index file.
+
+    Raises OutsideError if git is missing, waits for ever, or exits with a status not in `succeeds`.
+    """
     check_not_stalled(root)
     try:
         with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Which level of isolation this machine gives: each is tried, once per process."""
+"""Isolation levels of this machine, each tried once per process."""
 
 import functools
 import os
@@ -21,22 +21,22 @@ from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.supervisor_client import Command, bubblewrap_path, read_report, start_supervised
 
 SAFE_LEVEL = NAMESPACES
-"""The isolation from which on a project's code runs without anybody's consent."""
+"""From this level on, a project's code runs without the user's consent."""
 LEVEL_NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
 _SECONDS = 30.0
 _HINTS = {
-    LANDLOCK: "a kernel from 6.2 on, with landlock in its list of security modules (lsm=)",
-    NAMESPACES: "Landlock, and user namespaces for everybody: sysctl user.max_user_namespaces and, "
-    "where there are such, kernel.unprivileged_userns_clone=1 and "
-    "kernel.apparmor_restrict_unprivileged_userns=0; in a container, one that allows both them "
-    "and mounting /proc",
-    BUBBLEWRAP: "install bubblewrap (the package is called so), from 0.8 on",
+    LANDLOCK: "use Linux 6.2 or later with landlock in its list of security modules (lsm=)",
+    NAMESPACES: "enable Landlock and unprivileged user namespaces: sysctl user.max_user_namespaces "
+    "and, where they exist, kernel.unprivileged_userns_clone=1 and "
+    "kernel.apparmor_restrict_unprivileged_userns=0; a container must allow user namespaces and "
+    "mounting /proc",
+    BUBBLEWRAP: "install the package bubblewrap, version 0.8 or later",
 }
 _ONCE = threading.RLock()
 
 
 class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
-    """A level that this machine does not give: what went wrong, and what would help."""
+    """A level that this machine does not support: the problem and what would help."""
 
     level: int
     name: str
@@ -45,13 +45,13 @@ class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def best_level() -> int:
-    """The highest level of which all that it promises was seen to hold here."""
+    """Return the highest level that passed its probe on this machine."""
     levels = (BUBBLEWRAP, NAMESPACES, LANDLOCK)
     return next((level for level in levels if not level_problem(level)), LIMITS_ONLY)
 
 
 def missing_levels() -> Iterator[MissingLevel]:
-    """The levels above, the next one first."""
+    """Yield the levels above the best one, the next one first."""
     for level in range(best_level() + 1, BUBBLEWRAP + 1):
         yield MissingLevel(
             level=level, name=LEVEL_NAMES[level], problem=level_problem(level), hint=_HINTS[level]
@@ -59,24 +59,24 @@ def missing_levels() -> Iterator[MissingLevel]:
 
 
 def require_level(least: int) -> None:
-    """Raises ConfigError where this machine gives less."""
+    """Raise ConfigError if this machine supports only a lower level."""
     if least > 0 and best_level() < least:
-        lack = next(lack for lack in missing_levels() if lack.level == least)
+        missing = next(each for each in missing_levels() if each.level == least)
         raise ConfigError(
-            f"workspace.require_isolation asks for L{least}, and this machine gives "
-            f"L{best_level()}: {lack.problem}",
-            hint=lack.hint,
+            f"workspace.require_isolation is L{least}, but this machine supports only "
+            f"L{best_level()}: {missing.problem}",
+            hint=missing.hint,
         )
 
 
 def describe_level(level: int) -> str:
-    """For people: whether subprocesses are isolated, and how."""
+    """Describe a level, such as `isolated (L2, namespaces and Landlock)`."""
     return f"{'isolated' if level else 'not isolated'} (L{level}, {LEVEL_NAMES[level]})"
 
 
 def level_problem(level: int) -> str:
-    """Why this machine does not give a level; empty where it does."""
-    with _ONCE:  # threads wait for the one that tries
+    """Return why this machine does not support a level; empty if it does."""
+    with _ONCE:  # other threads wait for the first
         return _problem_of(level)
 
 
@@ -86,14 +86,14 @@ def _problem_of(level: int) -> str:
         return "bwrap is not installed"
     try:
         with tempfile.TemporaryDirectory(prefix="remora-trial-") as made, ExitStack() as stack:
-            said = _try(level, Path(made).resolve(), stack)
+            result = _run_probe(level, Path(made).resolve(), stack)
     except (HostError, OSError) as error:
         return str(error)
-    return "" if said == "held" else f"a process at L{level} {said}"
+    return "" if result == "held" else f"a process at L{level} {result}"
 
 
-def _try(level: int, made: Path, stack: ExitStack) -> str:
-    """What a process at this level says that it could do."""
+def _run_probe(level: int, made: Path, stack: ExitStack) -> str:
+    """Run the probe at a level and return its output: `held`, or what it could do."""
     inside, scratch, outside = (made / name for name in ("inside", "scratch", "outside"))
     for folder in (inside, scratch, outside):
         folder.mkdir()
@@ -114,14 +114,14 @@ def _try(level: int, made: Path, stack: ExitStack) -> str:
             scratch=(scratch,),
         ),
     )
-    said = _said(command, level)
+    result = _probe_output(command, level)
     if level >= NAMESPACES and (scratch / "seen").read_text() != "seen":
-        return "changes what is only to be read"
-    return said
+        return "changes files that are read-only"
+    return result
 
 
 def _listen(outside: Path, stack: ExitStack) -> int:
-    """Something that answers, on all ways that lead to it; its port."""
+    """Listen on a Unix socket, an abstract socket and TCP, and return the TCP port."""
     for address in (f"{outside}/socket", f"\0{outside}"):
         local = stack.enter_context(socket.socket(socket.AF_UNIX))
         local.bind(address)
@@ -131,15 +131,15 @@ def _listen(outside: Path, stack: ExitStack) -> int:
     return port
 
 
-def _said(command: Command, level: int) -> str:
+def _probe_output(command: Command, level: int) -> str:
     streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
     with start_supervised(command, level, streams) as (child, lifeline):
         assert child.stdout
         assert child.stderr
-        said, complained = child.stdout.read(), child.stderr.read()
+        output, problem = child.stdout.read(), child.stderr.read()
         report = os.read(lifeline.report_reader, 4096)
     code, timed_out = read_report(command, level, report)
     if timed_out or code != 0:
-        told_last = complained.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise HostError(told_last or f"a process at L{level} ended with {code}")
-    return said.decode("utf-8", "replace").strip()
+        last_line = problem.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise HostError(last_line or f"a process at L{level} ended with {code}")
+    return output.decode("utf-8", "replace").strip()

@@ -1,8 +1,8 @@
-"""What an isolated process must not be able to do, tried from inside: prints what it could.
+"""Probe that tries, from inside an isolated process, what its level must stop.
 
-Run by path in a bare interpreter, with the level, a folder for its own changes, a folder outside,
-a port, and the id of a process outside. Prints `held` where everything was stopped that the level
-is to stop, and everything works that is to work.
+Run by path in a bare interpreter, with the level, a writable folder, a scratch folder, a folder
+outside, a port, and the id of a process outside. Prints `held` if everything was stopped and all
+permitted access works, else what it could do.
 """
 
 import os
@@ -14,7 +14,7 @@ _AF_VSOCK = 40  # macOS has no name for it
 
 
 def main(words: list[str]) -> None:
-    """Try it all."""
+    """Run all attempts and print the result."""
     level, inside, scratch, outside, port, process = words
     tries: list[tuple[str, Callable[[], object]]] = [
         ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),

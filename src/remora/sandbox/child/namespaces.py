@@ -1,4 +1,4 @@
-"""Namespaces of a command's own: users, processes, mounts, network, and what else is shared."""
+"""Namespaces of a command: users, processes, mounts, network, host name, IPC and cgroups."""
 
 import _socket
 import fcntl
@@ -14,9 +14,9 @@ _UP = 1
 
 
 def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
-    """Become nobody else in a user namespace of our own, with all capabilities there.
+    """Enter a new user namespace as the same user, with all capabilities in it.
 
-    `processes`: our next child is the first process of a namespace, and all others end with it.
+    `processes`: the next child becomes the first process of a PID namespace, which ends with it.
     Raises OSError.
     """
     user, group = os.geteuid(), os.getegid()
@@ -27,10 +27,7 @@ def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> No
 
 
 def join_namespaces_of(process: int) -> None:
-    """See the files that another process of ours sees, with all capabilities in its user namespace.
-
-    Raises OSError.
-    """
+    """Join the user and mount namespaces of another process of ours. Raises OSError."""
     kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
     for kind in kinds:
         syscalls.join_namespace(kind)
@@ -38,7 +35,10 @@ def join_namespaces_of(process: int) -> None:
 
 
 def enter_other_namespaces() -> None:
-    """Mounts, network, names, message queues: what is left, with a loopback. Raises OSError."""
+    """Enter new mount, network, host name, IPC and cgroup namespaces, and start the loopback device.
+
+    Raises OSError.
+    """
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)
@@ -47,7 +47,7 @@ def enter_other_namespaces() -> None:
 
 
 def forbid_user_namespaces(proc: str) -> None:
-    """No user namespace below ours, by the mounted `proc`. Raises OSError."""
+    """Forbid further user namespaces, through the mounted `proc`. Raises OSError."""
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 
 

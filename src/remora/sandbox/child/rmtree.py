@@ -1,61 +1,67 @@
-"""Folders that somebody else filled, removed whole: however deep, whatever rights their folders have."""
+"""Removal of a folder that other programs filled, however deep it is and whatever its permissions."""
+
+from __future__ import annotations
 
 import os
-import secrets
-import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-_OURS = 0o700
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_OWNER_RIGHTS = 0o700
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def remove_tree(place: Path | bytes, *, dir_fd: int | None = None) -> None:
-    """Remove a folder with all below it; no link is followed. Raises OSError.
+def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
+    """Remove a folder and everything in it, following no link. Raises OSError.
 
-    `shutil.rmtree` goes as deep as the stack does, and a path no longer than the kernel takes: a
-    tree can be deeper. Here a folder comes up to the top before it is emptied.
+    `shutil.rmtree` recurses, and its paths can be longer than the kernel accepts. Here each
+    subfolder is moved to the top before it is emptied.
     """
-    top = _opened(place, dir_fd)
+    top = _open(folder, dir_fd)
     try:
-        while folders := _emptied(top):
-            for name in folders:
+        while names := _remove_files(top):
+            for name in names:
                 _remove_below(top, name)
     finally:
         os.close(top)
-    os.rmdir(place, dir_fd=dir_fd)
+    os.rmdir(folder, dir_fd=dir_fd)
 
 
-def try_remove_tree(place: Path) -> None:
-    """Remove a folder as far as that can be done; what is left is nobody's loss."""
+def try_remove_tree(folder: Path | str) -> None:
+    """Remove as much of a folder as possible."""
     with suppress(OSError):
-        remove_tree(place)
+        remove_tree(folder)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A new folder for one command, which may do to it what it likes; gone afterwards."""
-    place = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    """Make a folder that is removed with the block, whatever a command did to it."""
+    import tempfile
+    from pathlib import Path
+
+    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
-        yield place
+        yield folder
     finally:
-        try_remove_tree(place)
+        try_remove_tree(folder)
 
 
 def _remove_below(top: int, name: str) -> None:
-    folder = _opened(name, top)
+    folder = _open(name, top)
     try:
-        for below in _emptied(folder):
-            os.close(_opened(below, folder))  # moving a folder takes the right to write in it
-            os.rename(below, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
+        for below in _remove_files(folder):
+            os.close(_open(below, folder))  # moving a folder needs the right to write in it
+            os.rename(below, os.urandom(16).hex(), src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
     os.rmdir(name, dir_fd=top)
 
 
-def _emptied(folder: int) -> list[str]:
-    """Remove all but folders; their names."""
+def _remove_files(folder: int) -> list[str]:
+    """Remove everything but folders, and return their names."""
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in list(entries):
@@ -66,13 +72,13 @@ def _emptied(folder: int) -> list[str]:
     return folders
 
 
-def _opened(name: Path | str | bytes, above: int | None) -> int:
-    """A folder, with the rights that we need in it."""
+def _open(name: Path | str | bytes, above: int | None) -> int:
+    """Open a folder after granting ourselves the rights to empty it."""
     try:
-        opened = os.open(name, _FOLDER, dir_fd=above)
+        handle = os.open(name, _FOLDER, dir_fd=above)
     except PermissionError:
-        os.chmod(name, _OURS, dir_fd=above)
-        opened = os.open(name, _FOLDER, dir_fd=above)
-    if os.fstat(opened).st_mode & _OURS != _OURS:
-        os.fchmod(opened, _OURS)
-    return opened
+        os.chmod(name, _OWNER_RIGHTS, dir_fd=above)
+        handle = os.open(name, _FOLDER, dir_fd=above)
+    if os.fstat(handle).st_mode & _OWNER_RIGHTS != _OWNER_RIGHTS:
+        os.fchmod(handle, _OWNER_RIGHTS)
+    return handle
