@@ -129,7 +129,7 @@ def test_what_is_required_and_not_given_stops_everything(
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
     refused = remora(NO_USERS, folder, *words, environ=wanted)
     assert refused.code == 2
-    assert "require_isolation asks for L2" in refused.document["error"]["message"]
+    assert "require_isolation is L2" in refused.document["error"]["message"]
     assert "gives L1" in refused.document["error"]["message"]
     assert "user namespaces" in refused.document["error"]["hint"]
     assert not (folder / "project" / "ran").exists()

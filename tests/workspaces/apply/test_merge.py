@@ -59,9 +59,9 @@ def test_sides_may_be_swapped(base: bytes, ours: bytes, theirs: bytes) -> None:
         assert other == one
     else:
         assert isinstance(other, MergeConflict)
-        swapped = [(c.start, c.end, c.theirs, c.ours) for c in one.clashes]
-        assert [(c.start, c.end, c.ours, c.theirs) for c in other.clashes] == swapped or (
-            len(one.clashes) == 1 and one.clashes[0].start == len(split_lines(base))
+        swapped = [(c.start, c.end, c.theirs, c.ours) for c in one.conflicts]
+        assert [(c.start, c.end, c.ours, c.theirs) for c in other.conflicts] == swapped or (
+            len(one.conflicts) == 1 and one.conflicts[0].start == len(split_lines(base))
         )
 
 

@@ -125,10 +125,10 @@ class TestPrepare:
     @pytest.mark.parametrize(
         ("path", "act", "detail"),
         [
-            ("a.py", "edit", "edited where it is to be changed"),
+            ("a.py", "edit", "was edited at the lines to change"),
             ("a.py", "delete", "was deleted"),
-            ("gone.py", "edit", "edited, and is to be deleted"),
-            ("new/deep/n.py", "edit", "exists already"),
+            ("gone.py", "edit", "was edited, but the change deletes it"),
+            ("new/deep/n.py", "edit", "already exists"),
             ("a.py", "link", "link or special"),
             ("a.py", "folder", "link or special"),
             ("gone.py", "pipe", "link or special"),

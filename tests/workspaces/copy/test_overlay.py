@@ -181,7 +181,7 @@ def test_a_kill_leaves_nothing(base: BaseSnapshot, tmp_path: Path) -> None:
         other.kill()
     end = time.monotonic() + 10
     while place.exists():
-        assert time.monotonic() < end, "the process that keeps the layers lives on"
+        assert time.monotonic() < end, "the process that mounts the layers lives on"
     assert list((tmp_path / "killed" / "layers").iterdir()) == []
 
 

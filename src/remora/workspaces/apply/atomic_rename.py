@@ -1,4 +1,4 @@
-"""Names swapped, placed and taken within one folder, so that no text is ever overwritten."""
+"""Renames within one folder that never overwrite a file."""
 
 import errno
 import hashlib
@@ -10,14 +10,14 @@ from remora.workspaces.apply.open_files import is_open_for_writing
 from remora.workspaces.file_syscalls import rename_exchange, rename_noreplace
 
 NOT_REGULAR = "link or special file"
-OPEN_FOR_WRITING = "file that somebody has open for writing"
+OPEN_FOR_WRITING = "file that a program has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 _NO_FILE = {errno.ELOOP, errno.ENXIO}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """SHA-256 of a regular file, `NOT_REGULAR` for anything else, None if nothing has this name."""
+    """Return the SHA-256 of a regular file, `NOT_REGULAR` for anything else, None if missing."""
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR
@@ -25,7 +25,7 @@ def digest_at(folder: int, name: bytes) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in _NO_FILE:  # it became one meanwhile
+        if error.errno in _NO_FILE:  # it was replaced meanwhile
             return NOT_REGULAR
         raise
     if not st.S_ISREG(os.fstat(handle).st_mode):
@@ -36,12 +36,12 @@ def digest_at(folder: int, name: bytes) -> str | None:
 
 
 def digest_unless_open(folder: int, name: bytes) -> str | None:
-    """As `digest_at`, or `OPEN_FOR_WRITING`: what somebody is about to write there is still to come."""
+    """Return `digest_at`, or `OPEN_FOR_WRITING` if a program may still write to the file."""
     return OPEN_FOR_WRITING if is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
 def swap_names(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names, in one step where the file system can. Raises OSError."""
+    """Swap two names, atomically where the file system supports it. Raises OSError."""
     try:
         rename_exchange(folder, name, other)
     except OSError as error:
@@ -51,14 +51,14 @@ def swap_names(folder: int, name: bytes, other: bytes) -> None:
 
 
 def swap_by_renames(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names in three steps that `repair_swap` can finish or undo. Raises OSError."""
+    """Swap two names in three renames, which `repair_swap` can finish or undo. Raises OSError."""
     rename_to_free(folder, name, other + b"~")
     rename_to_free(folder, other, name)
     rename_to_free(folder, other + b"~", other)
 
 
 def repair_swap(folder: int, name: bytes, other: bytes) -> None:
-    """Bring a swap by renames that was cut short to its beginning or its end."""
+    """Finish or undo an interrupted swap by renames."""
     spare = other + b"~"
     if digest_at(folder, spare) is None:
         return
@@ -74,9 +74,9 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a name that must be free. Raises OSError, FileExistsError if it is taken.
+    """Rename to a free name. Raises OSError, FileExistsError if the name is taken.
 
-    Where that takes two steps, a call that was cut short between them is completed by the next.
+    Without renameat2 this takes two steps; the next call completes an interrupted one.
     """
     if not is_same_file(folder, name, free):
         try:
@@ -91,7 +91,7 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 
 
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
-    """Whether two names stand for one file: a `rename_to_free` in two steps was cut short."""
+    """Return True if both names are one file: a two-step `rename_to_free` was interrupted."""
     try:
         one = os.stat(name, dir_fd=folder, follow_symlinks=False)
         two = os.stat(other, dir_fd=folder, follow_symlinks=False)
@@ -101,13 +101,13 @@ def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
 
 
 def unlink_if_exists(folder: int, name: bytes) -> None:
-    """Remove a name of our own if it is there."""
+    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
 
 
 def sync_folder(folder: int) -> None:
-    """Make the renames in a folder durable."""
+    """Sync the renames in a folder to disk."""
     handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         os.fsync(handle)

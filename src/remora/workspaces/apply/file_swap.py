@@ -1,4 +1,4 @@
-"""One file of a journal into its place, or back: every state between is told from the disk."""
+"""Application and rollback of one journal entry; the state is read from disk at every step."""
 
 import errno
 import hashlib
@@ -25,19 +25,19 @@ from remora.workspaces.apply.journal import Journal, JournalEntry, JournalFolder
 from remora.workspaces.rooted_files import RootedFiles, write_new_file
 
 _MOVED = "its folder was moved meanwhile"
-_HELD = 256
-"""Folders that are kept open at once: those of all but the hugest change sets."""
+_MAX_OPEN_FOLDERS = 256
+"""Folders kept open at once; enough for all but the largest change sets."""
 _TRIES = 100
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE}
 
 
 class FileSwapper(AbstractContextManager["FileSwapper"]):
-    """The steps for the files of one journal beneath one root.
+    """Steps for the files of one journal beneath one root.
 
-    The waiting name tells how far a file has come: it appears with the whole new text, and holds
-    the old text once the names were exchanged. It goes only when all files are in place.
-    A folder stays open from the first step on: what was begun in it can be taken back wherever it
-    is moved. `resumed`: another process may have begun.
+    The waiting name shows the progress of a file: it appears with the complete new text, contains
+    the old text after the swap, and is removed once all files are in place. Folders stay open from
+    the first step on, so that a rollback works even if they are moved. `resumed`: another process
+    may have begun.
     """
 
     def __init__(
@@ -47,16 +47,18 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._journal = journal
         self._store = store
         self._resumed = resumed
-        self._held: dict[str, int] = {}
+        self._open_folders: dict[str, int] = {}
 
     def __exit__(self, *_: object) -> None:
-        for handle in self._held.values():
+        for handle in self._open_folders.values():
             os.close(handle)
-        self._held.clear()
+        self._open_folders.clear()
 
     def put_in_place(self, entry: JournalEntry) -> str:
-        """Put a file in place. Empty if it is, else why it cannot be: the tree moved on. Raises
-        OSError where the disk is full or fails."""
+        """Put a file in place; return why not if the tree has changed, else an empty string.
+
+        Raises OSError if the disk is full or fails.
+        """
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -70,11 +72,11 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
                     self._replace(entry, folder, name, waiting)
                 sync_folder(folder)
         except (OSError, HostError) as error:
-            return _why_not(error, path)
+            return _describe(error, path)
         return self.check(entry)
 
     def check(self, entry: JournalEntry) -> str:
-        """Whether what was taken out is what was checked, and stays so; empty if so."""
+        """Return an empty string if the replaced file is the expected one, else what changed."""
         path = unspell_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
@@ -85,29 +87,27 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return _MOVED
 
     def take_back(self, entry: JournalEntry) -> str:
-        """Take a file back. Empty if it stands as before, else what else was found and kept."""
+        """Roll back a file; return an empty string, or which other content was found and kept."""
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path) as (folder, name):
                 repair_swap(folder, name, waiting)
                 if entry.ours is None:
-                    told = self._uncreate(entry, folder, name, waiting)
+                    kept = self._uncreate(entry, folder, name, waiting)
                 elif entry.result is None:
-                    told = self._undelete(entry, folder, name, waiting)
+                    kept = self._undelete(entry, folder, name, waiting)
                 else:
-                    told = self._unreplace(entry, folder, name, waiting)
+                    kept = self._unreplace(entry, folder, name, waiting)
                 sync_folder(folder)
-        except HostError:  # its folder is gone, and with it all that could be taken back
+        except HostError:  # its folder is gone, so there is nothing to roll back
             if self._resumed and entry.ours is not None:
-                return (
-                    f"its folder is gone; where you moved it, look for {os.fsdecode(waiting)} in it"
-                )
+                return f"its folder is gone; if you moved it, look there for {os.fsdecode(waiting)}"
             return ""
-        return told
+        return kept
 
     def remove_waiting(self, entry: JournalEntry) -> None:
-        """Remove the waiting name once every file is in place."""
+        """Remove the waiting name, once all files are in place."""
         waiting = self._journal.waiting_name(entry)
         with suppress(HostError), self._folder(unspell_path(entry.path)) as (folder, _):
             unlink_if_exists(folder, waiting)
@@ -116,12 +116,12 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
         above, _, last = path.rpartition("/")
-        if above in self._held:
-            yield self._held[above], os.fsencode(last)
+        if above in self._open_folders:
+            yield self._open_folders[above], os.fsencode(last)
             return
         with self._tree.open_parent(path, make=make) as (folder, name):
-            if len(self._held) < _HELD:
-                self._held[above] = os.dup(folder)
+            if len(self._open_folders) < _MAX_OPEN_FOLDERS:
+                self._open_folders[above] = os.dup(folder)
             yield folder, name
 
     def _has_moved(self, path: str, folder: int) -> bool:
@@ -133,7 +133,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return ""
         out = digest_unless_open(folder, self._journal.waiting_name(entry))
         if out is None and digest_at(folder, name) == entry.result:
-            return ""  # in place; someone tidied the waiting name before we could
+            return ""  # in place; the waiting name was removed by another program
         if out == entry.ours:
             return ""
         if out == OPEN_FOR_WRITING:
@@ -141,7 +141,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return f"it became a {out} meanwhile" if out == NOT_REGULAR else "it was edited meanwhile"
 
     def remove_folders(self) -> None:
-        """Remove folders that were made on the way and hold nothing."""
+        """Remove empty folders that this journal created."""
         for spelled in sorted(self._journal.folders, key=len, reverse=True):
             path = unspell_path(spelled)
             with suppress(HostError, OSError), self._tree.open_parent(path) as (folder, name):
@@ -171,13 +171,13 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._carry_mode(entry, folder, name, waiting)
 
     def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
-        """What the user made of the mode of the file that went holds for the one that came."""
+        """Copy a mode that the user changed meanwhile from the old file to the new one."""
         with suppress(OSError):
-            went, came = (
+            old, new = (
                 os.stat(one, dir_fd=folder, follow_symlinks=False) for one in (waiting, name)
             )
-            modes = st.S_IMODE(went.st_mode), st.S_IMODE(came.st_mode)
-            if st.S_ISREG(went.st_mode) and st.S_ISREG(came.st_mode) and modes[0] != entry.mode:
+            modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
+            if st.S_ISREG(old.st_mode) and st.S_ISREG(new.st_mode) and modes[0] != entry.mode:
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
                 try:
                     if modes[1] == entry.mode:
@@ -188,16 +188,16 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _write(
         self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
     ) -> None:
-        """The new (or old) text under the waiting name, whole or not at all."""
+        """Write the new (or old) text to the waiting name, completely or not at all."""
         if digest_at(folder, waiting) is not None:
             return
         content = self._store.content(f"{entry.number}.{'new' if new else 'old'}")
         if hashlib.sha256(content).hexdigest() != (entry.result if new else entry.ours):
-            raise HostError("the journal's copy of it is damaged")
+            raise HostError("its copy in the journal is damaged")
         part = waiting + b"-part"
         unlink_if_exists(folder, part)
         write_new_file(folder, part, content, entry.mode)
-        with suppress(OSError):  # another owner's file stays theirs where we may say so
+        with suppress(OSError):  # keep the file's owner where permitted
             self._give_owner(entry, folder, name, part)
         handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
@@ -216,26 +216,26 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             os.chmod(part, entry.mode, dir_fd=folder)
 
     def _uncreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        told = ""
+        kept = ""
         if digest_at(folder, waiting) is not None:
             if is_same_file(folder, name, waiting):
                 unlink_if_exists(folder, name)
-            unlink_if_exists(folder, waiting)  # it was never quite placed
+            unlink_if_exists(folder, waiting)  # the rename had not finished
         elif digest_at(folder, name) == entry.result:
             rename_to_free(folder, name, waiting)
             if digest_unless_open(folder, waiting) == entry.result:
                 unlink_if_exists(folder, waiting)
             else:
-                told = self._recreate(entry, folder, name, waiting)
+                kept = self._recreate(entry, folder, name, waiting)
         unlink_if_exists(folder, waiting + b"-part")
-        return told
+        return kept
 
     def _recreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         try:
             rename_to_free(folder, waiting, name)
         except FileExistsError:
             return self._keep(entry, folder, waiting)
-        return "it was edited after it had been created, and kept"
+        return "it was edited after it had been created, and was kept"
 
     def _undelete(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         if digest_at(folder, waiting) is None:
@@ -249,15 +249,17 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _unreplace(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         unlink_if_exists(folder, waiting + b"-part")
         out, now = digest_at(folder, waiting), digest_at(folder, name)
-        if out is None and now == entry.result:  # someone tidied: the journal has the old text
+        if (
+            out is None and now == entry.result
+        ):  # the waiting file was removed: the journal has the old text
             self._write(entry, folder, name, waiting, new=False)
             out = digest_at(folder, waiting)
         if out is None:
             return ""
         if out == entry.result:
-            unlink_if_exists(folder, waiting)  # not exchanged
+            unlink_if_exists(folder, waiting)  # not swapped
             return ""
-        if now != entry.result:  # the user wrote again, or deleted it: so it stays
+        if now != entry.result:  # the user edited or deleted it since: keep that
             return self._keep(entry, folder, waiting, gone=now is None)
         try:
             return self._exchange_back(entry, folder, name, waiting)
@@ -265,8 +267,8 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return self._keep(entry, folder, waiting, gone=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Until what comes out is what was there: anything else is newer, the user's, and belongs
-        there."""
+        """Swap until the file taken out is our result: any other content is a newer edit of the user,
+        and is put back."""
         there = entry.result
         for _ in range(_TRIES):
             put = digest_at(folder, waiting)
@@ -281,17 +283,17 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return self._keep(entry, folder, waiting)
 
     def _keep(self, entry: JournalEntry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
-        """The user's newest text has the name; an older one of theirs is never thrown away."""
+        """Leave the user's newest text in place, and never delete an older one of theirs."""
         if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
             unlink_if_exists(folder, waiting)
             if gone:
-                return "it was deleted or renamed while it was changed, and left so"
-            return "it was edited while it was taken back; that text was kept"
-        return f"it was edited twice; the earlier text is beside it in {os.fsdecode(waiting)}"
+                return "it was deleted or renamed meanwhile, and left so"
+            return "it was edited during the rollback; the edit was kept"
+        return f"it was edited twice; the earlier text is in {os.fsdecode(waiting)} beside it"
 
 
-def _why_not(error: OSError | HostError, path: str) -> str:
-    """What the user did to a file, by the error it made. Raises OSError for what a disk did."""
+def _describe(error: OSError | HostError, path: str) -> str:
+    """Describe what the user did to a file, by the error. Raises OSError for disk errors."""
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
         raise cause

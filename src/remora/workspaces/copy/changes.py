@@ -1,4 +1,4 @@
-"""What changed between two looks at a workspace, as records and as a unified diff."""
+"""Changes between two snapshots of a workspace, as records and unified diffs."""
 
 import difflib
 import os
@@ -12,16 +12,16 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as it stands: SHA-256 of its content, None if it is absent, and permission bits."""
+    """Content (SHA-256, None if absent) and permission bits of a file."""
 
     sha256: str | None
     mode: int
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file: SHA-256 before and after (None: absent), and its permission bits now.
+    """One changed file: SHA-256 before and after (None: absent), and its current permission bits.
 
-    The bits of a deleted file are those it had.
+    For a deleted file: the bits it had.
     """
 
     path: str
@@ -35,21 +35,21 @@ _Snapshot = Mapping[str, FileState]
 
 
 def changes_between(old: _Snapshot, new: _Snapshot, base: BaseSnapshot) -> list[Change]:
-    """The changes that lead from one snapshot to another, sorted by path.
+    """Return the changes from one snapshot to another, sorted by path.
 
-    A snapshot names only what differs from the base, so `{}` stands for the base itself.
+    A snapshot contains only differences from the base, so `{}` is the base itself.
     """
     found: list[Change] = []
     for path in sorted({*old, *new}):
-        before = old.get(path) or _of_base(path, base)
-        after = new.get(path) or _of_base(path, base)
+        before = old.get(path) or _base_state(path, base)
+        after = new.get(path) or _base_state(path, base)
         if before != after and (before.sha256 or after.sha256):
             mode = before.mode if after.sha256 is None else after.mode
             found.append(Change(path=path, before=before.sha256, after=after.sha256, mode=mode))
     return found
 
 
-def _of_base(path: str, base: BaseSnapshot) -> FileState:
+def _base_state(path: str, base: BaseSnapshot) -> FileState:
     file = base.files.get(path)
     return FileState(file.sha256, file.mode) if file else FileState(None, 0)
 
@@ -86,27 +86,27 @@ def _mode_lines(
         lines = [f"old mode 100{committed_mode(old_mode):o}", f"new mode {now}"]
     else:
         return ""
-    names = f"{_named(f'a/{path}')} {_named(f'b/{path}')}"
+    names = f"{_quoted(f'a/{path}')} {_quoted(f'b/{path}')}"
     return "".join(f"{line}\n" for line in (f"diff --git {names}", *lines))
 
 
 def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     if before == after:
         return ""
-    old = "/dev/null" if before is None else _named(f"a/{path}")
-    new = "/dev/null" if after is None else _named(f"b/{path}")
+    old = "/dev/null" if before is None else _quoted(f"a/{path}")
+    new = "/dev/null" if after is None else _quoted(f"b/{path}")
     try:
         lines = _lines(before or b""), _lines(after or b"")
     except UnicodeDecodeError:
         return f"Binary files {old} and {new} differ\n"
     if any("\0" in line for side in lines for line in side):
         return f"Binary files {old} and {new} differ\n"
-    body = [_ended(line) for line in difflib.unified_diff(*lines, old, new)]
+    body = [_with_newline(line) for line in difflib.unified_diff(*lines, old, new)]
     return "".join(body) or f"--- {old}\n+++ {new}\n"
 
 
-def _named(path: str) -> str:
-    """A name as git writes it: one that could be read otherwise stands in quotes, in ASCII."""
+def _quoted(path: str) -> str:
+    """Quote a name as git does: an ambiguous one is put in quotes, in ASCII."""
     if path.isprintable() and not _QUOTED & set(path):
         return path
     quoted = (
@@ -120,5 +120,5 @@ def _lines(content: bytes) -> list[str]:
     return [line.decode() for line in split_lines(content)]
 
 
-def _ended(line: str) -> str:
+def _with_newline(line: str) -> str:
     return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

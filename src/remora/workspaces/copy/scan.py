@@ -1,4 +1,4 @@
-"""What stands in a tree, hashing only files whose status moved since the last look."""
+"""Tree scan that hashes only files whose status changed since the last scan."""
 
 import hashlib
 import os
@@ -12,20 +12,20 @@ import msgspec
 TOOL_CACHES = frozenset(
     {"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"}
 )
-"""Folders of what tools leave behind: no part of a base, never a change, removed by a reset."""
+"""Cache folders of tools: not part of a base, never a change, removed by a reset."""
 OWNER_RIGHTS = 0o700
-"""The rights without which we cannot work in a folder."""
+"""The permissions that we need in a folder."""
 # a change within one tick of the file system's clock may leave no trace in the status
 _TICK_NS = 20_000_000
 
 
 def is_in_tool_cache(path: str) -> bool:
-    """Whether a path lies in a folder that tools fill for themselves."""
+    """Return True if a path is inside a cache folder of a tool."""
     return not TOOL_CACHES.isdisjoint(path.split("/")[:-1])
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file's content and the status it had when it was hashed, begun at `at` (ns, wall clock)."""
+    """A file's hash, and its status when hashing began at `at` (ns, wall clock)."""
 
     sha256: str
     mode: int
@@ -36,7 +36,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: int
 
     def is_unchanged(self, status: os.stat_result) -> bool:
-        """Whether the status proves that nobody has written since."""
+        """Return True if the status proves that the file was not written since."""
         return (
             status.st_ctime_ns == self.ctime_ns
             and status.st_mtime_ns == self.mtime_ns
@@ -47,8 +47,11 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CopyState(msgspec.Struct, frozen=True):
-    """What may differ from the base: files, paths of the base at which none is, and what has no place
-    in a change: links, special files, a file with several names."""
+    """Possible differences from the base.
+
+    `missing` are paths of the base without a file; `unsupported` are links, special files and files
+    with several names, which cannot be part of a change.
+    """
 
     files: Mapping[str, ScannedFile]
     missing: Iterable[str]
@@ -56,10 +59,11 @@ class CopyState(msgspec.Struct, frozen=True):
 
 
 class TreeScan(msgspec.Struct, frozen=True):
-    """Regular files, folders, what tools leave behind, and what is odd: neither file nor folder, or a
-    file that has other names too: what is written under one of them is written under all.
+    """Regular files, folders, cache folders of tools, and unsupported entries.
 
-    `closed` are folders in which we lack rights."""
+    Unsupported are links, special files and files with several names: a write under one name
+    changes all. `closed` are folders in which we lack permissions.
+    """
 
     files: dict[str, ScannedFile]
     folders: list[str]
@@ -74,11 +78,11 @@ FolderEntries = Iterable[os.DirEntry[str]]
 def scan_tree(
     tree: Path,
     known: Mapping[str, ScannedFile],
-    counting: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
+    keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
 ) -> TreeScan:
-    """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError.
+    """Scan every entry beneath `tree`; links are reported, never followed. Raises OSError.
 
-    `counting` chooses, of the entries of a folder (empty, or ending in `/`), those that count.
+    `keep` filters the entries of a folder (empty, or ending in `/`).
     """
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])
@@ -86,7 +90,7 @@ def scan_tree(
     while waiting:
         prefix = waiting.pop()
         with os.scandir(f"{tree}/{prefix}") as entries:
-            for entry in counting(prefix, entries):
+            for entry in keep(prefix, entries):
                 path = prefix + entry.name
                 status = entry.stat(follow_symlinks=False)
                 if st.S_ISDIR(status.st_mode):
@@ -100,14 +104,14 @@ def scan_tree(
                 elif st.S_ISREG(status.st_mode) and status.st_nlink < 2:
                     file = known.get(path)
                     if file is None or not file.is_unchanged(status):
-                        file = _seen(entry.path, status, at)
+                        file = _scan_file(entry.path, status, at)
                     found.files[path] = file
                 else:
                     found.unsupported.append(path)
     return found
 
 
-def _seen(path: str, status: os.stat_result, at: int) -> ScannedFile:
+def _scan_file(path: str, status: os.stat_result, at: int) -> ScannedFile:
     return ScannedFile(
         _hash(path),
         status.st_mode & 0o7777,
