@@ -79,7 +79,7 @@ def test_in_the_very_moment_between_merge_and_exchange(
         after.update(shop.tree())
         return forward(placing, entry)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(FileSwapper, "forward", faster)
+    monkeypatch.setattr(FileSwapper, "put_in_place", faster)
     done = accept(shop.project, shop.newest, ["a.py:load"])
     assert done.conflicts
     assert shop.tree() == after

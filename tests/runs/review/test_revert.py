@@ -105,7 +105,7 @@ class TestMovedOn:
             taken.write({"a.py": "x = 1\n"})
             return forward(placing, entry)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(FileSwapper, "forward", saving)
+        monkeypatch.setattr(FileSwapper, "put_in_place", saving)
         done = revert(taken.project, taken.newest, [])
         assert (done.reverted, len(done.conflicts)) == ([], 1)
         assert (taken.root / "a.py").read_text() == "x = 1\n"
@@ -121,7 +121,7 @@ def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(FileSwapper, "forward", killed)
+        patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             revert(shop.project, shop.newest, [])
     assert shop.tree() != before

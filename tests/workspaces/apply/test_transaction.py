@@ -309,7 +309,7 @@ class TestCommit:
 
     def test_a_state_folder_that_cannot_be_written(self, root: Path, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(DiskError, match="cannot keep a journal"):
+        with pytest.raises(DiskError, match="cannot write a journal"):
             write_changes(prepare_changes(root, PATCHES), tmp_path / "file" / "x", record=nothing)
         assert tree(root) == OLD
 
@@ -324,7 +324,7 @@ class TestRecover:
         stop(root, state, after_record=True)
         other = tmp_path / "other"
         plant(other)
-        with pytest.raises(Conflict, match="another root"):
+        with pytest.raises(Conflict, match="another project"):
             recover_journal(state, other, recorded=lambda _: True)
         assert tree(other) == OLD
         assert recover_journal(state, root, recorded=lambda _: True).outcome == "completed"

@@ -190,7 +190,7 @@ def test_where_nothing_can_be_mounted_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="overlay does not work here") as told:
         require_driver("overlay", tmp_path / "file")
-    assert "slot works everywhere" in told.value.hint
+    assert "slot, which works everywhere" in told.value.hint
     require_driver("slot", tmp_path / "file")
     require_driver("auto", tmp_path / "file")
 
@@ -198,6 +198,6 @@ def test_where_nothing_can_be_mounted_it_says_so(tmp_path: Path) -> None:
 def test_a_base_that_lost_a_file_is_told_of(base: BaseSnapshot, tmp_path: Path) -> None:
     shutil.rmtree(base.folder / "pkg")
     driver = make_driver("overlay", base, tmp_path)
-    with pytest.raises(DiskError, match="ready for layers"), driver.open():
+    with pytest.raises(DiskError, match="prepare the base for layers"), driver.open():
         pass
     driver.close()

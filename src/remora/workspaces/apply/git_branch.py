@@ -82,7 +82,9 @@ def open_branch(root: Path, name: str) -> Branch:
         ) from error
     head = _head(root)
     if name.startswith("-") or not _succeeds(root, "check-ref-format", f"refs/heads/{name}"):
-        raise UsageError(f"{name!r} is not a valid branch name")
+        raise UsageError(
+            f"{name!r} is not a valid branch name", hint="use a name such as fixes/lint"
+        )
     tip = _commit(root, f"refs/heads/{name}")
     if tip is not None:
         _check_grows(root, name)
