@@ -130,7 +130,7 @@ def test_what_is_required_and_not_given_stops_everything(
     refused = remora(NO_USERS, folder, *words, environ=wanted)
     assert refused.code == 2
     assert "require_isolation is L2" in refused.document["error"]["message"]
-    assert "gives L1" in refused.document["error"]["message"]
+    assert "supports only L1" in refused.document["error"]["message"]
     assert "user namespaces" in refused.document["error"]["hint"]
     assert not (folder / "project" / "ran").exists()
 
@@ -152,7 +152,7 @@ def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
         assert message.startswith(
             "workspace.driver: overlay does not work here: cannot make a user"
         )
-        assert "workspace.driver: slot works everywhere" in hint
+        assert "workspace.driver: slot, which works everywhere" in hint
     assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"
 
 
