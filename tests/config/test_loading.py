@@ -187,12 +187,12 @@ def test_an_operation_with_nothing_after_it(files: Files) -> None:
 
 
 FAULTS = [
-    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
-    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns; the nearest known one is runner.max_turns"),
-    ("keep_days: 3", "unknown key keep_days; the nearest known one is runner.memory.retention.keep_days"),
+    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun (did you mean runner.max_turns?)"),
+    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns (did you mean runner.max_turns?)"),
+    ("keep_days: 3", "unknown key keep_days (did you mean runner.memory.retention.keep_days?)"),
     ("\ufeffpython: 3", "remora.yaml:1:9: python: expected text, got 3"),
-    ("modell: {}", "remora.yaml:1:1: unknown key modell; the nearest known one is model"),
-    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns; the nearest known one is operations.lint.max_turns"),
+    ("modell: {}", "remora.yaml:1:1: unknown key modell (did you mean model?)"),
+    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns (did you mean operations.lint.max_turns?)"),
     ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected a whole number, got 'many'"),
     ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected a whole number, got '3'"),
     ("runner: {max_turns: 2.5}", "expected a whole number, got 2.5"),
@@ -215,8 +215,8 @@ FAULTS = [
     ("model: {a: [}", "remora.yaml:1:13: "),
     ("a: 1\n b: 2", "remora.yaml:2:3: mapping values are not allowed here"),
     ("a:\n\t- b", "remora.yaml:2:1: found character '\\t' that cannot start any token"),
-    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: the key python is here twice, first remora.yaml:1:1"),
-    ("model: {name: a, name: b}", "remora.yaml:1:18: the key name is here twice"),
+    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: duplicate key python, first at remora.yaml:1:1"),
+    ("model: {name: a, name: b}", "remora.yaml:1:18: duplicate key name"),
     ("1: 2", "remora.yaml:1:1: a key must be text"),
     ("[a]: 2", "remora.yaml:1:1: a key must be text"),
     ("on: 2", "remora.yaml:1:1: a key must be text"),
@@ -224,7 +224,7 @@ FAULTS = [
     ("python: &a x\nexclude: [*a]", "remora.yaml:2:11: aliases are not supported"),
     ("python: !!python/name:os.system x", "remora.yaml:1:9: could not determine a constructor"),
     ("model: !!set {a}", "remora.yaml:1:8: the tag tag:yaml.org,2002:set is not supported"),
-    ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is no value"),
+    ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is not a valid value"),
     ("python: a\n---\npython: b", "remora.yaml:2:1: but found another document"),
     ("[" * 5000, "remora.yaml: nested too deeply"),
     ("python: é\npython: \x07", "remora.yaml:2:9: a character that YAML does not allow"),
@@ -252,7 +252,7 @@ def test_every_fault_of_a_file_is_named(files: Files) -> None:
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
+        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun (did you mean runner.max_turns?)"),
         ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected a whole number, got 'x'"),
         ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
         ({"REMORA_RUNNER": "fast"}, "REMORA_RUNNER: runner: expected a mapping, got 'fast'"),

@@ -16,7 +16,7 @@ from remora.operations.base import Operations
 
 if TYPE_CHECKING:
     from remora.config.schema import Config
-    from remora.config.yaml_positions import Where
+    from remora.config.yaml_positions import KeyPath
 
 _NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"}
 
@@ -81,7 +81,7 @@ def open_config(caller: Caller, root: Path) -> "Config":
     return open_with_places(caller, root)[0]
 
 
-def open_with_places(caller: Caller, root: Path) -> "tuple[Config, dict[Where, str]]":
+def open_with_places(caller: Caller, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and where each setting is that is not a default."""
     from remora.config.loading import load_with_places
 

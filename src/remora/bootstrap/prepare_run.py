@@ -22,10 +22,10 @@ from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
-from remora.workspaces.copy.scan import is_junk
+from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
 
@@ -59,7 +59,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
             )
         plan = make_plan(run_id, base.folder, source, agents, project.operations.needs, selection)
     except BaseException:
-        discard(base.folder)
+        try_remove_tree(base.folder)
         raise
     return Run(
         run_id=run_id,
@@ -117,11 +117,11 @@ def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
     return [
         path
         for path in paths
-        if (root / path).is_file() and not (root / path).is_symlink() and not is_junk(path)
+        if (root / path).is_file() and not (root / path).is_symlink() and not is_in_tool_cache(path)
     ]
 
 
 def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
-    return [path for path in paths if not rules.cover(path)]
+    return [path for path in paths if not rules.ignores(path)]

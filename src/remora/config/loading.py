@@ -1,4 +1,4 @@
-"""Defaults, the user's file, the project's file, the environment and flags become one Config."""
+"""Loading of configuration: defaults, user file, project file, environment, flags."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.messages import explain
+from remora.config.messages import describe_errors
 from remora.config.schema import Config
-from remora.config.trust import check_escalation, check_project
-from remora.config.yaml_positions import Marked, Where, read_yaml, read_yaml_file
+from remora.config.trust import check_escalation, check_project_file
+from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
@@ -20,12 +20,12 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """What has been read so far: plain values and, for each, which layer set it last and where."""
+    """Merged layers: plain values, their Config, and who set each value last."""
 
     values: dict[str, Any]
     config: Config
-    set_by: dict[Where, str]
-    places: dict[Where, str]
+    set_by: dict[KeyPath, str]
+    places: dict[KeyPath, str]
 
 
 def load_config(
@@ -34,14 +34,14 @@ def load_config(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
-    project_table: Marked | None = None,
+    project_table: ParsedYaml | None = None,
 ) -> Config:
-    """Return the configuration after all layers.
+    """Return the configuration from all layers. A file of None is skipped; others must exist.
 
-    A file that is None is absent, a named one must exist. `project_table` is `[tool.remora]` of
-    pyproject.toml, in place of a project's file. `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
-    which names the place of everything that is wrong in the first layer that has a fault, and
-    DiskError for a file that cannot be read.
+    `project_table` is `[tool.remora]` of pyproject.toml, in place of a project's file. `flags`
+    have dotted keys (`runner.max_turns`); a value of None means not given. Raises
+    ConfigError with the position of every error of the first invalid layer, DiskError for an
+    unreadable file.
     """
     config, _ = load_with_places(
         user_file=user_file,
@@ -59,31 +59,31 @@ def load_with_places(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
-    project_table: Marked | None = None,
-) -> tuple[Config, dict[Where, str]]:
+    project_table: ParsedYaml | None = None,
+) -> tuple[Config, dict[KeyPath, str]]:
     """Return what `load_config` returns, and the place of each setting that is not a default."""
     defaults = Config()
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
-        marked = read_yaml_file(user_file)
-        layers = _add(layers, _without_api_key(marked), "user")
+        parsed = read_yaml_file(user_file)
+        layers = _add(layers, _without_api_key(parsed), "user")
     if project_file is not None or project_table is not None:
-        marked = _project_layer(project_file, project_table)
-        check_project(marked)
-        layers = _add(layers, _raised_isolation(marked, layers.config), "project")
+        parsed = _project_layer(project_file, project_table)
+        check_project_file(parsed)
+        layers = _add(layers, _raised_isolation(parsed, layers.config), "project")
     for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         if _holds_api_key(layer):
             place = layer.places[_API_KEY]
             raise ConfigError(
-                f"{place}: a key is not set like this",
-                hint="put it in REMORA_API_KEY or in model.api_key of the user's file",
+                f"{place}: an API key cannot be set here",
+                hint="set REMORA_API_KEY, or model.api_key in the user's file",
             )
         layers = _add(layers, layer, name)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
     return layers.config.record_layers(layers.set_by), layers.places
 
 
-def _project_layer(file: Path | None, table: Marked | None) -> Marked:
+def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
     """Return the project's settings. Raises ConfigError if they are in two places."""
     if table is None or file is None:
         return table or read_yaml_file(file or Path())
@@ -120,17 +120,17 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
 
 
 def _key_in(user_file: Path | None) -> str | None:
-    marked = Marked(None, {}, {}) if user_file is None else read_yaml_file(user_file)
-    if not _holds_api_key(marked):
+    parsed = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
+    if not _holds_api_key(parsed):
         return None
-    found = marked.value["model"]["api_key"]
+    found = parsed.value["model"]["api_key"]
     if found is not None and not isinstance(found, str):
-        message = f"{marked.places[_API_KEY]}: model.api_key: expected text"
+        message = f"{parsed.places[_API_KEY]}: model.api_key: expected text"
         raise ConfigError(message, hint="put it in quotes")
     return found
 
 
-def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
+def _add(layers: _Layers, layer: ParsedYaml, name: str) -> _Layers:
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
@@ -139,16 +139,16 @@ def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise ConfigError("\n".join(explain(error, Config, layer)), hint=_SEE) from error
+        raise ConfigError("\n".join(describe_errors(error, Config, layer)), hint=_SEE) from error
     set_by = layers.set_by | dict.fromkeys(layer.places, name)
     return _Layers(values, config, set_by, layers.places | dict(layer.places))
 
 
-_SEE = "`remora schema config` lists every key"
+_SEE = "`remora schema config` lists all keys"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` over `below`, mapping by mapping; a section with nothing in it changes nothing."""
+    """Merge `above` over `below`, mapping by mapping; an empty section changes nothing."""
     merged = dict(below)
     for key, value in above.items():
         section = merged.get(key)
@@ -161,19 +161,19 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _holds_api_key(layer: Marked) -> bool:
+def _holds_api_key(layer: ParsedYaml) -> bool:
     return _API_KEY in layer.places
 
 
-def _without_api_key(layer: Marked) -> Marked:
+def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
     if not _holds_api_key(layer):
         return layer
     model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
     return layer._replace(value={**layer.value, "model": model})
 
 
-def _raised_isolation(layer: Marked, user: Config) -> Marked:
-    """A project may ask for more isolation than its user, never for less."""
+def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
+    """Keep the user's isolation level if the project's file has a lower one."""
     where = ("workspace", "require_isolation")
     if where not in layer.places:
         return layer
@@ -185,8 +185,8 @@ def _raised_isolation(layer: Marked, user: Config) -> Marked:
     return layer._replace(value={**layer.value, "workspace": workspace})
 
 
-def _from_environ(environ: Mapping[str, str]) -> Marked:
-    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours.
+def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
+    """Read REMORA_SECTION__KEY variables, with YAML values; ignore other names without `__`.
 
     REMORA_MODEL is a model's name or a server's address, as `--model` takes them.
     """
@@ -209,7 +209,7 @@ def _named_model(name: str) -> dict[str, str]:
     return {"base_url": name, "provider": "openai"} if "://" in name else {"name": name}
 
 
-def _from_flags(flags: Mapping[str, Any]) -> Marked:
+def _from_flags(flags: Mapping[str, Any]) -> ParsedYaml:
     return _nested(
         (tuple(key.split(".")), _plain(value, key), f"flag {key}")
         for key, value in flags.items()
@@ -218,7 +218,7 @@ def _from_flags(flags: Mapping[str, Any]) -> Marked:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """A flag's value as YAML would have given it."""
+    """Convert a flag's value to what YAML would yield."""
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, Mapping):
@@ -228,10 +228,10 @@ def _plain(value: Any, key: str) -> Any:
     return str(value)
 
 
-def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
-    """Settings with a path each become one mapping; all places within one are its own."""
+def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
+    """Build one mapping from settings with paths; nested values get their setting's position."""
     values: dict[str, Any] = {}
-    places: dict[Where, str] = {}
+    places: dict[KeyPath, str] = {}
     for path, value, place in settings:
         tree: Any = value
         for key in reversed(path):
@@ -239,7 +239,7 @@ def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
         values = _overlay(values, tree)
         places.update((path[:n], place) for n in range(1, len(path)))
         places.update((where, place) for where in _paths(value, path))
-    return Marked(values, places, places)
+    return ParsedYaml(values, places, places)
 
 
 def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

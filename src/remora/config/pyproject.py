@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from remora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from remora.config.yaml_positions import Marked
+    from remora.config.yaml_positions import ParsedYaml
 
 NAME = "pyproject.toml"
 _TABLE = b"tool.remora"
@@ -18,11 +18,11 @@ def has_settings(root: Path) -> bool:
     return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
 
 
-def read_settings(root: Path) -> "Marked | None":
+def read_settings(root: Path) -> "ParsedYaml | None":
     """Return the table, None if there is none. Raises ConfigError, DiskError."""
     import tomllib
 
-    from remora.config.yaml_positions import Marked, Where
+    from remora.config.yaml_positions import KeyPath, ParsedYaml
 
     if not has_settings(root):
         return None
@@ -34,16 +34,16 @@ def read_settings(root: Path) -> "Marked | None":
     if table is None:
         return None
     place = f"{path} [tool.remora]"
-    places: dict[Where, str] = {}
+    places: dict[KeyPath, str] = {}
 
-    def mark(value: object, where: Where) -> None:
+    def mark(value: object, where: KeyPath) -> None:
         places[where] = place
         inner = value.items() if isinstance(value, dict) else ()
         for key, below in [*inner, *(enumerate(value) if isinstance(value, list) else ())]:
             mark(below, (*where, key))
 
     mark(table, ())
-    return Marked(table, places, places)
+    return ParsedYaml(table, places, places)
 
 
 def _source(root: Path) -> bytes:

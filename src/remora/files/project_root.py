@@ -4,10 +4,10 @@ from pathlib import Path
 
 
 def find_root(start: Path) -> Path:
-    """The project's root for a target file or folder.
+    """Return the project's root for a target file or folder.
 
-    The folder of `remora.yaml`, searched upwards to the git root only; else the git root; else
-    the target folder. Without git nothing above the target folder is looked at.
+    It is the nearest folder with `remora.yaml`, up to the git root; else the git root; else the
+    target folder. Without git only the target folder is searched.
     """
     target = start.resolve()
     folder = target if target.is_dir() else target.parent

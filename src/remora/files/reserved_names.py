@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from remora.files.walk import OWN_RECORDS
+from remora.files.walk import RESERVED_FOLDERS
 
 Kind = Literal["records", "settings"]
 _SETTINGS = frozenset({".remora", "remora.yaml"})
@@ -30,7 +30,7 @@ def reserved(path: str) -> Kind | None:
 def _kind(part: str) -> Kind | None:
     name = part.casefold() if part.isascii() and part.isprintable() else _folded(part)
     name = name.partition(":")[0].strip().rstrip(". ")
-    if name in OWN_RECORDS or _SHORT_NAMES.fullmatch(name):
+    if name in RESERVED_FOLDERS or _SHORT_NAMES.fullmatch(name):
         return "records"
     return "settings" if name in _SETTINGS or _SHORT_SETTINGS.fullmatch(name) else None
 

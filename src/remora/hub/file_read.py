@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
-from remora.workspaces.rooted_files import walk_open
+from remora.workspaces.rooted_files import open_by_parts
 
 MOST = 64 * 1024 * 1024
 """Bytes of a file that is read; a larger one is no source."""
@@ -93,7 +93,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
     except OSError as error:
         if error.errno not in _NO_SUCH_CALL:
             raise
-    return walk_open(root, path, flags | os.O_NOFOLLOW)
+    return open_by_parts(root, path, flags | os.O_NOFOLLOW)
 
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:

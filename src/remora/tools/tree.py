@@ -9,8 +9,8 @@ from pathlib import Path
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.proc_paths import seen_path
-from remora.workspaces.rooted_files import Beneath
+from remora.sandbox.proc_paths import path_for_command
+from remora.workspaces.rooted_files import RootedFiles
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
@@ -26,9 +26,9 @@ class Place:
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
         self.tree = tree
-        self.seen = seen_path(tree)
+        self.seen = path_for_command(tree)
         self.python = python
-        self.files = Beneath(tree)
+        self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf
 

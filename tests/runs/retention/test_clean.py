@@ -16,7 +16,7 @@ from remora.cli.app.project_context import complete
 from remora.runs.retention.clean import Cleaning, carry_out
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
-from remora.workspaces.apply.journal import Entry, JournalFolder, new_journal
+from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 DAYS = 100
@@ -194,7 +194,7 @@ class TestFilesLeftByConflicts:
     def left(self, desk: Desk, path: str) -> Path:
         """An accept that was killed, and a file that its user edited twice meanwhile."""
         old, new = b"old\n", b"new\n"
-        entry = Entry(
+        entry = JournalEntry(
             number=0,
             path=path,
             ours=sha256(old).hexdigest(),
@@ -204,7 +204,7 @@ class TestFilesLeftByConflicts:
         note = {"run_id": "none", "agent_id": "a", "node_id": f"node:{path}:f", "seq": "0"}
         journal = new_journal(desk.root.resolve(), [entry], [], note)
         store = JournalFolder(desk.project.state / "journal")
-        with store.held():
+        with store.locked():
             store.write(journal, {"0.new": new, "0.old": old})
         waiting = (desk.root / path).with_name(os.fsdecode(journal.waiting_name(entry)))
         desk.write({path: "typed again\n"})
@@ -226,7 +226,7 @@ class TestFilesLeftByConflicts:
         (found,) = [one for one in clean(shop, dry_run=True).removed if one.kind == "conflict"]
         assert found.name == str(waiting.relative_to(shop.root))
         assert waiting.exists()
-        with JournalFolder(shop.project.state / "journal").held():
+        with JournalFolder(shop.project.state / "journal").locked():
             assert "conflict" not in kinds(clean(shop)), "another command changes this tree"
         clean(shop)
         assert not waiting.exists()

@@ -16,7 +16,14 @@ from remora.errors import ConfigError
 from remora.operations.base import Operations
 from remora.runs.doctor import Check, copying, deciding, linting, machine, proving
 from remora.runs.planning.agent_definitions import check_definitions
-from remora.sandbox.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
+from remora.sandbox.isolation import (
+    LEVEL_NAMES,
+    SAFE_LEVEL,
+    MissingLevel,
+    best_level,
+    describe_level,
+    missing_levels,
+)
 from remora.text import plain
 
 
@@ -38,13 +45,13 @@ def doctor(options: Options) -> int:
         *_configured(caller),
         _agents(root, caller.operations),
     ]
-    level, better = best_level(), list(lacking())
+    level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
     document = {
         "ok": ok,
         "isolation": {
             "level": level,
-            "name": NAMES[level],
+            "name": LEVEL_NAMES[level],
             "lacking": [msgspec.to_builtins(each) for each in better],
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
@@ -99,9 +106,11 @@ def _lines(checks: Sequence[Check]) -> Iterator[str]:
             yield f"    {'':<10} {plain(check.hint)}"
 
 
-def _held(level: int, better: Sequence[Lacking]) -> Iterator[str]:
+def _held(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
     mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
-    yield (f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe(level)}")
+    yield (
+        f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"
+    )
     for each in better:
         yield f"    {'':<10} L{each.level}, {each.name}: {plain(each.problem)}"
         yield f"    {'':<10} {plain(each.hint)}"

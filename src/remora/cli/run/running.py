@@ -18,7 +18,7 @@ from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.documents import never_answered
 from remora.runs.records.results import read_run, run_document
-from remora.sandbox.isolation import best_level, describe
+from remora.sandbox.isolation import best_level, describe_level
 from remora.trace.stream.line_builder import utc_now
 
 GOOD = frozenset({"submitted", "no_change"})
@@ -99,7 +99,7 @@ def brought_to_its_end(
 
 def tell_isolation(options: Options) -> None:
     """Print how subprocesses are isolated, once per command."""
-    note(options, f"subprocesses are {describe(best_level())}")
+    note(options, f"subprocesses are {describe_level(best_level())}")
 
 
 def report(

@@ -19,7 +19,7 @@ from remora.runs.records.attempts import Attempts, attempts_of
 from remora.runs.records.run_stream import opened_run
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ def _write_files(
     grounds: Grounds, project: Project, cut: Cut, folder: Path, *, trusted: bool
 ) -> None:
     _make_empty(folder)
-    place = Beneath(folder)
+    place = RootedFiles(folder)
     changed = {unspell_path(change.path): change for change in cut.changes}
     try:
         base = grounds.of(cut.start.rebased).base

@@ -18,7 +18,8 @@ def job_diff(project: Project, job: JobView) -> str:
     """The unified diff of a job's change set. Raises NotFound, StreamDamaged for a content that
     is not there any more."""
     return "".join(
-        diff(unspell_path(change.path), *_contents(project, change)) for change in job.change_set
+        diff(unspell_path(change.path), *_contents(project, change), mode=change.mode)
+        for change in job.change_set
     )
 
 
@@ -36,7 +37,10 @@ def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
 def undoing(patches: "list[FilePatch]") -> "list[FilePatch]":
     """What would take these patches back."""
     return [
-        msgspec.structs.replace(patch, base=patch.theirs, theirs=patch.base) for patch in patches
+        msgspec.structs.replace(
+            patch, base=patch.theirs, theirs=patch.base, restores=patch.theirs is None
+        )
+        for patch in patches
     ]
 
 

@@ -17,7 +17,7 @@ from remora.runs.report.redacted import redacted
 from remora.runs.report.remaining import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.version import __version__
-from remora.workspaces.apply.line_diff import hunks
+from remora.workspaces.apply.line_diff import diff_hunks
 from remora.workspaces.apply.merge import split_lines
 from remora.workspaces.copy.changes import diff
 
@@ -103,7 +103,7 @@ def _file(project: Project, change: Change) -> FileChange | None:
         return FileChange(
             path=change.path,
             kind=kind,
-            diff=diff(unspell_path(change.path), before, after),
+            diff=diff(unspell_path(change.path), before, after, mode=change.mode),
             edits=_edits(old, split_lines(after or b"")),
             lines=len(old),
             last_column=_open_column(old),
@@ -115,7 +115,7 @@ def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:
     try:
         return tuple(
             Edit(hunk.start + 1, hunk.end + 1, b"".join(hunk.lines).decode())
-            for hunk in hunks(old, new)
+            for hunk in diff_hunks(old, new)
         )
     except UnicodeDecodeError:
         return None

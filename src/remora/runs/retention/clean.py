@@ -18,7 +18,7 @@ from remora.runs.retention.conflict_files import conflict_files
 from remora.runs.retention.inventory import Retained, retained
 from remora.runs.retention.orphaned_bases import idle_bases
 from remora.runs.retention.retention_rules import GRACE, Policy, unnamed
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.retention.unused_contents import remove_contents
 from remora.workspaces.commit_files import unpin_commit

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from remora.errors import Conflict, DiskError
-from remora.files.walk import OWN_RECORDS, is_made_by_tools
+from remora.files.walk import RESERVED_FOLDERS, is_dependency_folder
 from remora.workspaces.apply.journal import JournalFolder
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 
@@ -32,7 +32,7 @@ def _busy(journal: Path) -> str | None:
     """The id of a journal that is left, else an empty text; None where one is in use."""
     store = JournalFolder(journal)
     try:
-        with store.held():
+        with store.locked():
             left = store.read()
     except (Conflict, DiskError):
         return None
@@ -47,12 +47,12 @@ def _found(root: Path) -> Iterator[tuple[str, str, int]]:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 path = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    skipped = entry.name in OWN_RECORDS or is_made_by_tools(root, path)
+                    skipped = entry.name in RESERVED_FOLDERS or is_dependency_folder(root, path)
                     waiting += [] if skipped else [path + "/"]
                 elif (name := _NAME.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
                     yield path, name[1], entry.stat(follow_symlinks=False).st_blocks * 512
 
 
 def _remove(root: Path, journal: Path, path: str) -> None:
-    with JournalFolder(journal).held():
-        Beneath(root).remove(path)
+    with JournalFolder(journal).locked():
+        RootedFiles(root).remove(path)
