@@ -32,7 +32,7 @@ def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
     monkeypatch.setattr("remora.hub.file_read.time.time_ns", lambda: at + int(age_s * 1e9))
 
     with reading(tmp_path) as reader:
-        assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None)
+        assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None, "")
 
 
 def test_what_is_no_file_beneath_the_root_is_not_read(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _end_unfinished() -> None:
 
 
 def _opened(places: HubPlaces, config: Config) -> Parts:
-    members = Members(places.root, config.exclude)
+    members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
     script_runner.load_all()
     analysis = ScriptedAnalysis()

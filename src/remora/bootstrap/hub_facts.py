@@ -9,6 +9,7 @@ from typing import Literal
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.bootstrap.invocation import Caller
 from remora.errors import OutsideError
+from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.runs.project import Project
 
@@ -27,7 +28,7 @@ class FactSource:
     root: Path
     enabled: Literal["auto"] | bool
     places: HubPlaces
-    exclude: tuple[str, ...]
+    files: FileRules
     deadline: float
 
     @asynccontextmanager
@@ -42,7 +43,10 @@ class FactSource:
         from remora.hub.client import HubClient  # with all that analysis needs
 
         async with HubClient(
-            self.root, places=self.places, deadline=self.deadline, exclude=self.exclude
+            self.root,
+            places=self.places,
+            deadline=self.deadline,
+            files=self.files,
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
@@ -60,6 +64,6 @@ def fact_source(caller: Caller, project: Project) -> FactSource:
         root=project.root,
         enabled=config.hub.enabled,
         places=hub_places(caller.folders, project.root),
-        exclude=tuple(config.exclude),
+        files=FileRules(tuple(config.exclude), config.hub.file_limit),
         deadline=EXACT_S if config.model.exact else TURN_S,
     )

@@ -149,7 +149,8 @@ def is_indexed(caller: Caller, places: HubPlaces) -> bool:
 
 
 def _members(caller: Caller, places: HubPlaces) -> Members:
-    return Members(places.root, open_config(caller, places.root).exclude)
+    config = open_config(caller, places.root)
+    return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
 def _refreshed(

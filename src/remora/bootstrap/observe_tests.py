@@ -84,8 +84,9 @@ class Prepared:
 
     def _look(self, paths: frozenset[str]) -> MemoryView:
         """The files that belong to the project, as they are now: no index is needed for it."""
-        members = Members(self.places.root, self._config.exclude)
-        return MemoryView(read_cold(self.places.root, members.belonging(paths)))
+        limit = self._config.hub.file_limit
+        members = Members(self.places.root, self._config.exclude, file_limit=limit)
+        return MemoryView(read_cold(self.places.root, members.belonging(paths), limit=limit))
 
 
 def keep_witnessed(caller: Caller, project: Project, observation: Observation | None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.code.file_facts import FileFacts
+from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.query.fresh_read import read_cold
@@ -20,9 +21,9 @@ _T = TypeVar("_T")
 class Newest:
     """Asked seldom: each question looks at all files. None where the database cannot be read."""
 
-    def __init__(self, places: HubPlaces, exclude: Sequence[str]) -> None:
+    def __init__(self, places: HubPlaces, files: FileRules) -> None:
         self._places = places
-        self._exclude = exclude
+        self._members = Members(places.root, files.exclude, file_limit=files.limit)
 
     def keys(self) -> Sequence[str]:
         """Of every node."""
@@ -61,14 +62,14 @@ class Newest:
         them."""
         root: Path = self._places.root
         began = time.time_ns()
-        now, rows = Members(root, self._exclude).sweep(), view.files()
+        now, rows = self._members.sweep(), view.files()
         gone = {spell_path(path): None for path in rows.keys() - now.keys()}
         moved = [
             path
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
         ]
-        return {**gone, **read_cold(root, moved)}
+        return {**gone, **read_cold(root, moved, limit=self._members.file_limit)}
 
 
 def _at_line(view: View, paths: Sequence[str], line: int) -> str | None:

@@ -145,6 +145,13 @@ class HubConfig(Section):
     """Minutes without a question after which the daemon stops; 0: never."""
     memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
     """The most memory of the daemon, in MiB; beyond it, it begins anew."""
+    max_file_mb: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum size of a source file, in MiB; larger files are skipped."""
+
+    @property
+    def file_limit(self) -> int:
+        """Maximum size of a source file, in bytes."""
+        return self.max_file_mb * 1024**2
 
 
 class WorkspaceConfig(Section):

@@ -1,13 +1,14 @@
 """HubClient: facts about nodes from whoever knows them best now, never late and never stale."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
+from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.protocol import (
     AnsweredNode,
@@ -64,14 +65,14 @@ class HubClient:
         socket: str | Path | None = None,
         db: str | Path | None = None,
         deadline: float = DEADLINE,
-        exclude: Sequence[str] = (),
+        files: FileRules = FileRules(),  # noqa: B008 (immutable)
         places: HubPlaces | None = None,
     ) -> None:
         self.root = Path(root).resolve()
         self.deadline = deadline
         places = places or _places(self.root, db, socket)
         self._daemon = SocketRung(self.root, places, named=socket is not None)
-        self._db, self._exclude = places and places.db, exclude
+        self._db, self._files = places and places.db, files
         self._opened = None if deadline >= _UNHURRIED_S else self._open_below()
         # one thread: what the lower rungs keep is used by one question at a time
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
@@ -151,7 +152,7 @@ class HubClient:
     def _open_below(self) -> "Below":
         from remora.hub.sources.fallbacks import Below
 
-        return Below(self.root, self._db, self._exclude)
+        return Below(self.root, self._db, self._files)
 
     async def _document(self, request: Request) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._result(request)

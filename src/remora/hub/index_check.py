@@ -56,7 +56,7 @@ def verify(root: Path, members: Members, view: View) -> Verified:
 
     A file that changes meanwhile may differ.
     """
-    cold = MemoryView(read_cold(root, members.sweep()))
+    cold = MemoryView(read_cold(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
     found += _links(keys, view, cold)

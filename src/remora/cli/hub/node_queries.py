@@ -15,6 +15,7 @@ from remora.cli.app.output import note
 from remora.cli.hub.hub_options import tell_of_root
 from remora.errors import OutsideError, UsageError
 from remora.hub.client import HubClient
+from remora.hub.file_rules import FileRules
 from remora.hub.gc_tuning import collect_seldom
 from remora.hub.lookup.names import called_so, queries, whole_keys
 from remora.hub.lookup.not_found import no_node
@@ -44,10 +45,10 @@ class Asking:
         runner: asyncio.Runner,
         places: HubPlaces,
         folder: Path,
-        exclude: Sequence[str],
+        files: FileRules,
     ) -> None:
         """`folder`: where names are typed that are paths."""
-        self._exclude = exclude
+        self._files = files
         self._client = client
         self._runner = runner
         self._places = places
@@ -133,7 +134,7 @@ class Asking:
     def _newest(self) -> "Newest":
         from remora.bootstrap.snapshot_queries import Newest  # with all that analyses
 
-        return Newest(self._places, self._exclude)
+        return Newest(self._places, self._files)
 
     def _context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
         return self._answered(self._client.get_context(keys))
@@ -156,7 +157,8 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
     caller, wish = caller_of(options), HubWish(db=db, socket=socket)
     places = places_of(caller, wish)
     tell_of_root(options, caller, places)
-    exclude = open_config(caller, places.root).exclude
+    config = open_config(caller, places.root)
+    files = FileRules(config.exclude, config.hub.file_limit)
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
     else:
@@ -164,10 +166,14 @@ def asking(options: Options, *, socket: Path | None, db: Path | None) -> Iterato
     collect_seldom()
     with asyncio.Runner() as runner:
         client = HubClient(
-            places.root, socket=places.socket, db=places.db, deadline=_PATIENCE_S, exclude=exclude
+            places.root,
+            socket=places.socket,
+            db=places.db,
+            deadline=_PATIENCE_S,
+            files=files,
         )
         try:
-            yield Asking(client, runner, places, caller.folder, exclude)
+            yield Asking(client, runner, places, caller.folder, files)
         finally:
             client.close()
 

@@ -1,14 +1,16 @@
 """The child process that reads large files, so that the daemon can answer meanwhile.
 
-On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
+Its argument is the limit of its address space in bytes. On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
 On its standard output likewise the FileFacts without nodes, then the nodes in portions, of which the
 last is empty: a hundred thousand decoded at once would keep the daemon from answering. It ends when
 its input does, and with its parent.
 """
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 
@@ -24,6 +26,9 @@ def main() -> None:
     """Answer until end-of-file on standard input."""
     answers = begin()
     collect_seldom()
+    limit = int(sys.argv[1])
+    with suppress(ValueError, OSError):  # a lower limit holds already
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while answers is not None and (body := received(sys.stdin.buffer)) is not None:
         path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])
         facts = read_facts(os.fsdecode(path), source)

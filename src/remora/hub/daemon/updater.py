@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from hashlib import sha256
 from os.path import lexists
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import Laboratory
 from remora.hub.daemon.change_queue import Pending
-from remora.hub.file_read import reading
+from remora.hub.file_read import Content, reading
 from remora.hub.index.indexer import Indexer, Refreshed, read_directly
 from remora.hub.node import UpdateSource
 from remora.hub.watch.watcher_protocol import Watcher
@@ -196,19 +195,23 @@ class Upkeep:
 
     def _send_away(self, path: str, number: int) -> None:
         try:
-            with reading(self._root) as reader:
-                source = reader.read(path).data
-        except OSError:  # it is gone again, or will not be read: that is found out here
+            with reading(self._root, self._indexer.file_limit) as reader:
+                content = reader.read(path)
+        except OSError:
+            content = Content(b"", None, "gone")
+        if content.skipped:  # or gone again: that is found out here
             self.pending.put_back({path: number})
             return
-        file_hash = sha256(source).hexdigest()
+        file_hash = content.file_hash
         known, before = self._away.get(path, ("", None))
         if known == file_hash:
             return
         if before is not None:
             before.cancel()
         errand = self.pending.send_away(path, number, time.monotonic())
-        task = asyncio.get_running_loop().create_task(self._errand(path, source, number, errand))
+        task = asyncio.get_running_loop().create_task(
+            self._errand(path, content.data, number, errand)
+        )
         self._away[path] = file_hash, task
 
     async def _errand(self, path: str, source: bytes, number: int, errand: int) -> None:

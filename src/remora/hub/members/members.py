@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.errors import OutsideError
+from remora.hub.file_rules import FILE_LIMIT
 from remora.hub.members.folder_listing import look
 from remora.hub.members.ignore_cache import RulesMoved, Verdicts
 from remora.hub.members.member_walk import Before, Survey, Surveyor
@@ -26,7 +27,11 @@ class Members:
     ignore files do not stand still long enough to be asked about.
     """
 
-    def __init__(self, root: Path, exclude: Sequence[str] = ()) -> None:
+    def __init__(
+        self, root: Path, exclude: Sequence[str] = (), *, file_limit: int = FILE_LIMIT
+    ) -> None:
+        self.file_limit = file_limit
+        """Bytes of a file above which it is listed and not read."""
         self._top = str(root)
         self._verdicts = Verdicts(root, exclude)
         self._surveyor = Surveyor(str(root), self._verdicts)

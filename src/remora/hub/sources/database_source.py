@@ -1,16 +1,14 @@
 """The second rung: the database, read only, and whatever file is not as it says analysed anew."""
 
-import hashlib
 import time
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import Lowered
 from remora.errors import DiskError, NotFound
-from remora.hub.file_read import Reader, reading
+from remora.hub.file_read import Reader, facts_of, reading
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import Answers
@@ -141,7 +139,7 @@ class StoredRung:
         found: dict[str, FileFacts | None] = {
             spell_path(path): None for path in rows.keys() - now.keys()
         }
-        with reading(self._root) as reader:
+        with reading(self._root, self._members.file_limit) as reader:
             for path, stamp in now.items():
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not racy(stamp, began):
@@ -161,18 +159,18 @@ class StoredRung:
     ) -> FileFacts | _Instead | None:
         """A file's facts, if they are not as stored; None for one that cannot be read any more."""
         try:
-            data = reader.read(path).data
+            content = reader.read(path)
         except OSError:
             return None
-        digest = hashlib.sha256(data).hexdigest()
+        digest = content.file_hash
         if row is not None and row.file_hash == digest:
             return _Instead.AS_STORED
         known = self._analysed.get(spell_path(path))
         if known is not None and known.file_hash == digest:
             return known
-        if not budget.affords(len(data) * SECONDS_PER_BYTE):
+        if not budget.affords(len(content.data) * SECONDS_PER_BYTE):
             return _Instead.TOO_LONG
-        return read_facts(path, data)
+        return facts_of(path, content)
 
     def _answers(
         self,

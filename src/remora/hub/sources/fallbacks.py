@@ -1,10 +1,10 @@
 """The rungs below the daemon, in their order: all that is done in the client's own process."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import NotFound
+from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.sources.database_source import StoredRung
@@ -18,8 +18,8 @@ _OF_STORED = 0.6
 class Below:
     """The database with a look at the files, else the asked file. Used by one thread at a time."""
 
-    def __init__(self, root: Path, db: Path | None, exclude: Sequence[str]) -> None:
-        self._members = Members(root, exclude)
+    def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
+        self._members = Members(root, files.exclude, file_limit=files.limit)
         self._stored = StoredRung(root, db, self._members)
         self._file = FileRung(root, self._members)
 

@@ -3,9 +3,8 @@
 from functools import lru_cache
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.file_read import reading
+from remora.hub.file_read import Content, facts_of, reading
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import Answers
@@ -42,23 +41,26 @@ class FileRung:
         if self._ignore_files.moved(paths):
             self._members.forget()
         found: dict[str, FileFacts] = {}
-        with reading(self._root) as reader:
+        with reading(self._root, self._members.file_limit) as reader:
             for path in sorted(self._members.belonging(paths)):
                 try:
-                    data = reader.read(path).data
+                    content = reader.read(path)
                 except OSError:  # such a file has no nodes
                     continue
-                if not budget.affords(len(data) * SECONDS_PER_BYTE):
+                size = len(content.data)
+                if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
-                facts = _facts(path, data) if len(data) <= _LONGEST_KEPT else read_facts(path, data)
+                # the stamp differs from look to look, and says nothing of the content
+                kept = size <= _LONGEST_KEPT
+                facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
         answers = Answers(MemoryView(found), partial_links=True)
         return Told(result_of(answers, request), None, "file")
 
 
 @lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
-def _facts(path: str, data: bytes) -> FileFacts:
-    return read_facts(path, data)
+def _facts(path: str, content: Content) -> FileFacts:
+    return facts_of(path, content)
 
 
 def _is_below(path: str) -> bool:
