@@ -1,7 +1,7 @@
 """Questions over loopback HTTP: `POST /v1/{type}` with a bearer token.
 
 What became of a question stands in the answer, as on the socket: its status is 200. Other statuses
-are about the transport: 400 no HTTP, 401 no token, 403 a foreign host, 404 another path, 405 another
+are about the transport: 400 no HTTP, 401 no token, 403 a foreign host or port, 404 another path, 405 another
 method, 413 too large.
 """
 
@@ -177,9 +177,10 @@ class HttpConnection(asyncio.Protocol):
         """Who asks, before what is asked. Raises _Rejected."""
         headers = dict(request.headers)
         host = headers.get(b"host", b"").decode("latin-1")
-        if not _is_ours(f"//{host}"):
-            raise _Rejected(403, f"{host or 'no host'} is not this machine's own address")
-        if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1")):
+        port = self.transport.get_extra_info("sockname")[1]
+        if not _is_ours(f"http://{host}", port):
+            raise _Rejected(403, f"{host or 'no host'} is not the address of this server")
+        if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1"), port):
             raise _Rejected(403, "a page of another origin may not ask")
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._all.token):
@@ -253,9 +254,11 @@ class HttpConnection(asyncio.Protocol):
 _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
-def _is_ours(address: str) -> bool:
+def _is_ours(address: str, port: int) -> bool:
+    """True if an address is that of this server: another one on this machine is another origin."""
     try:
-        return urlsplit(address).hostname in _OURS
+        found = urlsplit(address)
+        return found.scheme == "http" and found.hostname in _OURS and (found.port or 80) == port
     except ValueError:
         return False
 
