@@ -120,8 +120,10 @@ def test_without_the_token_it_is_401(served: Served, header: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example:PORT", "evil.example:PORT", "user@127.0.0.1", "[", ""]
-    + ["localhost", "127.0.0.1:80", "localhost:1", "[::1]:7", "localhost:PORTx", "localhost:0"],
+    [
+        *("evil.example", "127.0.0.1.evil.example:PORT", "evil.example:PORT", "user@127.0.0.1"),
+        *("[", "", "localhost", "127.0.0.1:80", "localhost:1", "[::1]:7", "localhost:PORTx"),
+    ],
 )
 def test_a_foreign_host_or_port_is_403_though_the_token_is_right(
     served: Served, http: httpx.Client, host: str
@@ -142,8 +144,10 @@ def test_the_names_of_this_machine_are_accepted(
 
 @pytest.mark.parametrize(
     "origin",
-    ["https://evil.example", "http://localhost", "http://127.0.0.1:1", "https://127.0.0.1:PORT"]
-    + ["null", "file://", ""],
+    [
+        *("https://evil.example", "http://localhost", "http://127.0.0.1:1"),
+        *("https://127.0.0.1:PORT", "null", "file://", ""),
+    ],
 )
 def test_a_page_of_another_origin_or_port_gets_403(
     served: Served, http: httpx.Client, origin: str

@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 import msgspec
 
-from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -23,7 +23,7 @@ _KINDS = {
     "base": ("frozen copy", "frozen copies"),
     "ref": ("kept commit", "kept commits"),
     "contents": ("set of contents", "sets of contents"),
-    "hub": ("Hub database of a project that is gone", "Hub databases of projects that are gone"),
+    "hub": ("Hub database", "Hub databases"),
 }
 
 
@@ -31,7 +31,7 @@ _KINDS = {
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Remove it without asking.")
 def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
-    """Show and free disk: private copies, kept commits, contents that nothing names.
+    """Show and free disk: private copies, kept commits, contents that nothing names, hub.db.
 
     Nothing that a run needs which goes on, can be resumed, or waits for a verdict. Records and
     weights stay: `remora trace compact` lets old records go.
@@ -40,6 +40,8 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     project = open_project(caller)
     complete(options, project)
     acts, kept = cleanable(caller, project, utc_now())
+    if is_hub_in_use(caller, project):
+        note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
     shown = carry_out(acts, kept, dry_run=True)
     if dry_run:
         return _told(options, shown)

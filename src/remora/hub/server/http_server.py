@@ -258,9 +258,10 @@ def _is_ours(address: str, port: int) -> bool:
     """True if an address is that of this server: another one on this machine is another origin."""
     try:
         found = urlsplit(address)
-        return found.scheme == "http" and found.hostname in _OURS and (found.port or 80) == port
+        named = found.port or 80
     except ValueError:
         return False
+    return found.scheme == "http" and found.hostname in _OURS and named == port
 
 
 def _too_large() -> _Rejected:
