@@ -125,6 +125,17 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
     assert "fs.inotify.max_user_watches" in lines[2]
 
 
+def test_exhausted_instances(root: Path) -> None:
+    script = textwrap.dedent(EXHAUSTED).replace("inotify_watches", "inotify_instances")
+    words = [sys.executable, "-c", script, str(root), "0"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode == 77 or "max_inotify_instances" in done.stderr:
+        pytest.skip("no user namespace to be had")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("sweep False inotify could not be used"), done.stderr
+    assert "fs.inotify.max_user_instances" in lines[0]
+
+
 class TestMounts:
     def test_a_local_file_system_is_believed(self, root: Path) -> None:
         mounts = Mounts()

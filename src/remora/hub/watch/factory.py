@@ -1,5 +1,6 @@
 """Which watcher a root gets: the best that can be had, and why it is no better."""
 
+import errno
 from pathlib import Path
 
 from remora.hub.members.members import Members
@@ -30,4 +31,6 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         note = str(error)
     except OSError as error:
         note = f"inotify could not be used: {error.strerror}"
+        if error.errno == errno.EMFILE:
+            note += "; see fs.inotify.max_user_instances"
     return SweepingWatcher(note=note)
