@@ -175,7 +175,7 @@ def _known(status: StatusResult) -> str:
 
 _WATCHERS = {
     "inotify": "inotify: the kernel tells of every change",
-    "watchfiles": "watchfiles, and a sweep where it cannot prove that it told all",
+    "watchfiles": "watchfiles: each question looks at all files",  # of an older daemon
     "sweep": "none: each question looks at all files",
     "off": "off",
 }

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["inotify", "watchfiles", "sweep", "off"]
+Kind = Literal["inotify", "sweep", "off"]
 
 
 class Seen(NamedTuple):
