@@ -7,13 +7,14 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from remora.errors import DiskError, HubDamaged
+from remora.files.disposable_sqlite import transaction
 from remora.hub.observed_links import Observation
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate
 from remora.hub.store.batch_diff import differences
 from remora.hub.store.batch_writer import Writing, log_changes
 from remora.hub.store.file_rows import FileRow, stamp_values
-from remora.hub.store.hub_database import told, transaction
+from remora.hub.store.hub_database import told
 from remora.hub.store.link_writer import LinkWriting
 from remora.hub.store.observed_rows import news_of, tidy
 from remora.hub.store.previous_rows import Before

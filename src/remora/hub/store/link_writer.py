@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from remora.code.links import Edge
-from remora.hub.store.hub_database import told, transaction
+from remora.files.disposable_sqlite import transaction
+from remora.hub.store.hub_database import told
 
 _encode = msgspec.json.Encoder().encode
 _PUT = "INSERT OR REPLACE INTO dependencies VALUES (?, ?, ?, ?, ?)"

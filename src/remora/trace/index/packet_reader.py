@@ -10,12 +10,13 @@ from typing import TypeVar
 import msgspec
 
 from remora.errors import RemoraError, StreamDamaged
+from remora.files.disposable_sqlite import transaction
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, decode_event
 from remora.memory.packet import DecisionPacket
 from remora.trace.content.byte_source import Source
 from remora.trace.content.line_format import Line, ended_lines
-from remora.trace.index.index_database import IndexLies, IndexUnusable, database, transaction
+from remora.trace.index.index_database import IndexLies, IndexUnusable, database
 from remora.trace.index.index_update import update_one
 from remora.trace.index.row_check import follows
 from remora.trace.index.row_codec import Known, forget, snapshot_before, turn_of
