@@ -26,6 +26,8 @@ from remora.hub.sources.daemon_source import SocketRung
 from remora.hub.sources.source_answer import Budget, Busy, RungName, Told
 
 if TYPE_CHECKING:
+    from remora.hub.lookup.find import FoundNode
+    from remora.hub.sources.current_nodes import CurrentNodes
     from remora.hub.sources.fallbacks import Below
 
 _T = TypeVar("_T")
@@ -117,6 +119,25 @@ class HubClient:
         """`{query, nodes}`; None too where neither daemon nor database can be asked."""
         return await self._document(Search(query=query, limit=limit))
 
+    async def find(self, name: str, *, folder: str | Path | None = None) -> "FoundNode":
+        """Return the node that a name means, as the commands read names.
+
+        A name is a key (with or without `node:`), `path:qualname`, a path for its module, a
+        qualname or the end of one, a dotted name, a pytest id, or `path:LINE`. Paths are read from
+        the root and from `folder` (the root if not given). Raises NotFound, which names the
+        nearest, UsageError if several nodes have that name, and OutsideError where neither a
+        daemon nor an index can be asked within the deadline.
+        """
+        from remora.hub.lookup.find import Asked, find_node  # with all that reads names
+
+        place = self.root if folder is None else Path(folder)
+        return await find_node(Asked(name, self.root, place), self, self._ask_current)
+
+    async def constructor(self, key: str) -> str | None:
+        """Return the key of the `__init__` that makes instances of a class; None for another node,
+        or where the project has none."""
+        return await self._ask_current(lambda current: current.constructor(key))
+
     async def is_served(self, seconds: float) -> bool:
         """Whether a daemon answers within `seconds`, be it that it is busy."""
         return isinstance(await self._from_daemon(Health(), seconds), Told)
@@ -153,6 +174,16 @@ class HubClient:
         from remora.hub.sources.fallbacks import Below
 
         return Below(self.root, self._db, self._files)
+
+    async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
+        """What a look at all files says; the deadline is not kept."""
+
+        def ask() -> _T:
+            from remora.hub.sources.current_nodes import CurrentNodes  # with all that analyses
+
+            return question(CurrentNodes(self.root, self._db, self._files))
+
+        return await asyncio.to_thread(ask)
 
     async def _document(self, request: Request) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._result(request)

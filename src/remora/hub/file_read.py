@@ -14,7 +14,7 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.file_rules import FILE_LIMIT
+from remora.hub.file_rules import FILE_LIMIT, too_large
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
 from remora.workspaces.rooted_files import walk_open
@@ -55,11 +55,6 @@ def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
     return msgspec.structs.replace(
         read_facts(path, b""), file_hash=file_hash, partial=True, detail=detail, nodes=()
     )
-
-
-def too_large(limit: int) -> str:
-    """Return the reason why a file of more than `limit` bytes is skipped."""
-    return f"skipped: larger than {limit / 1024**2:g} MiB (hub.max_file_mb)"
 
 
 class Reader:

@@ -12,3 +12,8 @@ class FileRules(NamedTuple):
 
     exclude: Sequence[str] = ()
     limit: int = FILE_LIMIT
+
+
+def too_large(limit: int) -> str:
+    """Return the reason why a file of more than `limit` bytes is not read."""
+    return f"skipped: larger than {limit / 1024**2:g} MiB (hub.max_file_mb)"

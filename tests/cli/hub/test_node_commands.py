@@ -590,7 +590,7 @@ def test_a_name_may_be_pasted_from_elsewhere(poor: Remora, shop: Path, name: str
 
 def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
     for name, said in (
-        ("/etc/passwd", "lies outside the root"),
+        ("/etc/passwd", "is outside the root"),
         ("tests", "is a folder"),
         ("shop/nope.py", "there is no file shop/nope.py"),
     ):

@@ -11,7 +11,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.code.links import Edge
 from remora.errors import NotFound
-from remora.hub.lookup.suggestions import near_pool
+from remora.hub.lookup.not_found import near_pool
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
 from remora.hub.query import queries as module

@@ -12,7 +12,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MOST_ANSWERS
 from remora.code.links import RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.hub.lookup.suggestions import unknown_node
+from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import observed_callees, observed_callers, observed_tests
 from remora.hub.query.snapshots import OutOfTimeError, StoredNode, View
