@@ -22,6 +22,7 @@ from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.protocol import GetContext, Request
 from remora.hub.query.queries import Answers
+from remora.hub.query.responses import handle
 from remora.hub.store.hub_store import HubStore
 from remora.hub.watch.factory import open_watcher
 
@@ -86,17 +87,17 @@ async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     (root / "a.py").write_text("def f(): ...\n")
     folders = UserFolders(folder, folder, folder, folder)
     places = hub_places(folders, root, db=folder / "db" / "hub.db")
-    made = request_handler._result
+    made = handle
 
-    def counted(request: Request, answers: Answers) -> Any:
+    def counted(request: Request, over: Answers, **more: Any) -> Any:
         house.begun.append(request)
         assert house.go_on.wait(20)
-        return made(request, answers)
+        return made(request, over, **more)
 
     with HubStore.open(places.db, root=root, clock=clock) as store:
         async with kept_up(places, store) as (known, upkeep):
             house = House(Answering(places, known, upkeep, damaged=lambda: None), root)
-            monkeypatch.setattr(request_handler, "_result", counted)
+            monkeypatch.setattr(request_handler, "handle", counted)
             try:
                 yield house
             finally:

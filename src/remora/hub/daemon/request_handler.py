@@ -13,24 +13,18 @@ from remora.hub.daemon.query_threads import Lanes, NewestAnswers, Read
 from remora.hub.daemon.updater import Upkeep
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.protocol import (
-    PROTOCOL,
     TYPES,
     Callees,
     Callers,
     ChangedSince,
-    GetContext,
-    Health,
-    Invalidate,
     Refused,
     Request,
-    Status,
-    Subscribe,
     answer_line,
     encoded,
     event_line,
 )
 from remora.hub.query.queries import Answers
-from remora.hub.query.responses import is_whole, nodes_of, result_of
+from remora.hub.query.responses import handle, is_immediate, is_whole
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
@@ -112,16 +106,8 @@ class Answering:
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
         """The line, at once if all is known. Raises Refused."""
-        match request:
-            case Health():
-                return self._line(request, {"status": "ok", "protocol": PROTOCOL})
-            case Status():
-                return self._line(request, self._known.status())
-            case Subscribe():
-                return self._line(request, None)
-            case Invalidate():
-                self._invalidate(request.path)
-                return self._line(request, None)
+        if is_immediate(request):
+            return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
         if not self._upkeep.ready:
             raise Refused("busy", "the files are being read for the first time")
@@ -144,11 +130,13 @@ class Answering:
         def ask(answers: Answers) -> tuple[int, Raw] | None:
             if not answers.known(request.node):
                 return None
-            return answers.generation, encoded(_result(request, answers))
+            return answers.generation, encoded(handle(request, answers, suggest=False))
 
         try:
             found = self._near.read(ask)
-        except DiskError:  # who answers later finds out what it is
+        except NotFound as error:
+            raise Refused("unknown_node", error.message) from None
+        except DiskError:  # the answer that is made later finds out what it is
             return None
         return None if found is None else self._told(request, *found)
 
@@ -169,10 +157,10 @@ class Answering:
         fresh = await self._upkeep.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
-                return self._line(request, self._changed_since(request.generation))
+                return self._line(request, handle(request, self))
 
             def ask(answers: Answers) -> tuple[int, Raw, bool]:
-                told = _result(request, answers.told(fresh=fresh))
+                told = handle(request, answers.told(fresh=fresh), suggest=False)
                 return answers.generation, encoded(told), fresh and is_whole(told)
 
             # what was begun before a change that this question waited for is of another generation
@@ -185,7 +173,12 @@ class Answering:
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._known.generation, result)
 
-    def _changed_since(self, generation: int) -> dict[str, Any]:
+    def status(self) -> Any:
+        """Return the status as `hub status` prints it."""
+        return self._known.status()
+
+    def changed_since(self, generation: int) -> dict[str, Any]:
+        """Return which nodes changed after a generation."""
         changed, complete = self._known.changed_since(generation)
         return {
             "generation": self._known.generation,
@@ -193,7 +186,8 @@ class Answering:
             "complete": complete,
         }
 
-    def _invalidate(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
+        """Have a file read again, or a folder swept. Raises Refused for a path outside the root."""
         raw = path if path.startswith("/") else unspell_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
@@ -211,20 +205,6 @@ class Answering:
 def _subject(request: Request) -> tuple[Any, ...]:
     """The question without its id."""
     return (type(request), *(getattr(request, name) for name in _SAID[type(request)]))
-
-
-def _result(request: Request, answers: Answers) -> Any:
-    if not isinstance(request, GetContext):  # which leaves out what is unknown
-        for key in nodes_of(request):
-            _check_known(answers, key)
-    return result_of(answers, request)
-
-
-def _check_known(answers: Answers, key: str) -> None:
-    """Which names are near takes long to find where nodes are many: who asks can search."""
-    if answers.view.node(key) is None:
-        name = key.removeprefix("node:")[:200]
-        raise Refused("unknown_node", f"there is no node {name}; `search` finds nodes by name")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from remora.hub.file_read import Reader, facts_of, reading
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import Answers
-from remora.hub.query.responses import result_of
+from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import OutOfTimeError, OverlaidView, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
 from remora.hub.sources.source_answer import Budget, Told
@@ -102,7 +102,7 @@ class StoredRung:
             return None
         unknown, result = None, None
         try:
-            result = result_of(self._answers(view, generation, changed, budget), request)
+            result = handle(request, self._answers(view, generation, changed, budget))
         except NotFound as error:
             unknown = error
         if view.generation != generation:  # some of it may be of a database that was just emptied

@@ -8,7 +8,7 @@ from remora.hub.file_read import Content, facts_of, reading
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import Answers
-from remora.hub.query.responses import nodes_of, result_of
+from remora.hub.query.responses import handle, nodes_of
 from remora.hub.query.snapshots import MemoryView
 from remora.hub.sources.ignore_check import IgnoreFiles
 from remora.hub.sources.source_answer import Budget, Told
@@ -55,7 +55,7 @@ class FileRung:
                 facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
         answers = Answers(MemoryView(found), partial_links=True)
-        return Told(result_of(answers, request), None, "file")
+        return Told(handle(request, answers), None, "file")
 
 
 @lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
