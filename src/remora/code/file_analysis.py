@@ -2,7 +2,6 @@
 
 import ast
 from hashlib import sha256
-from typing import NamedTuple
 
 import msgspec
 
@@ -10,7 +9,7 @@ from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.build.lowering import Lowering, lower
 from remora.code.syntax.annotations import has_type_hints
 from remora.code.syntax.complexity import complexities
-from remora.code.syntax.definitions import Contents, Definition
+from remora.code.syntax.definitions import Definition
 from remora.code.syntax.docstring_drift import docstring_outdated
 from remora.code.syntax.error_recovery import salvage
 from remora.code.syntax.imports import imported_names
@@ -28,33 +27,20 @@ from remora.ids import MODULE, NodeKey, node_key, spell_path
 from remora.text import REPORT, fault
 
 
-class Reading(NamedTuple):
-    """A file's facts, and what they were made from."""
-
-    facts: FileFacts
-    source: Source
-    contents: Contents
-
-
 def read_facts(path: str, source: bytes) -> FileFacts:
-    """The facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns."""
-    return read_whole(path, source).facts
+    """Return the facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
 
-
-def read_whole(path: str, source: bytes) -> Reading:
-    """The same, with the tree, for whoever looks at more of it. What a fault of ours keeps from
-    being read is as a file without nodes."""
+    A file that a fault of ours keeps from being read has no nodes.
+    """
     try:
-        return _read_whole(path, source)
+        return _read_facts(path, source)
     except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
-        empty = _read_whole(path, b"")
-        facts = msgspec.structs.replace(
-            empty.facts,
+        return msgspec.structs.replace(
+            _read_facts(path, b""),
             file_hash=sha256(source).hexdigest(),
             partial=True,
             detail=_why_unread(error),
         )
-        return empty._replace(facts=facts)
 
 
 def _why_unread(error: Exception) -> str:
@@ -63,7 +49,7 @@ def _why_unread(error: Exception) -> str:
     return f"{fault(error)}; {REPORT}"
 
 
-def _read_whole(path: str, source: bytes) -> Reading:
+def _read_facts(path: str, source: bytes) -> FileFacts:
     read = read_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):
@@ -72,7 +58,7 @@ def _read_whole(path: str, source: bytes) -> Reading:
     spelled = spell_path(path)
     lowering = lower(spelled, read.tree)
     span, file_hash = module_span(read)
-    facts = FileFacts(
+    return FileFacts(
         path=spelled,
         file_hash=file_hash,
         partial=bool(detail),
@@ -80,7 +66,6 @@ def _read_whole(path: str, source: bytes) -> Reading:
         nodes=_nodes(path, lowering, read, span),
         lowered=lowering.lowered,
     )
-    return Reading(facts, read, Contents(lowering.definitions, lowering.imports))
 
 
 def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[NodeFacts, ...]:

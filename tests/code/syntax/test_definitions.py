@@ -1,6 +1,6 @@
 """Whoever only outlines a file and whoever reads it whole find the same definitions and imports."""
 
-from remora.code.file_analysis import read_whole
+from remora.code.ir.build.lowering import lower
 from remora.code.syntax.definitions import Contents, contents
 from tests.code.corpus import library, tree_of
 
@@ -32,7 +32,10 @@ def __module__(): ...
 
 
 def read(source: bytes) -> Contents:
-    return read_whole("a/b.py", source).contents
+    tree = tree_of(source)
+    assert tree is not None
+    lowering = lower("a/b.py", tree)
+    return Contents(lowering.definitions, lowering.imports)
 
 
 def spelled(found: Contents) -> list[object]:

@@ -28,14 +28,6 @@ def quick_header(node: DefinitionNode) -> str | None:
         return None
 
 
-def quick_text(node: ast.expr) -> str | None:
-    """An expression; None where only `ast.unparse` can write it."""
-    try:
-        return _text(node)
-    except (_NotSimpleError, RecursionError, ValueError):
-        return None
-
-
 def _parameters(args: ast.arguments) -> str:
     alone = args.posonlyargs
     parts = [_parameter(arg) for arg in (alone + args.args if alone else args.args)]

@@ -52,9 +52,9 @@ def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[Measured]:
     return _run("compute_complexity", {"nodes": nodes}, hosts, list[Measured])
 
 
-def scan_imports(package: tuple[str, ...], hosts: Hosts) -> tuple[str, ...]:
-    """From the host's `imports`; `package` is what relative ones begin from."""
-    return _run("scan_imports", {"package": package}, hosts, tuple[str, ...])
+def scan_imports(hosts: Hosts) -> tuple[str, ...]:
+    """From the host's `imports`."""
+    return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
 def find_callers(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
