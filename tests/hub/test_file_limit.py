@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.index.indexer import Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
@@ -101,7 +101,7 @@ def test_the_child_that_parses_has_a_memory_limit() -> None:
     """It reports the file as not analysed, and analyses the next one."""
 
     async def analysed() -> None:
-        pool = Laboratory(environment(os.environ), memory=256 * _MIB)
+        pool = AnalysisPool(environment(os.environ), memory=256 * _MIB)
         try:
             large = await pool.analyse("large.py", b"x = 1\n" * (_MIB // 6))
             assert large.partial

@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.bootstrap.invocation import Caller
 from remora.errors import DiskError
 from remora.hub.process.hub_paths import hub_places
-from remora.hub.store.orphans import gone_databases, is_idle
+from remora.hub.store.orphans import is_idle, orphaned_databases
 from remora.runs.project import Project
 from remora.runs.retention.clean import Act, Removable, removables, size_of
 from remora.runs.retention.orphaned_copies import gone_caches
@@ -38,7 +38,7 @@ def is_hub_in_use(caller: Caller, project: Project) -> bool:
 def _hubs(caller: Caller, project: Project) -> Iterator[Act]:
     """The project's own database holds source text; the next question to the Hub makes it again."""
     own = hub_places(caller.folders, project.root).db
-    places = [*gone_databases(caller.folders.cache / "hub")]
+    places = [*orphaned_databases(caller.folders.cache / "hub")]
     if own.exists() and is_idle(own):
         places.append(own.parent)
     for place in places:

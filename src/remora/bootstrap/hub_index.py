@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
 from remora.hub.index_check import Verified, verify
@@ -23,7 +23,7 @@ from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 
 _AT_ONCE = 100
 _LOOK_S = 0.1
@@ -54,7 +54,7 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    caller: Caller, wish: HubWish, progress: Progress, *, links: Progress | None = None
+    caller: Caller, wish: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Look at all files and store what changed; with `links` also the links of all nodes. A daemon
     finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
@@ -81,7 +81,7 @@ def index_hub(
 
 def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
     """Those that are missing, or rest on what changed; the nodes of which that fails."""
-    collect_seldom()
+    tune_gc()
     about = begin_round(places.db)
     found, stored = 0, store.links()
     failed: list[Unlinked] = []
@@ -103,7 +103,7 @@ class Collected(NamedTuple):
     by: int | None = None
 
 
-def collect_hub(caller: Caller, wish: HubWish) -> Collected:
+def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
     """Forget files that are gone or ignored, and what was kept for too long."""
     places = places_of(caller, wish)
     writer = store_or_daemon(places)
@@ -115,11 +115,11 @@ def collect_hub(caller: Caller, wish: HubWish) -> Collected:
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Caller, wish: HubWish) -> Verified:
+def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
     """Compare what is stored, brought up to date, with what a cold look at the files gives."""
     places = places_of(caller, wish)
     index_hub(caller, wish, lambda _done, _all: None)
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
     try:
@@ -130,7 +130,7 @@ def verify_hub(caller: Caller, wish: HubWish) -> Verified:
 
 def is_readable(places: HubPlaces) -> bool:
     """Whether the database can be asked as it is."""
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return False
     view.close()
@@ -139,7 +139,7 @@ def is_readable(places: HubPlaces) -> bool:
 
 def is_indexed(caller: Caller, places: HubPlaces) -> bool:
     """Whether the database can be asked and was filled: `hub observe` makes one too."""
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return False
     try:
@@ -190,7 +190,7 @@ def _counted(places: HubPlaces) -> tuple[int, int]:
 
 def _partial(places: HubPlaces) -> dict[str, str]:
     """By raw path, why a file that is stored could only be read in part."""
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return {}
     try:
@@ -200,7 +200,7 @@ def _partial(places: HubPlaces) -> dict[str, str]:
 
 
 def _is_linked(places: HubPlaces) -> bool:
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return False
     try:

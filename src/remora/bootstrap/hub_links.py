@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPlaces
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 
 
 class LinkCount(NamedTuple):
@@ -17,7 +17,7 @@ class LinkCount(NamedTuple):
 
 def linked(places: HubPlaces) -> LinkCount | None:
     """How far the links are; None where the database cannot be read."""
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return None
     try:

@@ -6,7 +6,7 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.hub_target import HubWish, http_address, places_of
+from remora.bootstrap.hub_target import HubTarget, http_address, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
@@ -22,14 +22,14 @@ _MOST_STARTS = 3
 """One that was killed holds its lock a moment longer: who starts meanwhile gives way to it."""
 
 
-def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
+def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
     """A daemon in the background, or the one that runs. Raises OutsideError with its reason."""
     places = places_of(caller, wish)
     _check(caller, places, wish)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
-        said = control.told(places)
+        said = control.daemon_status(places)
         if said is not None:
             return said
         if control.running(places) is None:
@@ -42,14 +42,14 @@ def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
     raise OutsideError("the hub does not answer", hint=_where_more_is_said(places))
 
 
-def _check(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
     """What is wrong is told before anything is started."""
     open_config(caller, places.root)
     if wish.http is not None:
         http_address(wish.http)
 
 
-def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
     """Start it, and wait until it says that it can be asked, or why not."""
     words = command("remora.cli.main:main", *_words(caller, places, wish))
     with subprocess.Popen(
@@ -66,7 +66,7 @@ def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
         raise _failed(said, places)
 
 
-def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
+def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
     words += ["--socket", str(places.socket)]
     if wish.db is not None:

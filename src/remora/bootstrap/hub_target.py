@@ -5,14 +5,14 @@ from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
 from remora.errors import UsageError
-from remora.hub.process.foreign_files import foreign_beside
+from remora.hub.process.foreign_files import foreign_file
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class HubWish:
+class HubTarget:
     """What was said on the command line."""
 
     db: Path | None = None
@@ -20,7 +20,7 @@ class HubWish:
     http: str | None = None
 
 
-def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
+def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
     """Where the hub of this caller's root is.
 
     Raises UsageError, also where a database is named and other files stand there or beside it:
@@ -32,7 +32,7 @@ def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
             hint="name another file; one that is not there is made",
         )
     places = hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
-    foreign = foreign_beside(places) if wish.db is not None else None
+    foreign = foreign_file(places) if wish.db is not None else None
     if foreign is not None:
         raise UsageError(
             f"--db {wish.db}: {foreign} is not the Hub's, and is left as it is",

@@ -22,13 +22,13 @@ from remora.hub.protocol import (
     Search,
     Tests,
 )
-from remora.hub.sources.daemon_source import SocketRung
-from remora.hub.sources.source_answer import Budget, Busy, RungName, Told
+from remora.hub.sources.daemon_source import DaemonSource
+from remora.hub.sources.source_answer import Budget, Busy, SourceAnswer, SourceName
 
 if TYPE_CHECKING:
     from remora.hub.lookup.find import FoundNode
     from remora.hub.sources.current_nodes import CurrentNodes
-    from remora.hub.sources.fallbacks import Below
+    from remora.hub.sources.fallbacks import FallbackSources
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
@@ -47,7 +47,7 @@ class Context(dict[str, AnsweredNode]):
     """Nodes by key, with the rung that told of them (None: none did) and the generation that it
     spoke of (null without a database)."""
 
-    rung: RungName | None = None
+    rung: SourceName | None = None
     generation: int | None = None
 
 
@@ -73,9 +73,9 @@ class HubClient:
         self.root = Path(root).resolve()
         self.deadline = deadline
         places = places or _places(self.root, db, socket)
-        self._daemon = SocketRung(self.root, places, named=socket is not None)
+        self._daemon = DaemonSource(self.root, places, named=socket is not None)
         self._db, self._files = places and places.db, files
-        self._opened = None if deadline >= _UNHURRIED_S else self._open_below()
+        self._opened = None if deadline >= _UNHURRIED_S else self._open_fallbacks()
         # one thread: what the lower rungs keep is used by one question at a time
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -90,7 +90,7 @@ class HubClient:
         if not wanted:
             return found
         told = await self._ask(GetContext(nodes=wanted))
-        if isinstance(told, Told):
+        if isinstance(told, SourceAnswer):
             found.update({key: told.result[key] for key in wanted if key in told.result})
             found.rung, found.generation = told.rung, told.generation
         return found
@@ -140,13 +140,13 @@ class HubClient:
 
     async def is_served(self, seconds: float) -> bool:
         """Whether a daemon answers within `seconds`, be it that it is busy."""
-        return isinstance(await self._from_daemon(Health(), seconds), Told)
+        return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
     async def prepare(self, seconds: float) -> None:
         """Do for at most `seconds` what takes the lower rungs time once."""
         budget = Budget(seconds)
         if not await self.is_served(budget.left * _OF_SOCKET):
-            await self._aside(self._prepare_below, budget)
+            await self._aside(self._prepare_fallbacks, budget)
 
     def close(self) -> None:
         """Let go of the database; from now on nobody is asked."""
@@ -161,19 +161,19 @@ class HubClient:
         self.close()
 
     @property
-    def _below(self) -> "Below":
+    def _fallbacks(self) -> "FallbackSources":
         """The rungs in this process; only its own thread makes them late."""
         if self._opened is None:
-            self._opened = self._open_below()
+            self._opened = self._open_fallbacks()
         return self._opened
 
-    def _prepare_below(self) -> None:
-        self._below.prepare()
+    def _prepare_fallbacks(self) -> None:
+        self._fallbacks.prepare()
 
-    def _open_below(self) -> "Below":
-        from remora.hub.sources.fallbacks import Below
+    def _open_fallbacks(self) -> "FallbackSources":
+        from remora.hub.sources.fallbacks import FallbackSources
 
-        return Below(self.root, self._db, self._files)
+        return FallbackSources(self.root, self._db, self._files)
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
         """What a look at all files says; the deadline is not kept."""
@@ -195,16 +195,18 @@ class HubClient:
             raise told
         return None if told is None else told.result
 
-    async def _ask(self, request: Request) -> Told | NotFound | None:
+    async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
         """What the highest rung says that can be asked in time."""
         budget = Budget(self.deadline)
         told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        if isinstance(told, Told | NotFound):
+        if isinstance(told, SourceAnswer | NotFound):
             return told
         links = told is None or not _has_tried(told)
-        return await self._aside(lambda: self._below.ask(request, budget, links=links), budget)
+        return await self._aside(lambda: self._fallbacks.ask(request, budget, links=links), budget)
 
-    async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | Busy | None:
+    async def _from_daemon(
+        self, request: Request, seconds: float
+    ) -> SourceAnswer | NotFound | Busy | None:
         try:
             async with asyncio.timeout(seconds):
                 told = await self._daemon.ask(request)
@@ -215,7 +217,7 @@ class HubClient:
         except TimeoutError:
             return None
 
-    def _may_ask_again(self, told: Told | NotFound | Busy | None) -> bool:
+    def _may_ask_again(self, told: SourceAnswer | NotFound | Busy | None) -> bool:
         is_patient = self.deadline >= _PATIENT_S
         return isinstance(told, Busy) and not _has_tried(told) and is_patient
 

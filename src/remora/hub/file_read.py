@@ -106,7 +106,7 @@ class Reader:
 
 
 @contextmanager
-def reading(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
+def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
     """Open a reader of the files beneath `root`; files of more than `limit` bytes are skipped.
 
     Raises OSError where there is no such folder.

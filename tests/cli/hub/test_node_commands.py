@@ -10,8 +10,8 @@ import click
 import pytest
 
 from remora.cli.hub import node_commands
-from remora.hub.store.owner_lock import Ownership
-from remora.hub.store.reader import open_view
+from remora.hub.store.owner_lock import OwnerLock
+from remora.hub.store.reader import open_snapshot
 from tests.cli.conftest import Remora, git, write
 from tests.cli.test_terminal import on_terminal
 
@@ -197,7 +197,7 @@ def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Pa
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
-    writer = Ownership(db.with_name("hub.db.lock"))
+    writer = OwnerLock(db.with_name("hub.db.lock"))
     try:
         asked = poor("hub", "get", "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert "is being written by process" in asked.err
@@ -215,7 +215,7 @@ def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, k
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
-    writer = Ownership(db.with_name("hub.db.lock"))
+    writer = OwnerLock(db.with_name("hub.db.lock"))
     try:
         asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
         assert (asked.code, asked.out) == (3, "")
@@ -412,7 +412,7 @@ def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, sho
 
 def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop: Path) -> None:
     first = poor("hub", "get", "rounded", "--json", cwd=shop).document
-    view = open_view(next((poor.home / "cache").rglob("hub.db")))
+    view = open_snapshot(next((poor.home / "cache").rglob("hub.db")))
     assert view is not None
     assert view.links().callers(ROUNDED) is None
     made = poor("hub", "index", "--links", "--json", cwd=shop)

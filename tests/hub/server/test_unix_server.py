@@ -14,7 +14,7 @@ import pytest
 from remora.errors import OutsideError
 from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.socket_listener import Listener
-from remora.hub.server.unix_server import Connections
+from remora.hub.server.unix_server import UnixConnections
 from tests.hub.conftest import ADesk, Client
 
 
@@ -25,7 +25,7 @@ class Served:
         self.path = path
         self.desk = ADesk()
         self.loop = asyncio.new_event_loop()
-        self.connections: Connections
+        self.connections: UnixConnections
         self._ready, self._done = threading.Event(), asyncio.Event()
         self._most = most
         self._thread = threading.Thread(target=self._run)
@@ -40,7 +40,7 @@ class Served:
 
     async def _serve(self) -> None:
         listener = Listener(self.path)
-        self.connections = Connections(self.desk, most=self._most)
+        self.connections = UnixConnections(self.desk, most=self._most)
         server = await self.connections.listen(listener)
         self._ready.set()
         await self._done.wait()

@@ -9,7 +9,7 @@ import pytest
 
 from remora.hub.members.members import Members
 from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.mount_types import Mounts
+from remora.hub.watch.mount_types import MountTable
 
 
 def put(root: Path, *paths: str) -> None:
@@ -102,13 +102,13 @@ def test_exhausted_instances(root: Path) -> None:
 
 class TestMounts:
     def test_a_local_file_system_is_believed(self, root: Path) -> None:
-        mounts = Mounts()
+        mounts = MountTable()
         assert mounts.objection(str(root), ["", "src"]) == ""
         assert not mounts.changed()
         mounts.close()
 
     def test_what_others_may_write_or_what_is_mounted_within_is_not(self, tmp_path: Path) -> None:
-        mounts = Mounts()
+        mounts = MountTable()
         assert mounts.objection("/proc/self", [""]).startswith("/proc/self is on proc")
         assert mounts.objection("", ["", "proc"]) == "something else is mounted at /proc"
         mounts.close()

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -49,7 +49,7 @@ def start(
     Where one runs already, its status is printed. It reads all files once, then follows every
     change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
     """
-    caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
+    caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
     places = places_of(caller, wish)
     if not detached:
         tell_of_root(options, caller, places)
@@ -79,7 +79,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
     """
-    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    places = places_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
     said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
     emit(options, _document(control.status(places)), [said])
@@ -94,7 +94,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     Without a daemon the counts are those of the database.
     """
     caller = caller_of(options)
-    places = places_of(caller, HubWish(db=db, socket=socket))
+    places = places_of(caller, HubTarget(db=db, socket=socket))
     tell_of_root(options, caller, places)
     _print(options, places, control.status(places))
     try:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
@@ -16,7 +16,7 @@ from remora.cli.hub.hub_options import tell_of_root
 from remora.errors import OutsideError
 from remora.hub.client import HubClient
 from remora.hub.file_rules import FileRules
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 from remora.hub.lookup.find import FoundNode, unanswered
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
@@ -79,7 +79,7 @@ class HubQuery:
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the Hub of the project; without a daemon and an index, make the index first."""
-    caller, wish = caller_of(options), HubWish(db=db, socket=socket)
+    caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
     places = places_of(caller, wish)
     tell_of_root(options, caller, places)
     config = open_config(caller, places.root)
@@ -88,7 +88,7 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
         _wait_for_daemon(options, places)
     else:
         _make_index(options, caller, wish, places)
-    collect_seldom()
+    tune_gc()
     with asyncio.Runner() as runner:
         client = HubClient(
             places.root,
@@ -105,15 +105,15 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
 
 def _wait_for_daemon(options: Options, places: HubPlaces) -> None:
     """Wait for the daemon's initial scan: reading all files here too would take longer."""
-    if control.has_read(places):
+    if control.has_scanned(places):
         return
     note(options, "waiting for the daemon's initial scan")
     until = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until and not control.has_read(places):
+    while time.monotonic() < until and not control.has_scanned(places):
         time.sleep(_LOOK_S)
 
 
-def _make_index(options: Options, caller: Caller, wish: HubWish, places: HubPlaces) -> None:
+def _make_index(options: Options, caller: Caller, wish: HubTarget, places: HubPlaces) -> None:
     """Make the index if there is none, or one of an earlier version, or a damaged one."""
     from remora.bootstrap.hub_index import (  # with all that analyses
         index_hub,

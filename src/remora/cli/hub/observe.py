@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.hub_target import HubWish
+from remora.bootstrap.hub_target import HubTarget
 from remora.bootstrap.observe_tests import Observed, ObserveWish, Prepared
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -56,7 +56,7 @@ def observe(
     """
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     wish = ObserveWish(
-        hub=HubWish(db=db, socket=socket),
+        hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
         stdout=sys.stderr.fileno() if options.json else None,

@@ -17,7 +17,7 @@ import msgspec
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.hub.daemon.child_process import begin, framed, received
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 
 _NODES = 1000
 
@@ -25,7 +25,7 @@ _NODES = 1000
 def main() -> None:
     """Answer until end-of-file on standard input."""
     answers = begin()
-    collect_seldom()
+    tune_gc()
     limit = int(sys.argv[1])
     with suppress(ValueError, OSError):  # a lower limit holds already
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

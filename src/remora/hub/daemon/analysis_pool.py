@@ -1,4 +1,4 @@
-"""Large files are read in a process of their own, one at a time, so that questions need not wait."""
+"""Analyses large files in a child process, one at a time, so that requests need not wait."""
 
 import asyncio
 import logging
@@ -20,14 +20,14 @@ _GIVEN_UP = "the analysis of this file took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
 """Bytes of address space of the child: a file that needs more is recorded as not analysed."""
 _IDLE_S = 3.0
-"""As long as it waits for the next file, it holds about 50 MB."""
+"""Seconds after which an idle child is ended; it holds about 50 MB."""
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
 _log = logging.getLogger("remora.hub")
 
 
-class Laboratory:
-    """Starts the child when it is needed, ends it when it is not."""
+class AnalysisPool:
+    """Starts the child on demand and ends it when idle."""
 
     def __init__(self, environment: Mapping[str, str], *, memory: int = MEMORY_LIMIT) -> None:
         self._environment = environment
@@ -38,11 +38,11 @@ class Laboratory:
 
     @property
     def pid(self) -> int | None:
-        """Of the child, while there is one."""
+        """Process id of the child, if there is one."""
         return None if self._child is None else self._child.pid
 
     async def analyse(self, path: str, source: bytes) -> FileFacts:
-        """The facts of a file (raw path); of one that ends the child, that they are partial."""
+        """Return the facts of a file (raw path); a file that ends the child has no nodes."""
         async with self._turn:
             if self._end is not None:
                 self._end.cancel()
@@ -93,7 +93,7 @@ class Laboratory:
         return self._child
 
     def _let_go(self) -> None:
-        """It ends at the end of its input; the next file starts another."""
+        """Close the input of the child, which ends it; the next file starts another."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:
             child.stdin.close()

@@ -1,4 +1,4 @@
-"""The daemon's desk: a question is answered when everything that changed before it is known."""
+"""Answers requests once every change that ended before them is known."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from msgspec import Raw
 
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
-from remora.hub.daemon.query_threads import Lanes, NewestAnswers, Read
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
+from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.protocol import (
     TYPES,
@@ -23,52 +23,57 @@ from remora.hub.protocol import (
     encoded,
     event_line,
 )
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle, is_immediate, is_whole
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
-"""How long a question waits for what is being read; then it is told as not fresh."""
+"""Seconds that a request waits for files being read; then its answer is not fresh."""
 _KEYS_PER_EVENT = 2000
-"""A line of an event stays well below what a subscriber may leave unread."""
+"""Keeps the line of an event well below what a subscriber may leave unread."""
 _MOST_KEPT = 8 << 20
-"""Bytes of answers, and of their questions, that are remembered."""
+"""Bytes of cached answers and their requests."""
 _KEPT_BESIDE = 600
-"""What each takes besides: objects, and places in a table."""
+"""Bytes that each cached answer takes besides: objects and table entries."""
 
 _SAID = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
 }
 
 
-class Known(Protocol):
-    """What is stored, as far as questions need it."""
+class StoredState(Protocol):
+    """The stored state, as far as requests need it."""
 
     @property
     def generation(self) -> int:
         """The newest."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Keys that changed after a generation, and whether these are all."""
+        """Return the keys that changed after a generation, and True if these are all."""
 
     def status(self) -> Any:
-        """As `hub status` prints it."""
+        """Return the status as `hub status` prints it."""
 
 
-class Answering:
-    """A `Desk`. `damaged` is called when the database turns out to make no sense."""
+class RequestHandler:
+    """A `Handler`; `damaged` is called when the database turns out to be damaged."""
 
     def __init__(
-        self, places: HubPlaces, known: Known, upkeep: Upkeep, *, damaged: Callable[[], None]
+        self,
+        places: HubPlaces,
+        known: StoredState,
+        updater: Updater,
+        *,
+        damaged: Callable[[], None],
     ) -> None:
         self._root = places.root
         self._known = known
-        self._upkeep = upkeep
+        self._updater = updater
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
-        read = Read.nothing()
-        self._lanes = Lanes(places.db, read)
-        self._near = NewestAnswers(places.db, read)
+        read = ReadFiles.empty()
+        self._threads = QueryThreads(places.db, read)
+        self._at_hand = NewestQueries(places.db, read)
         self._kept: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
         self._kept_size = 0
@@ -76,26 +81,29 @@ class Answering:
 
     @property
     def subscribers(self) -> int:
-        """How many are told of changes."""
+        """Number of subscribers."""
         return len(self._subscribers)
 
     def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
-        """From now on `tell` gets a line for each generation."""
+        """Call `tell` with a line for each generation until the returned function is called."""
         self._subscribers[tell] = None
         return lambda: self._subscribers.pop(tell, None)
 
     def close(self) -> None:
-        """Nothing more is answered."""
-        self._lanes.close()
-        self._near.close()
+        """Stop answering."""
+        self._threads.close()
+        self._at_hand.close()
 
     async def announce(
-        self, generation: int, changed: Sequence[str], reached: Callable[[Answers], Sequence[str]]
+        self,
+        generation: int,
+        changed: Sequence[str],
+        reached: Callable[[NodeQueries], Sequence[str]],
     ) -> None:
-        """Tell all subscribers what changed, and whom it reaches."""
+        """Send all subscribers what changed and which nodes that affects."""
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
-            further = await self._lanes.ask(reached)
+            further = await self._threads.ask(reached)
         self._publish(generation, dict.fromkeys((*changed, *further)))
 
     def _publish(self, generation: int, changed: Iterable[str]) -> None:
@@ -105,69 +113,69 @@ class Answering:
                 tell(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """The line, at once if all is known. Raises Refused."""
+        """Return the line that answers, at once if everything is known. Raises Refused."""
         if is_immediate(request):
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
-        if not self._upkeep.ready:
+        if not self._updater.ready:
             raise Refused("busy", "the files are being read for the first time")
-        self._upkeep.see()
-        ticket = self._upkeep.pending.ticket()
-        if self._upkeep.pending.reached(ticket):
+        self._updater.see()
+        ticket = self._updater.pending.ticket()
+        if self._updater.pending.reached(ticket):
             line = self._at_once(request)
             if line is not None:
                 return line
         return self._later(request, ticket)
 
     def _at_once(self, request: Request) -> bytes | None:
-        """What was told already, or needs only be read: that takes less than a thread's turn."""
+        """Return a cached answer, or one that only needs a read: faster than switching threads."""
         told = self._kept_result(request)
         if told is not None:
             return self._line(request, told)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
             return None
 
-        def ask(answers: Answers) -> tuple[int, Raw] | None:
+        def ask(answers: NodeQueries) -> tuple[int, Raw] | None:
             if not answers.known(request.node):
                 return None
             return answers.generation, encoded(handle(request, answers, suggest=False))
 
         try:
-            found = self._near.read(ask)
+            found = self._at_hand.read(ask)
         except NotFound as error:
             raise Refused("unknown_node", error.message) from None
         except DiskError:  # the answer that is made later finds out what it is
             return None
-        return None if found is None else self._told(request, *found)
+        return None if found is None else self._cached(request, *found)
 
-    def _told(self, request: Request, generation: int, told: Raw) -> bytes:
-        """An answer of the newest state is kept."""
+    def _cached(self, request: Request, generation: int, told: Raw) -> bytes:
+        """Cache an answer of the newest state, and return its line."""
         if generation == self._kept_in == self._known.generation:
             self._kept[_subject(request)] = told
             self._kept_size += len(bytes(told)) + len(bytes(encoded(request))) + _KEPT_BESIDE
         return answer_line(request, generation, told)
 
     def _kept_result(self, request: Request) -> Raw | None:
-        """What was told already in this generation."""
+        """Return the cached result of this generation."""
         if self._kept_in != self._known.generation or self._kept_size > _MOST_KEPT:
             self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))
 
     async def _later(self, request: Request, ticket: int) -> bytes:
-        fresh = await self._upkeep.caught_up(ticket, PATIENCE_S)
+        fresh = await self._updater.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
                 return self._line(request, handle(request, self))
 
-            def ask(answers: Answers) -> tuple[int, Raw, bool]:
+            def ask(answers: NodeQueries) -> tuple[int, Raw, bool]:
                 told = handle(request, answers.told(fresh=fresh), suggest=False)
                 return answers.generation, encoded(told), fresh and is_whole(told)
 
-            # what was begun before a change that this question waited for is of another generation
+            # an answer begun before a change that this request waited for is of another generation
             same = (self._known.generation, fresh, _subject(request))
-            generation, told, kept = await self._lanes.ask(ask, same)
+            generation, told, kept = await self._threads.ask(ask, same)
         if kept:
-            return self._told(request, generation, told)
+            return self._cached(request, generation, told)
         return answer_line(request, generation, told)
 
     def _line(self, request: Request, result: Any) -> bytes:
@@ -197,19 +205,19 @@ class Answering:
         except OSError as error:  # longer than a path can be
             raise Refused("bad_request", f"{path[:200]}: {error.strerror}") from None
         if is_folder:
-            self._upkeep.want_sweep()
+            self._updater.want_sweep()
         else:
-            self._upkeep.invalidate(str(place.relative_to(self._root)))
+            self._updater.invalidate(str(place.relative_to(self._root)))
 
 
 def _subject(request: Request) -> tuple[Any, ...]:
-    """The question without its id."""
+    """Return the request without its id."""
     return (type(request), *(getattr(request, name) for name in _SAID[type(request)]))
 
 
 @contextmanager
 def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
-    """What cannot be answered, as the protocol says it."""
+    """Convert errors in the block to Refused."""
     try:
         yield
     except NotFound as error:
@@ -222,7 +230,7 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
 
 
 def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
-    """At most `size` at a time; one empty portion where there is none."""
+    """Split keys into portions of at most `size`; one empty portion if there are none."""
     left = iter(keys)
     portion = tuple(islice(left, size))
     while True:

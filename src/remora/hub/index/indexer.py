@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import Content, Reader, facts_of, reading
+from remora.hub.file_read import Content, Reader, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import racy
@@ -188,7 +188,7 @@ class Indexer:
     @contextmanager
     def _open(self) -> Iterator[Reader]:
         try:
-            with reading(self._root, self._members.file_limit) as reader:
+            with open_reader(self._root, self._members.file_limit) as reader:
                 yield reader
         except OSError as error:
             raise DiskError(f"{self._root}: {error.strerror or error}") from error

@@ -38,7 +38,7 @@ _PATIENCE_S = 2.0
 _PATIENCE_PER_RUN_S = 0.008
 
 
-class OwnScripts:
+class UserScripts:
     """The scripts as they are now; a failing one costs nobody more than its own value.
 
     They get no host functions. One that runs into its limits again and again, or is slow on the

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
-from remora.hub.query.snapshots import View
+from remora.hub.query.snapshots import Snapshot
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import readable_for
 from remora.sandbox.isolation import SAFE_LEVEL
@@ -106,7 +106,7 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 
 
 def run_tests(
-    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], View]
+    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], Snapshot]
 ) -> Ran:
     """Run them to their end or their time; what was seen is read before this returns.
 

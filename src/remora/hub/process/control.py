@@ -28,11 +28,11 @@ def running(places: HubPlaces) -> int | None:
 def status(places: HubPlaces) -> StatusResult:
     """As `hub status` prints it, from the daemon, else from the database."""
     pid = running(places)
-    said = told(places) if pid is not None else None
+    said = daemon_status(places) if pid is not None else None
     return said if said is not None else _from_outside(places, pid)
 
 
-def told(places: HubPlaces) -> StatusResult | None:
+def daemon_status(places: HubPlaces) -> StatusResult | None:
     """What the daemon says of itself; None if it does not answer (yet)."""
     for place in dict.fromkeys((_address(places), places.socket)):
         with suppress(OutsideError):
@@ -42,7 +42,7 @@ def told(places: HubPlaces) -> StatusResult | None:
     return None
 
 
-def has_read(places: HubPlaces) -> bool:
+def has_scanned(places: HubPlaces) -> bool:
     """Whether the daemon has read all files once, or cannot be asked."""
     try:
         answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
@@ -127,9 +127,9 @@ def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
 
 
 def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
-    from remora.hub.store.reader import open_view  # with all that reads and writes it
+    from remora.hub.store.reader import open_snapshot  # with all that reads and writes it
 
-    view = open_view(db)
+    view = open_snapshot(db)
     if view is None:
         return None, None, None
     try:

@@ -19,7 +19,7 @@ _LOG = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ ")
 _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
-def foreign_beside(places: HubPlaces) -> Path | None:
+def foreign_file(places: HubPlaces) -> Path | None:
     """The first file that a hub there would write over, though no hub has made it.
 
     An empty one is nobody's loss. Nothing is written.

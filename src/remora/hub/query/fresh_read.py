@@ -5,17 +5,17 @@ from pathlib import Path
 
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import facts_of, reading
+from remora.hub.file_read import facts_of, open_reader
 from remora.hub.file_rules import FILE_LIMIT
 
 
-def read_cold(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
+def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
     """Return the facts of files (raw paths), by spelled path, as an index has them: files that cannot
     be read are left out, those larger than `limit` bytes have no nodes. Raises DiskError where there
     is no root."""
     files: dict[str, FileFacts] = {}
     try:
-        with reading(root, limit) as reader:
+        with open_reader(root, limit) as reader:
             for path in sorted(paths):
                 try:
                     facts = facts_of(path, reader.read(path))

@@ -15,7 +15,7 @@ from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import observed_callees, observed_callers, observed_tests
-from remora.hub.query.snapshots import OutOfTimeError, StoredNode, View
+from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
@@ -30,7 +30,7 @@ _OF_TESTS = 0.7
 class _Linking:
     """What finds links, with all that it keeps."""
 
-    def __init__(self, view: View, files: IndexedFiles | None, most: int) -> None:
+    def __init__(self, view: Snapshot, files: IndexedFiles | None, most: int) -> None:
         self._of = (view, files, most)
         self.known = view.links()
         self.renew()
@@ -42,7 +42,7 @@ class _Linking:
         self.related = RelatedTests(self.linker, view, self.known)
 
 
-class Answers:
+class NodeQueries:
     """Answers about one state of the code; links are kept, so ask one as long as it holds.
 
     `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
@@ -51,7 +51,7 @@ class Answers:
 
     def __init__(
         self,
-        view: View,
+        view: Snapshot,
         *,
         fresh: bool = True,
         partial_links: bool = False,
@@ -68,11 +68,11 @@ class Answers:
         """Until when tests are looked for; None: for this question there is no time left."""
         self._kept: dict[str, NodeState] = {}
 
-    def told(self, *, fresh: bool) -> "Answers":
+    def told(self, *, fresh: bool) -> "NodeQueries":
         """The same answers, told as fresh or not; both share what was computed so far."""
         if fresh == self.fresh:
             return self
-        other = Answers.__new__(Answers)
+        other = NodeQueries.__new__(NodeQueries)
         other.__dict__.update(self.__dict__, fresh=fresh)
         return other
 
@@ -214,7 +214,7 @@ class Answers:
 
 
 @contextmanager
-def _hurried(view: View, until: float) -> Iterator[None]:
+def _hurried(view: Snapshot, until: float) -> Iterator[None]:
     """The view with a nearer deadline."""
     before = view.deadline
     view.deadline = min(before, until)

@@ -21,7 +21,7 @@ from remora.hub.protocol import (
     Subscribe,
     Tests,
 )
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 
 
 class Control(Protocol):
@@ -37,7 +37,7 @@ class Control(Protocol):
         """Have a file read again."""
 
 
-_NODES: dict[type, Callable[[Answers, Any], Any]] = {
+_NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
     GetContext: lambda answers, asked: answers.context(asked.nodes),
     GetNode: lambda answers, asked: answers.node(asked.node),
     Callers: lambda answers, asked: answers.callers(asked.node, asked.depth),
@@ -55,14 +55,14 @@ _CONTROL: dict[type, Callable[[Control, Any], Any]] = {
 _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
-def handle(request: Request, over: Answers | Control, *, suggest: bool = True) -> Any:
+def handle(request: Request, over: NodeQueries | Control, *, suggest: bool = True) -> Any:
     """Return the result of a request: over a snapshot if it is about nodes, else from the daemon.
 
     Raises NotFound for an unknown node; with `suggest` it names the nearest, which takes long where
     nodes are many.
     """
     kind = type(request)
-    if not isinstance(over, Answers):
+    if not isinstance(over, NodeQueries):
         return _CONTROL[kind](over, request)
     if not suggest and kind is not GetContext:  # which leaves out unknown nodes
         _check_known(nodes_of(request), over)
@@ -87,7 +87,7 @@ def nodes_of(request: Request) -> tuple[str, ...]:
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()
 
 
-def _check_known(keys: Collection[str], answers: Answers) -> None:
+def _check_known(keys: Collection[str], answers: NodeQueries) -> None:
     for key in keys:
         if answers.view.node(key) is None:
             name = key.removeprefix("node:")[:200]

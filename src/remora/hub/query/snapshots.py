@@ -32,7 +32,7 @@ class OutOfTimeError(Exception):
     """What is being made of a view takes too long."""
 
 
-class View(Protocol):
+class Snapshot(Protocol):
     """One state of the code. Paths and keys are spelled as in node keys; it is a `Program` too."""
 
     deadline: float
@@ -77,7 +77,7 @@ class View(Protocol):
         """Those that were found before anybody asked; None where there cannot be any."""
 
 
-class MemoryView:
+class MemorySnapshot:
     """Files as they were just read, without any database. Keys of `files` are spelled paths."""
 
     generation = 0
@@ -122,7 +122,7 @@ class MemoryView:
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         """Nodes that hold every word of `query` in path or qualname; the best first."""
-        return found(self, query, limit)
+        return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
         """Of every node."""
@@ -144,18 +144,18 @@ class MemoryView:
         """None."""
 
 
-class OverlaidView:
+class OverlaidSnapshot:
     """A view with some files as they are now; `changed` is by spelled path, None: it is gone.
 
     A node keeps its uid where its key stayed; its times too, where its own facts stayed.
     """
 
-    def __init__(self, base: View, changed: Mapping[str, FileFacts | None]) -> None:
+    def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
         self.base = base
         self.deadline = math.inf
         self._changed = changed
         self._there = {path: facts for path, facts in changed.items() if facts is not None}
-        self._new = MemoryView(self._there)
+        self._new = MemorySnapshot(self._there)
         self._paths: frozenset[str] | None = None
 
     @property
@@ -197,7 +197,7 @@ class OverlaidView:
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         """Nodes that hold every word of `query` in path or qualname; the best first."""
-        return found(self, query, limit)
+        return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
         """Of every node."""
@@ -254,7 +254,7 @@ def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
     return before == now or before == msgspec.structs.replace(now, line_start=before.line_start)
 
 
-def found(view: View, query: str, limit: int) -> list[StoredNode]:
+def search_keys(view: Snapshot, query: str, limit: int) -> list[StoredNode]:
     """What `View.search` answers, by looking at every key."""
     nodes = (view.node(key) for key in best(view.keys(), query, limit))
     return [node for node in nodes if node is not None]

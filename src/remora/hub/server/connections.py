@@ -3,7 +3,7 @@
 from typing import Generic, Protocol, TypeVar
 
 
-class Guest(Protocol):
+class Connection(Protocol):
     """One connection, as far as the others are concerned."""
 
     last_active: float
@@ -23,20 +23,20 @@ class Guest(Protocol):
         """Close when what was written is delivered."""
 
 
-_Guest = TypeVar("_Guest", bound=Guest)
+_Connection = TypeVar("_Connection", bound=Connection)
 
 
-class Crowd(Generic[_Guest]):
+class Connections(Generic[_Connection]):
     """At most `most` connections; the idlest makes room for a new one."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._open: set[_Guest] = set()
+        self._open: set[_Connection] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def enter(self, guest: _Guest) -> bool:
+    def enter(self, guest: _Connection) -> bool:
         """Whether there is room. Anybody who may connect may do so often: nobody is to keep the
         user out by it."""
         if len(self._open) >= self.most:
@@ -49,7 +49,7 @@ class Crowd(Generic[_Guest]):
         self._open.add(guest)
         return True
 
-    def leave(self, guest: _Guest) -> None:
+    def leave(self, guest: _Connection) -> None:
         """It is closed."""
         self._open.discard(guest)
 

@@ -9,7 +9,7 @@ from remora.hub.protocol import Refused, Request, decode_request, problem_line
 _log = logging.getLogger("remora.hub")
 
 
-class Desk(Protocol):
+class Handler(Protocol):
     """The daemon, as its servers see it."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
@@ -20,12 +20,12 @@ class Desk(Protocol):
         called."""
 
 
-def take(desk: Desk, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
+def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
     """The request of a line or body, if it is one, and its answer. Never raises."""
     request = None
     try:
         request = decode_request(body)
-        said = desk.answer(request)
+        said = handler.answer(request)
     except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
         return request, _sorry(request, error)
     return request, said if isinstance(said, bytes) else _awaited(request, said)

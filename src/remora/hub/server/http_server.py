@@ -16,8 +16,8 @@ import h11
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
 from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Crowd
-from remora.hub.server.handler import Desk, take
+from remora.hub.server.connections import Connections
+from remora.hub.server.handler import Handler, answer_body
 
 _PREFIX = b"/v1/"
 _OURS = {"127.0.0.1", "localhost", "::1"}
@@ -42,12 +42,12 @@ class _Rejected(Exception):
         self.headers = headers
 
 
-class HttpConnections(Crowd["HttpConnection"]):
+class HttpConnections(Connections["HttpConnection"]):
     """Everybody who is connected over HTTP."""
 
-    def __init__(self, desk: Desk, token: str, *, most: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, handler: Handler, token: str, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
-        self.desk = desk
+        self.handler = handler
         self.token = token.encode("ascii")
 
     def made(self) -> asyncio.Protocol:
@@ -195,7 +195,7 @@ class HttpConnection(asyncio.Protocol):
             raise _too_large()
 
     def _ask(self) -> None:
-        request, said = take(self._all.desk, _as_line(self._target, bytes(self._body)))
+        request, said = answer_body(self._all.handler, _as_line(self._target, bytes(self._body)))
         if isinstance(said, bytes):
             if isinstance(request, Subscribe):
                 self._stream(said)
@@ -224,7 +224,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _stream(self, line: bytes) -> None:
         """One line now, the others as things change, until the client goes."""
-        self._unsubscribe = self._all.desk.subscribe(self._tell)
+        self._unsubscribe = self._all.handler.subscribe(self._tell)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
         self._send(h11.Data(data=line))

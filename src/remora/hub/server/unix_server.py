@@ -7,8 +7,8 @@ from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Crowd
-from remora.hub.server.handler import Desk, take
+from remora.hub.server.connections import Connections
+from remora.hub.server.handler import Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
@@ -17,12 +17,12 @@ _AT_ONCE = 16
 _DISCARD = 64 * MAX_BYTES
 
 
-class Connections(Crowd["Connection"]):
+class UnixConnections(Connections["UnixConnection"]):
     """Everybody who is connected to the socket."""
 
-    def __init__(self, desk: Desk, *, most: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
-        self.desk = desk
+        self.handler = handler
 
     async def finish(self, seconds: float) -> None:
         """Give the answers that are being made so much time."""
@@ -33,14 +33,14 @@ class Connections(Crowd["Connection"]):
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
         """Begin to accept."""
         return await asyncio.get_running_loop().create_unix_server(
-            lambda: Connection(self), sock=listener.socket, backlog=BACKLOG
+            lambda: UnixConnection(self), sock=listener.socket, backlog=BACKLOG
         )
 
 
-class Connection(asyncio.Protocol):
+class UnixConnection(asyncio.Protocol):
     """One client; `task` makes an answer that takes time, while there is one."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: UnixConnections) -> None:
         self._all = connections
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
@@ -169,10 +169,10 @@ class Connection(asyncio.Protocol):
         if len(line) > MAX_BYTES:
             self._too_large(complete=True)
             return
-        request, said = take(self._all.desk, line)
+        request, said = answer_body(self._all.handler, line)
         if isinstance(said, bytes):
             if isinstance(request, Subscribe) and self._unsubscribe is None:
-                self._unsubscribe = self._all.desk.subscribe(self._tell)
+                self._unsubscribe = self._all.handler.subscribe(self._tell)
             self._transport.write(said)
         else:
             self.task = self._loop.create_task(self._answer(said))

@@ -8,10 +8,10 @@ from typing import TypeVar
 from remora.code.file_facts import FileFacts
 from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
-from remora.hub.query.fresh_read import read_cold
-from remora.hub.query.snapshots import OverlaidView, View
+from remora.hub.query.fresh_read import read_all
+from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.stamp import racy
-from remora.hub.store.reader import StoreView, open_view
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import MODULE, node_key, spell_path, split_node_key
 
 _T = TypeVar("_T")
@@ -48,16 +48,16 @@ class CurrentNodes:
         spell them) that exists."""
         return self._asked(lambda view: _at_line(view, paths, line))
 
-    def _asked(self, question: Callable[[View], _T | None]) -> _T | None:
-        view = None if self._db is None else open_view(self._db)
+    def _asked(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
+        view = None if self._db is None else open_snapshot(self._db)
         if view is None:
             return None
         try:
-            return question(OverlaidView(view, self._changed(view)))
+            return question(OverlaidSnapshot(view, self._changed(view)))
         finally:
             view.close()
 
-    def _changed(self, view: StoreView) -> Mapping[str, FileFacts | None]:
+    def _changed(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
         """Return the files that are not as stored, by spelled path."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
@@ -67,10 +67,10 @@ class CurrentNodes:
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
         ]
-        return {**gone, **read_cold(self._root, moved, limit=self._members.file_limit)}
+        return {**gone, **read_all(self._root, moved, limit=self._members.file_limit)}
 
 
-def _at_line(view: View, paths: Sequence[str], line: int) -> str | None:
+def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
     for path in paths:
         around = [
             node.facts

@@ -14,14 +14,14 @@ from remora.hub.process.addresses import read_addresses
 from remora.hub.process.hub_paths import HubPlaces, shown
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.server.socket_listener import is_ours
-from remora.hub.sources.source_answer import Busy, Told
+from remora.hub.sources.source_answer import Busy, SourceAnswer
 
 MOST_ANSWERED = 1 << 26
 """Bytes of one answer's line; more is not believed."""
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
-class SocketRung:
+class DaemonSource:
     """Asks whoever listens at the socket, if that is a daemon of ours, of our user, on our root.
 
     Each question has a connection of its own: a daemon may end and begin between two of them.
@@ -33,7 +33,7 @@ class SocketRung:
         self._places = places
         self._named = named
 
-    async def ask(self, request: Request) -> Told | NotFound | Busy | None:
+    async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
         """What the daemon says, be it that there is no such node; Busy if it has
         none now; None if none can be asked.
 
@@ -102,10 +102,10 @@ def _usable(answer: Answer) -> bool:
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 
-def _told(request: Request, answer: Answer) -> Told | NotFound:
+def _told(request: Request, answer: Answer) -> SourceAnswer | NotFound:
     if answer.error is not None:
         return NotFound(answer.error.message)
-    return Told(_decoded(request, answer.result), answer.generation, "socket")
+    return SourceAnswer(_decoded(request, answer.result), answer.generation, "socket")
 
 
 def _decoded(request: Request, result: msgspec.Raw) -> Any:

@@ -8,17 +8,17 @@ from pathlib import Path
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import Lowered
 from remora.errors import DiskError, NotFound
-from remora.hub.file_read import Reader, facts_of, reading
+from remora.hub.file_read import Reader, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
-from remora.hub.query.snapshots import OutOfTimeError, OverlaidView, StoredNode
+from remora.hub.query.snapshots import OutOfTimeError, OverlaidSnapshot, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
-from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.hub.stamp import racy
 from remora.hub.store.file_rows import FileRow
-from remora.hub.store.reader import StoreView, open_view
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import spell_path
 
 SECONDS_PER_FILE = 10e-6
@@ -35,7 +35,7 @@ class _Instead(Enum):
     TOO_LONG = "too long"
 
 
-class _TimedView(OverlaidView):
+class _TimedView(OverlaidSnapshot):
     """Gives up after its deadline: a link may lead through all files."""
 
     def lowered(self, path: str) -> Lowered | None:
@@ -55,7 +55,7 @@ class _TimedView(OverlaidView):
             raise OutOfTimeError
 
 
-class StoredRung:
+class DatabaseSource:
     """Answers from the database as if it were of this moment, and leaves it as it is.
 
     What was read of changed files is kept for the next question, and so are the links.
@@ -65,12 +65,12 @@ class StoredRung:
         self._db = db
         self._members = members
         self._root = root
-        self._view: StoreView | None = None
+        self._view: StoredSnapshot | None = None
         self._analysed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
-        self._kept: tuple[object, _TimedView, Answers] | None = None
+        self._kept: tuple[object, _TimedView, NodeQueries] | None = None
 
-    def ask(self, request: Request, budget: Budget) -> Told | None:
+    def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """None where there is no database, or where bringing it up to date would take too long.
 
         Raises NotFound for an unknown node.
@@ -92,7 +92,7 @@ class StoredRung:
             self._kept = None  # likewise
             raise
 
-    def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
+    def _asked(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
         generation = view.generation
         rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):
@@ -109,9 +109,9 @@ class StoredRung:
             return None
         if unknown is not None:
             raise unknown
-        return Told(result, generation, "sqlite")
+        return SourceAnswer(result, generation, "sqlite")
 
-    def _index(self, view: StoreView, generation: int) -> Mapping[str, FileRow]:
+    def _index(self, view: StoredSnapshot, generation: int) -> Mapping[str, FileRow]:
         """What a row says of a file stays true of it, so those of one generation are kept."""
         if self._rows[0] != generation:
             self._rows = generation, view.files()
@@ -124,9 +124,9 @@ class StoredRung:
             self._view = None
         self._rows, self._kept = (-1, {}), None
 
-    def _opened(self) -> StoreView | None:
+    def _opened(self) -> StoredSnapshot | None:
         if self._view is None and self._db is not None:
-            self._view = open_view(self._db)
+            self._view = open_snapshot(self._db)
         return self._view
 
     def _changed(
@@ -139,7 +139,7 @@ class StoredRung:
         found: dict[str, FileFacts | None] = {
             spell_path(path): None for path in rows.keys() - now.keys()
         }
-        with reading(self._root, self._members.file_limit) as reader:
+        with open_reader(self._root, self._members.file_limit) as reader:
             for path, stamp in now.items():
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not racy(stamp, began):
@@ -174,11 +174,11 @@ class StoredRung:
 
     def _answers(
         self,
-        view: StoreView,
+        view: StoredSnapshot,
         generation: int,
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
-    ) -> Answers:
+    ) -> NodeQueries:
         """Those of the last question, where nothing happened since."""
         state = (
             generation,
@@ -186,7 +186,7 @@ class StoredRung:
         )
         if self._kept is None or self._kept[0] != state:
             timed = _TimedView(view, changed)
-            self._kept = state, timed, Answers(timed)
+            self._kept = state, timed, NodeQueries(timed)
         _, timed, answers = self._kept
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
         return answers

@@ -4,14 +4,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from remora.code.file_facts import FileFacts
-from remora.hub.file_read import Content, facts_of, reading
+from remora.hub.file_read import Content, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle, nodes_of
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.sources.ignore_check import IgnoreFiles
-from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.ids import split_node_key, unspell_path
 
 SECONDS_PER_BYTE = 1e-6
@@ -20,7 +20,7 @@ was measured."""
 _LONGEST_KEPT = 256 * 1024
 
 
-class FileRung:
+class FileSource:
     """Knows of a node what its file says; links, tests and identity are null."""
 
     def __init__(self, root: Path, members: Members) -> None:
@@ -28,7 +28,7 @@ class FileRung:
         self._members = members
         self._ignore_files = IgnoreFiles(root)
 
-    def ask(self, request: Request, budget: Budget) -> Told | None:
+    def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """None for what one file cannot tell, or where analysing it would take too long.
 
         Raises NotFound for a node that its file does not have, OSError where there is no root.
@@ -41,7 +41,7 @@ class FileRung:
         if self._ignore_files.moved(paths):
             self._members.forget()
         found: dict[str, FileFacts] = {}
-        with reading(self._root, self._members.file_limit) as reader:
+        with open_reader(self._root, self._members.file_limit) as reader:
             for path in sorted(self._members.belonging(paths)):
                 try:
                     content = reader.read(path)
@@ -54,8 +54,8 @@ class FileRung:
                 kept = size <= _LONGEST_KEPT
                 facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
-        answers = Answers(MemoryView(found), partial_links=True)
-        return Told(handle(request, answers), None, "file")
+        answers = NodeQueries(MemorySnapshot(found), partial_links=True)
+        return SourceAnswer(handle(request, answers), None, "file")
 
 
 @lru_cache(maxsize=8)  # an agent asks of the same file turn after turn

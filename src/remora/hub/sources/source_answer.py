@@ -3,16 +3,16 @@
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
-RungName = Literal["socket", "sqlite", "file"]
+SourceName = Literal["socket", "sqlite", "file"]
 
 
-class Told(NamedTuple):
+class SourceAnswer(NamedTuple):
     """A result: of `get_context` a dict of AnsweredNode, of `get_node` a NodeState, of the others
     what the protocol says. `generation` is null where no database was asked."""
 
     result: Any
     generation: int | None
-    rung: RungName
+    rung: SourceName
 
 
 class Busy(NamedTuple):

@@ -12,7 +12,7 @@ from remora.hub.node import UpdateSource
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, Kept, node_values, stamp_values
 from remora.hub.store.ir_rows import Lowering
-from remora.hub.store.recent_nodes import Births
+from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import Identities
 
 LOGGED_AT_ONCE = 10_000
@@ -33,7 +33,7 @@ _HASH_NODES = (  # as `StoreView.nodes` finds them
 )
 
 
-class Writing:
+class BatchWriter:
     """A batch's changes, written by `write` within a transaction."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Writing:
         changed: Sequence[FileDifference],
         source: UpdateSource,
         now: datetime,
-        births: Births,
+        births: RecentNodes,
     ) -> None:
         self._connection = connection
         self._changed = changed

@@ -26,7 +26,7 @@ _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """SQLite's and the system's errors within, as ours.
 
     Raises DiskError for what the system refuses, HubDamaged for what SQLite cannot make sense of.
@@ -34,12 +34,12 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise as_ours(error, path) from error
+        raise to_hub_error(error, path) from error
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror or error}") from error
 
 
-def as_ours(error: sqlite3.Error, path: Path) -> DiskError:
+def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
     """What an error of SQLite says about the database at `path`."""
     if is_refusal(error):
         return DiskError(f"{path}: {error}")
@@ -52,7 +52,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
 
     Raises DiskError where it cannot be had.
     """
-    with told(path):
+    with sqlite_errors(path):
         _make_file(path)
         _mend_head(path, generation)
         connection = _connect(path, "rw")

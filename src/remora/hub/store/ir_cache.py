@@ -10,7 +10,7 @@ LIMIT = 5 * 1024 * 1024
 """Encoded bytes whose decoded form is kept; that takes up to eighteen times as much memory."""
 
 
-class LoweredCache:
+class IrCache:
     """Decoded forms by what they were decoded from: a content's form never changes, so threads and
     views may share one."""
 

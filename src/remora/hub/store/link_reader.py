@@ -11,9 +11,9 @@ import msgspec
 from remora.code.callgraph.linker import Carried
 from remora.code.ir.model import Lowered, decode_lowered
 from remora.errors import DiskError
-from remora.hub.store.hub_database import as_ours, open_reading
-from remora.hub.store.ir_cache import LoweredCache
-from remora.hub.store.reader import Shelf, StoreView
+from remora.hub.store.hub_database import open_reading, to_hub_error
+from remora.hub.store.ir_cache import IrCache
+from remora.hub.store.reader import SharedState, StoredSnapshot
 from remora.hub.store.tables import blank
 
 _COPIED = {
@@ -73,16 +73,16 @@ def link_state(db: Path) -> Iterator[LinkState]:
             connection.execute("BEGIN")
             yield LinkState(connection)
         except sqlite3.Error as error:
-            raise as_ours(error, db) from error
+            raise to_hub_error(error, db) from error
         except (msgspec.MsgspecError, zlib.error) as error:
-            raise as_ours(sqlite3.DatabaseError(str(error)), db) from error
+            raise to_hub_error(sqlite3.DatabaseError(str(error)), db) from error
 
 
-def _in_memory(connection: sqlite3.Connection) -> StoreView:
+def _in_memory(connection: sqlite3.Connection) -> StoredSnapshot:
     copy = blank(0)
     for read, write in _COPIED.items():
         copy.executemany(write, connection.execute(read))
-    return StoreView(copy, Path(":memory:"), Shelf([], LoweredCache(_DECODED)))
+    return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_DECODED)))
 
 
 def encode_reads(reads: int) -> bytes:

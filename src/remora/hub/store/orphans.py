@@ -14,7 +14,7 @@ from remora.ids import unspell_path
 _DAEMON = ".daemon"
 
 
-def gone_databases(folder: Path) -> Iterator[Path]:
+def orphaned_databases(folder: Path) -> Iterator[Path]:
     """The folders beneath `folder` whose database names a root that is not there. One that cannot
     be read stays, and so does one that is in use."""
     with suppress(OSError):

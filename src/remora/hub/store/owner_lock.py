@@ -17,7 +17,7 @@ _LONGEST = 64
 _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
-class Ownership:
+class OwnerLock:
     """A held lock; let go by `close`, and by the kernel however we end."""
 
     def __init__(self, path: Path) -> None:

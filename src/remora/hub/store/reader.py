@@ -17,8 +17,8 @@ from remora.hub.lookup.search import best, words_of
 from remora.hub.observed_links import ObservedCall, ObservedTest
 from remora.hub.query.snapshots import OutOfTimeError, StoredNode
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
-from remora.hub.store.hub_database import as_ours, open_reading
-from remora.hub.store.ir_cache import LoweredCache
+from remora.hub.store.hub_database import open_reading, to_hub_error
+from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.stored_links import StoredLinks
 from remora.ids import unspell_path
 
@@ -29,18 +29,18 @@ _LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
-class Shelf:
+class SharedState:
     """What views of one database share: decoded files, the list of paths, and the news that it is
     damaged."""
 
-    def __init__(self, damage: list[HubDamaged], lowered: LoweredCache | None = None) -> None:
+    def __init__(self, damage: list[HubDamaged], lowered: IrCache | None = None) -> None:
         self.damage = damage
-        self.lowered = LoweredCache() if lowered is None else lowered
+        self.lowered = IrCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
 
 
-class StoreView:
+class StoredSnapshot:
     """The database as it is when asked: no transaction stays open, so that the writer's log stays
     short however long a reader lives.
 
@@ -48,7 +48,7 @@ class StoreView:
     no sense. Used by one thread at a time.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, shelf: Shelf) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
         self.deadline = math.inf
         """Moment of the monotonic clock after which nothing is told any more: then every method
         raises OutOfTimeError."""
@@ -216,14 +216,14 @@ class StoreView:
         return self._told(sqlite3.DatabaseError(str(error)))
 
     def _told(self, error: sqlite3.Error) -> DiskError:
-        ours = as_ours(error, self._path)
+        ours = to_hub_error(error, self._path)
         if isinstance(ours, HubDamaged):
             self._shelf.damage[:] = [ours]
         return ours
 
 
-def open_view(db: Path, lowered: LoweredCache | None = None) -> StoreView | None:
+def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
     """The database for a reader; None where there is none, or none that can be used. `lowered` may
     be shared with others."""
     connection = open_reading(db)
-    return None if connection is None else StoreView(connection, db, Shelf([], lowered))
+    return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

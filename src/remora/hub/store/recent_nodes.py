@@ -9,7 +9,7 @@ KEPT_S = 60
 MOST = 20_000
 
 
-class Births:
+class RecentNodes:
     """By key, the nodes that got a new uid lately; in memory only."""
 
     def __init__(self) -> None:

@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import HubDamaged
-from remora.hub.store.hub_database import open_writing, reset, told
-from remora.hub.store.owner_lock import Ownership, lock_of
+from remora.hub.store.hub_database import open_writing, reset, sqlite_errors
+from remora.hub.store.owner_lock import OwnerLock, lock_of
 
 Clock = Callable[[], datetime]
 
 
-class Held:
+class WriterSession:
     """A resource from its making to `close`. Raises HubLocked and DiskError when made.
 
     `root` is that of the project, spelled: the files of another one are not believed.
@@ -25,7 +25,7 @@ class Held:
         """As it was when the database was opened or made anew."""
         self._root = root
         self._clock = clock
-        self._lock = Ownership(self._lock_path)
+        self._lock = OwnerLock(self._lock_path)
         try:
             self.connection = self._connected()
         except BaseException:
@@ -42,7 +42,7 @@ class Held:
     def reopen(self) -> None:
         """Take the place again. Raises HubLocked if another has taken it meanwhile."""
         if self._lock.lost():
-            lock = Ownership(self._lock_path)
+            lock = OwnerLock(self._lock_path)
             self._lock.close()
             self._lock = lock
         self.connection.close()
@@ -53,7 +53,7 @@ class Held:
         than `generation` now."""
         self.generation = max(self.generation, generation)
         try:
-            with told(self.path):
+            with sqlite_errors(self.path):
                 self._reset(self.connection)
         except HubDamaged:  # what it has open makes no sense any more
             self.connection.close()
@@ -72,7 +72,7 @@ class Held:
     def _connected(self) -> sqlite3.Connection:
         connection = open_writing(self.path, self._next_beginning())
         try:
-            with told(self.path):
+            with sqlite_errors(self.path):
                 self._place = _place(self.path)
                 if not self._is_ours(connection):
                     self._reset(connection)
@@ -84,7 +84,7 @@ class Held:
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
         """Whether it makes sense, as far as can be told at once, and is of this root."""
         try:
-            with told(self.path):
+            with sqlite_errors(self.path):
                 told_of = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         except HubDamaged:
             return False

@@ -4,7 +4,7 @@ import errno
 from pathlib import Path
 
 from remora.hub.members.members import Members
-from remora.hub.watch.inotify import InotifyWatcher, NotAllTold
+from remora.hub.watch.inotify import ChangesHidden, InotifyWatcher
 from remora.hub.watch.inotify_syscalls import has_inotify
 from remora.hub.watch.polling import SweepingWatcher
 from remora.hub.watch.watch_table import WatchesExhausted
@@ -27,7 +27,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         return InotifyWatcher(root, members, marker)
     except WatchesExhausted as error:
         note = f"no more inotify watches: {error}"
-    except NotAllTold as error:
+    except ChangesHidden as error:
         note = str(error)
     except OSError as error:
         note = f"inotify could not be used: {error.strerror}"

@@ -25,7 +25,7 @@ class Mount(NamedTuple):
     kind: str
 
 
-class Mounts:
+class MountTable:
     """The table of mounts, and whether it changed. Raises OSError where there is none."""
 
     def __init__(self) -> None:

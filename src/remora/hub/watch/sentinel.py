@@ -8,7 +8,7 @@ from remora.hub.watch.inotify_syscalls import Inotify
 _NAME = "marker"
 
 
-class Marker:
+class Sentinel:
     """A private folder, watched, in which one file is touched."""
 
     def __init__(self, folder: Path, kernel: Inotify) -> None:
