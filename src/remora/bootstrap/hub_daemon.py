@@ -1,4 +1,4 @@
-"""The Hub's daemon, wired, in this process."""
+"""Run the Hub's daemon in this process."""
 
 import asyncio
 import logging

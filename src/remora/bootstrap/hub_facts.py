@@ -1,4 +1,4 @@
-"""Where a run's agents have their facts from: the Hub as far as it may be asked, else nobody."""
+"""Source of Hub facts for the agents of a run."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ _READY_S = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class FactSource:
-    """Which hub is asked, and how."""
+    """Target and settings of the Hub client."""
 
     root: Path
     enabled: Literal["auto"] | bool

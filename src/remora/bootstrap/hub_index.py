@@ -1,4 +1,4 @@
-"""The Hub's index, brought up to date by whoever may write it: the daemon, else this process."""
+"""Update the Hub's index: by the daemon if one runs, else in this process."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ _LOOK_S = 0.1
 _ANSWER_S = 60.0
 
 Progress = Callable[[int, int], None]
-"""How many files are done, and of how many."""
+"""Called with the number of finished files and of all files."""
 
 
 class Links(NamedTuple):
@@ -129,7 +129,7 @@ def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
 
 
 def is_readable(places: HubPlaces) -> bool:
-    """Whether the database can be asked as it is."""
+    """True if the database can be read."""
     view = open_snapshot(places.db)
     if view is None:
         return False
@@ -138,7 +138,7 @@ def is_readable(places: HubPlaces) -> bool:
 
 
 def is_indexed(caller: Caller, places: HubPlaces) -> bool:
-    """Whether the database can be asked and was filled: `hub observe` makes one too."""
+    """True if the database can be read and has been filled; `hub observe` makes an empty one."""
     view = open_snapshot(places.db)
     if view is None:
         return False

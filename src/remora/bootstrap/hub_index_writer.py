@@ -1,4 +1,4 @@
-"""The Hub's database and its indexer, wired for whoever may write."""
+"""Open the Hub's database and its indexer for writing."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How far the links of a project are found, and why some are not known."""
+"""Progress of precomputed links, and why some links are unknown."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ class LinkCount(NamedTuple):
 
 
 def linked(places: HubPlaces) -> LinkCount | None:
-    """How far the links are; None where the database cannot be read."""
+    """Return the progress of links; None where the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None

@@ -1,4 +1,4 @@
-"""A daemon in a process of its own, which outlives the command that starts it."""
+"""Start a daemon in a process of its own, which outlives the command."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from remora.hub.protocol import StatusResult
 
 _START_S = 60.0
 READY = b"ready\n"
-"""What a daemon says to the command that started it."""
+"""Message of a daemon to the command that started it."""
 _LOOK_S = 0.05
 _MOST_STARTS = 3
 """One that was killed holds its lock a moment longer: who starts meanwhile gives way to it."""
@@ -43,7 +43,7 @@ def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
 
 
 def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
-    """What is wrong is told before anything is started."""
+    """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
     if wish.http is not None:
         http_address(wish.http)

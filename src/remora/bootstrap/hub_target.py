@@ -1,4 +1,4 @@
-"""Which hub a command is about: what was said on the command line, and where that one is."""
+"""Target hub of a command: its command-line options and paths."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "
 
 @dataclass(frozen=True, kw_only=True)
 class HubTarget:
-    """What was said on the command line."""
+    """Options of the command line."""
 
     db: Path | None = None
     socket: Path | None = None

@@ -1,4 +1,4 @@
-"""Tests run under observation, wired: consent, interpreter, files, and who stores what was seen."""
+"""Run tests under observation: consent, interpreter, files, and storing what was observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

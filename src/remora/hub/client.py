@@ -1,4 +1,4 @@
-"""HubClient: facts about nodes from whoever knows them best now, never late and never stale."""
+"""HubClient: facts about nodes from the best source that answers in time, never stale."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -139,7 +139,7 @@ class HubClient:
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
-        """Whether a daemon answers within `seconds`, be it that it is busy."""
+        """True if a daemon answers within `seconds`, even if it is busy."""
         return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
     async def prepare(self, seconds: float) -> None:
@@ -149,7 +149,7 @@ class HubClient:
             await self._aside(self._prepare_fallbacks, budget)
 
     def close(self) -> None:
-        """Let go of the database; from now on nobody is asked."""
+        """Close the database; later requests get no answer."""
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._opened is not None:
             self._opened.close()
@@ -176,7 +176,7 @@ class HubClient:
         return FallbackSources(self.root, self._db, self._files)
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
-        """What a look at all files says; the deadline is not kept."""
+        """Ask the current files, without a deadline."""
 
         def ask() -> _T:
             from remora.hub.sources.current_nodes import CurrentNodes  # with all that analyses
@@ -196,7 +196,7 @@ class HubClient:
         return None if told is None else told.result
 
     async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
-        """What the highest rung says that can be asked in time."""
+        """Return the answer of the best source in time."""
         budget = Budget(self.deadline)
         told = await self._from_daemon(request, budget.left * _OF_SOCKET)
         if isinstance(told, SourceAnswer | NotFound):
@@ -240,7 +240,7 @@ def _has_tried(daemon: Busy) -> bool:
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:
-    """Where this root's hub is, for the process's own user; None without a home folder."""
+    """Return the paths of this root's hub for the current user; None without a home folder."""
     try:
         folders = UserFolders.of_this_process()
     except ConfigError:
@@ -253,7 +253,7 @@ def _path(named: str | Path | None) -> Path | None:
 
 
 def _is_utf8(key: str) -> bool:
-    """Whether it can be sent; no node's key holds anything else."""
+    """True if the key can be sent; every node's key is UTF-8."""
     try:
         key.encode()
     except UnicodeEncodeError:

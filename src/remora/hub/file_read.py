@@ -90,7 +90,7 @@ class Reader:
         return Content(data, None)
 
     def close(self) -> None:
-        """Let go of the folder that was read last."""
+        """Close the folder that was read last."""
         _, folder = self._last
         if folder != self._root:
             os.close(folder)
@@ -130,7 +130,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
 
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:
-    """Whether every write after `now_ns`, when the file was read, gives it another Stamp."""
+    """True if every write after `now_ns`, when the file was read, changes the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # a file system that counts in seconds, perhaps
         return not racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS

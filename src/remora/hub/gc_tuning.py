@@ -1,4 +1,4 @@
-"""How often a process that holds much of a project looks for garbage."""
+"""Garbage collector settings for processes that hold much of a project."""
 
 import gc
 

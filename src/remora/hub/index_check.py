@@ -1,4 +1,4 @@
-"""Verify: the whole stored state compared with one made now from nothing but the files."""
+"""Verify the index: compare the stored state with one made from the files alone."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

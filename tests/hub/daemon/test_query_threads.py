@@ -148,7 +148,7 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
 def test_an_answer_that_takes_too_long_is_not_waited_for(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_threads, "LIMIT_S", 0.05)
+    monkeypatch.setattr(query_threads, "ANSWER_LIMIT_S", 0.05)
     go_on = threading.Event()
 
     async def asked() -> None:

@@ -106,7 +106,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
 @contextmanager
 def _telling_of_its_life(options: Options) -> Iterator[None]:
-    """Who gives up waiting for the daemon does not end it."""
+    """Print a note if the user stops waiting: the daemon goes on."""
     try:
         yield
     except KeyboardInterrupt:

@@ -94,7 +94,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
 @contextmanager
 def waiting(options: Options, what: str) -> Iterator[None]:
-    """What shows on a terminal that something takes a while."""
+    """Show a spinner on a terminal."""
     if options.quiet or not sys.stderr.isatty():
         yield
         return
@@ -104,7 +104,7 @@ def waiting(options: Options, what: str) -> Iterator[None]:
 
 @contextmanager
 def watched(options: Options, what: str = "files") -> Iterator[Watched]:
-    """What shows how far the index is: a bar on a terminal once it has begun, nothing elsewhere."""
+    """Show progress: a bar on a terminal once it has begun, nothing elsewhere."""
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
         return

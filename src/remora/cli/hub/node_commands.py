@@ -1,4 +1,4 @@
-"""What is known of nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+"""Commands about nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -143,7 +143,7 @@ def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) ->
 
 
 def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any]) -> int:
-    """Nothing on stdout that could be taken for a list of links."""
+    """Print an error, and nothing on stdout that looks like a list of links."""
     name = plain(answer["node"].removeprefix("node:"))
     because = plain(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)

@@ -1,4 +1,4 @@
-"""Whom a change reaches beyond the nodes it changed: their callers and their tests."""
+"""Nodes that a change affects beyond those it changed: callers and tests."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""Indexer: brings the store to what the files are, reading only what changed."""
+"""Indexer: updates the store from the files, reading only what changed."""
 
 import gc
 import time
@@ -51,7 +51,7 @@ class FileError(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did.
+    """Outcome of a refresh.
 
     `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: the database
     was damaged or deleted: everything else must be looked at again.
@@ -175,7 +175,7 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """Whether a file's bytes are others than those stored; if not, its Stamp is remembered."""
+        """True if a file's bytes differ from those stored; if not, its Stamp is remembered."""
         try:
             content = reader.read(path)
         except OSError:
@@ -211,7 +211,7 @@ class _Work:
         self._rebuilt = False
 
     def remove(self, paths: Iterable[str]) -> None:
-        """These are to be removed, if they are stored."""
+        """Remove these paths if they are stored."""
         self._gone += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:

@@ -1,4 +1,4 @@
-"""A project's own scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
+"""User scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
 
 import hashlib
 import os

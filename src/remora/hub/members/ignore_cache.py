@@ -1,4 +1,4 @@
-"""Which paths are left out, remembered as long as what the verdicts rest on stands."""
+"""Ignore-decision cache, valid until the rules behind the decisions change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence

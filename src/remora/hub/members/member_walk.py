@@ -1,4 +1,4 @@
-"""One walk over the folders that belong, and what it finds."""
+"""Walk over the folders of a project, and its result."""
 
 import stat as st
 from collections.abc import Callable

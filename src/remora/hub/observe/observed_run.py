@@ -20,7 +20,7 @@ from remora.sandbox.supervisor_client import PATH, Command
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 SECONDS = 1800.0
-"""How long tests may run where nobody says."""
+"""Default time limit for tests, in seconds."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
 _USAGE_ERROR = 4  # pytest's
 

@@ -1,4 +1,4 @@
-"""What was seen waits beside the database for the one who may write there."""
+"""Spool: observations that wait beside the database for its writer."""
 
 import os
 import time
@@ -17,12 +17,12 @@ _decoder = msgspec.msgpack.Decoder(Observation)
 
 
 def spool_folder(db: Path) -> Path:
-    """Where observations for this database wait."""
+    """Return the folder of observations for this database."""
     return db.with_name(db.name + ".observed")
 
 
 def leave(folder: Path, observation: Observation) -> None:
-    """Put it there, whole or not at all. Raises DiskError."""
+    """Write an observation atomically. Raises DiskError."""
     name = f"{time.time_ns():020d}-{os.getpid()}"
     try:
         make_private(folder)

@@ -1,4 +1,4 @@
-"""A daemon seen from outside: whether it runs, and how it is ended."""
+"""Control of a daemon: status, running check and stop."""
 
 import os
 import select
@@ -33,7 +33,7 @@ def status(places: HubPlaces) -> StatusResult:
 
 
 def daemon_status(places: HubPlaces) -> StatusResult | None:
-    """What the daemon says of itself; None if it does not answer (yet)."""
+    """Return the daemon's own status; None if it does not answer (yet)."""
     for place in dict.fromkeys((_address(places), places.socket)):
         with suppress(OutsideError):
             answer = ask(place, Status())
@@ -43,7 +43,7 @@ def daemon_status(places: HubPlaces) -> StatusResult | None:
 
 
 def has_scanned(places: HubPlaces) -> bool:
-    """Whether the daemon has read all files once, or cannot be asked."""
+    """True if the daemon has finished its initial scan, or does not answer."""
     try:
         answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
     except OutsideError:
@@ -52,7 +52,7 @@ def has_scanned(places: HubPlaces) -> bool:
 
 
 def notes(places: HubPlaces) -> tuple[str, ...]:
-    """What the daemon says is not as it should be."""
+    """Return the problems that the daemon reports."""
     found = read_addresses(places.addresses)
     return found.notes if found is not None else ()
 

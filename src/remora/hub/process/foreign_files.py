@@ -1,4 +1,4 @@
-"""What lies beside a database that somebody named, and is not the Hub's to write over."""
+"""Guard for `--db`: files of other programs beside a database."""
 
 import os
 import re

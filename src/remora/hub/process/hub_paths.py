@@ -1,4 +1,4 @@
-"""Where one hub keeps what it needs: in its user's cache and runtime folders, never in the tree."""
+"""Paths of one hub, in the user's cache and runtime folders, never in the project."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""One question to a running daemon, for commands that can wait."""
+"""One blocking request to a running daemon."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Files as they are now, read and analysed without any database."""
+"""Current files, read and analysed without a database."""
 
 from collections.abc import Iterable
 from pathlib import Path

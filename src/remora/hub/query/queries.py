@@ -1,4 +1,4 @@
-"""What a view of the code answers to each question: the one place where NodeStates are put together."""
+"""Queries over a snapshot of the code; NodeStates are assembled here."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ _OF_TESTS = 0.7
 
 
 class _Linking:
-    """What finds links, with all that it keeps."""
+    """The linker with its caches."""
 
     def __init__(self, view: Snapshot, files: IndexedFiles | None, most: int) -> None:
         self._of = (view, files, most)
@@ -36,7 +36,7 @@ class _Linking:
         self.renew()
 
     def renew(self) -> None:
-        """Let go of what was kept: it is half made."""
+        """Drop the caches: they may be half made."""
         view, files, most = self._of
         self.linker = Linker(view, files, most=most)
         self.related = RelatedTests(self.linker, view, self.known)
@@ -111,7 +111,7 @@ class NodeQueries:
         return self._answer(key, "tests", lambda: self._tests_within(key, depth))
 
     def known(self, key: str) -> bool:
-        """Whether callers and callees need not be found, but only read."""
+        """True if callers and callees are stored and only need reading."""
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
@@ -185,7 +185,7 @@ class NodeQueries:
         return _with_observed(static, self._standing(observed))
 
     def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
-        """What was observed once may be gone since."""
+        """Return the observed links whose nodes still exist."""
         return (
             edge
             for edge in observed

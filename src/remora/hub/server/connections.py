@@ -1,20 +1,20 @@
-"""Everybody who is connected in one way, so that nobody has to wait for the slow and the broken."""
+"""Open connections of one server, with a maximum and timeouts."""
 
 from typing import Generic, Protocol, TypeVar
 
 
 class Connection(Protocol):
-    """One connection, as far as the others are concerned."""
+    """One open connection."""
 
     last_active: float
     """When anything happened last, in seconds of the loop's clock."""
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
 
     def overdue(self, now: float) -> bool:
-        """Whether it has been in the middle of something for too long."""
+        """True if a request or an answer takes too long."""
 
     def abort(self) -> None:
         """Close now, whatever is not delivered."""
@@ -50,15 +50,15 @@ class Connections(Generic[_Connection]):
         return True
 
     def leave(self, guest: _Connection) -> None:
-        """It is closed."""
+        """Forget a closed connection."""
         self._open.discard(guest)
 
     def reap(self, now: float) -> None:
-        """Close those that have been in the middle of something for too long."""
+        """Close connections that are overdue."""
         for guest in [one for one in self._open if one.overdue(now)]:
             guest.abort()
 
     def close(self) -> None:
-        """Close all; what was answered already is still delivered where it can be."""
+        """Close all; answers that were written are still delivered where possible."""
         for guest in list(self._open):
             guest.close()

@@ -1,4 +1,4 @@
-"""Where questions are answered, whichever way they came in."""
+"""Handler interface of both servers, and conversion of errors to answers."""
 
 import logging
 from collections.abc import Awaitable, Callable

@@ -43,7 +43,7 @@ class _Rejected(Exception):
 
 
 class HttpConnections(Connections["HttpConnection"]):
-    """Everybody who is connected over HTTP."""
+    """Open HTTP connections."""
 
     def __init__(self, handler: Handler, token: str, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
@@ -73,11 +73,11 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """Whether nothing has happened for too long; who subscribed or waits may be silent."""
+        """True if nothing has happened for too long; subscribers and waiting clients may be silent."""
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
@@ -89,14 +89,14 @@ class HttpConnection(asyncio.Protocol):
         self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Anybody on this machine can come as far as here."""
+        """Accept any local process; the token is checked later."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not self._all.enter(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Nobody waits for an answer any more."""
+        """Cancel what the client waited for."""
         self._all.leave(self)
         if self._task is not None:
             self._task.cancel()
@@ -118,7 +118,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """What was asked is still answered."""
+        """Answer what was requested so far."""
         if not self._discarding and self._unsubscribe is None:
             self._http.receive_data(b"")
             self._pump()
@@ -174,7 +174,7 @@ class HttpConnection(asyncio.Protocol):
                 self.transport.close()
 
     def _check(self, request: h11.Request) -> None:
-        """Who asks, before what is asked. Raises _Rejected."""
+        """Check the client before its request. Raises _Rejected."""
         headers = dict(request.headers)
         host = headers.get(b"host", b"").decode("latin-1")
         port = self.transport.get_extra_info("sockname")[1]
@@ -241,7 +241,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(said)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Say why, then take what still comes and throw it away: it would not be read otherwise."""
+        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")

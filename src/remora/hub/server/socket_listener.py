@@ -1,4 +1,4 @@
-"""The Unix socket: made in a private folder, taken over from a dead daemon only by proof."""
+"""Listening Unix socket in a private folder; a dead daemon's socket is replaced after a check."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ class Listener:
         self._inode = path.lstat().st_ino
 
     def lost(self) -> bool:
-        """Whether the path leads elsewhere now: somebody cleaned up."""
+        """True if the path leads elsewhere now, as after a clean-up."""
         try:
             return self.path.lstat().st_ino != self._inode
         except OSError:

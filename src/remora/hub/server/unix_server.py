@@ -1,4 +1,4 @@
-"""Questions over the Unix socket: lines in, lines out, in order, whatever the others do."""
+"""Unix socket server: one JSON request per line, answers in order."""
 
 import asyncio
 import select
@@ -18,7 +18,7 @@ _DISCARD = 64 * MAX_BYTES
 
 
 class UnixConnections(Connections["UnixConnection"]):
-    """Everybody who is connected to the socket."""
+    """Open connections to the socket."""
 
     def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
@@ -31,7 +31,7 @@ class UnixConnections(Connections["UnixConnection"]):
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
-        """Begin to accept."""
+        """Start accepting connections."""
         return await asyncio.get_running_loop().create_unix_server(
             lambda: UnixConnection(self), sock=listener.socket, backlog=BACKLOG
         )
@@ -54,18 +54,18 @@ class UnixConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """Whether a line has been begun, or an answer left unread, for too long."""
+        """True if a line is unfinished, or an answer unread, for too long."""
         if self._ended and self._hung_up():
             return True
         waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > PATIENCE_S
 
     def _hung_up(self) -> bool:
-        """Whether a client that said it would write no more has gone altogether."""
+        """True if a client that closed its sending side is gone."""
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
         return bool(poll.poll(0))
@@ -81,7 +81,7 @@ class UnixConnection(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Nobody waits for an answer any more."""
+        """Cancel what the client waited for."""
         self._all.leave(self)
         self._buffer.clear()
         if self.task is not None:
@@ -103,7 +103,7 @@ class UnixConnection(asyncio.Protocol):
         self._pump()
 
     def eof_received(self) -> bool:
-        """What was asked is still answered; a last line needs no end."""
+        """Answer what was requested so far; a last line needs no end."""
         self._ended = True
         if self._buffer:
             self._buffer += b"\n"
@@ -190,7 +190,7 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Say so, then take the rest and throw it away: who still sends would not read why."""
+        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()

@@ -1,4 +1,4 @@
-"""The first rung: a running daemon, asked over its Unix socket."""
+"""Answers from a running daemon, over its Unix socket."""
 
 import asyncio
 import os
@@ -98,7 +98,7 @@ def _speaks(health: Answer) -> bool:
 
 
 def _usable(answer: Answer) -> bool:
-    """Whether an answer settles the question: a result, or that there is no such node."""
+    """True if an answer is a result, or says that there is no such node."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 

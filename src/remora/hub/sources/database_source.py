@@ -1,4 +1,4 @@
-"""The second rung: the database, read only, and whatever file is not as it says analysed anew."""
+"""Answers from the database, read only, with changed files analysed again."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ have all of them found."""
 
 
 class _Instead(Enum):
-    """What there is to say of a file instead of its facts."""
+    """Outcome of looking at a file without new facts."""
 
     AS_STORED = "as stored"
     TOO_LONG = "too long"
@@ -118,7 +118,7 @@ class DatabaseSource:
         return self._rows[1]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._view is not None:
             self._view.close()
             self._view = None
@@ -179,7 +179,7 @@ class DatabaseSource:
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
     ) -> NodeQueries:
-        """Those of the last question, where nothing happened since."""
+        """Return the queries of the last request if nothing changed since."""
         state = (
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),

@@ -1,4 +1,4 @@
-"""The rungs below the daemon, in their order: all that is done in the client's own process."""
+"""Fallback sources without a daemon, in order, in the client's own process."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -46,10 +46,10 @@ class FallbackSources:
         return None
 
     def prepare(self) -> None:
-        """What takes time once: git's rules, a look at all files. Never raises."""
+        """Read git's rules and sweep all files once, in advance. Never raises."""
         with suppress(Exception):  # `ask` finds out again, and says nothing
             self._members.sweep()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._stored.close()

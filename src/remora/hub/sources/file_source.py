@@ -1,4 +1,4 @@
-"""The last rung: the asked nodes' own files read and analysed, without any other file."""
+"""Answers from the requested nodes' own files alone."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -64,5 +64,5 @@ def _facts(path: str, content: Content) -> FileFacts:
 
 
 def _is_below(path: str) -> bool:
-    """Whether a text from anywhere is a path as git lists one."""
+    """True if a text is a relative path as git lists one."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

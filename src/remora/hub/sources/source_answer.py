@@ -1,4 +1,4 @@
-"""What a rung says: the protocol's result, where it came from, and how long it may take."""
+"""Answer of a source: the protocol's result and its origin; and the time budget."""
 
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -36,5 +36,5 @@ class Budget:
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """Whether work of that length would end in time."""
+        """True if work of that length would end in time."""
         return monotonic() + seconds <= self.until

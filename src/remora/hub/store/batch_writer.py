@@ -1,4 +1,4 @@
-"""One batch becomes one transaction."""
+"""Writes one batch in one transaction."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence

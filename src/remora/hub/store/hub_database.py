@@ -40,7 +40,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
-    """What an error of SQLite says about the database at `path`."""
+    """Convert an error of SQLite to DiskError or HubDamaged."""
     if is_refusal(error):
         return DiskError(f"{path}: {error}")
     return HubDamaged(f"{path} is damaged: {error}")

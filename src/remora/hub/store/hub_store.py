@@ -29,7 +29,7 @@ _STAMPS_AT_ONCE = 256
 
 
 class Counts(NamedTuple):
-    """How much is stored."""
+    """Number of stored files and nodes."""
 
     files: int
     nodes: int
@@ -68,7 +68,7 @@ class HubStore:
         return self._generation
 
     def view(self) -> StoredSnapshot:
-        """What is stored, as it is when asked; holds until `close`."""
+        """Return a snapshot of the stored state; valid until `close`."""
         return StoredSnapshot(self._connection, self._db, self._shelf)
 
     def files(self) -> Mapping[str, FileRow]:
@@ -76,7 +76,7 @@ class HubStore:
         return MappingProxyType(self._rows)
 
     def counts(self) -> Counts:
-        """How many files and nodes are stored."""
+        """Return the number of stored files and nodes."""
         with sqlite_errors(self._db):
             (nodes,) = self._connection.execute("SELECT count(*) FROM node_state").fetchone()
         return Counts(len(self._rows), nodes)
@@ -93,7 +93,7 @@ class HubStore:
                 return self._applied(batch, rebuilt=True)
 
     def known(self, path: str) -> Known:
-        """What is stored of a file (raw path), to compare with."""
+        """Return what is stored of a file (raw path), for comparison."""
         row = self._rows.get(path)
         if row is None:
             return Known()
@@ -156,7 +156,7 @@ class HubStore:
         return nodes
 
     def links(self) -> LinkWriter:
-        """What writes links; holds until the next `apply`, `rebuild` or `close`."""
+        """Return the writer of links; valid until the next `apply`, `rebuild` or `close`."""
         return LinkWriter(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
@@ -214,7 +214,7 @@ class HubStore:
         self._unwritten.clear()
 
     def _mended(self) -> bool:
-        """Whether the database had to be made anew, in its place, before anything is written."""
+        """Rebuild the database if it is damaged or was replaced; True if it was."""
         if self._held.is_elsewhere():
             self._held.reopen()
             self._begin()

@@ -1,4 +1,4 @@
-"""The lowered files that were used last, decoded, within a number of bytes."""
+"""Cache of decoded IR files, bounded in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -21,7 +21,7 @@ class IrCache:
         self._kept: OrderedDict[Hashable, tuple[Lowered, int]] = OrderedDict()
 
     def get(self, name: Hashable) -> Lowered | None:
-        """What is kept under `name`."""
+        """Return the cached value of `name`."""
         with self._lock:
             found = self._kept.get(name)
             if found is None:

@@ -1,4 +1,4 @@
-"""What a round of linking reads of the database, as of one moment."""
+"""The database state that a round of linking reads, as of one moment."""
 
 import sqlite3
 import zlib

@@ -75,7 +75,7 @@ class LinkWriter:
         self._path = path
 
     def complete(self) -> bool:
-        """Whether links are told from here."""
+        """True if links are answered from the database."""
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 
@@ -110,7 +110,7 @@ class LinkWriter:
         return True
 
     def end(self, base: int) -> bool:
-        """From now on links are told from here, if every node has its own and nothing changed."""
+        """Answer links from the database from now on, if every node has them and nothing changed."""
         with sqlite_errors(self._path), transaction(self._connection):
             if not base == self._meta("links_base") == self._meta("lowered_since"):
                 return False

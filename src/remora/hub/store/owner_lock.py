@@ -1,4 +1,4 @@
-"""Whose a hub's database is: a lock that says which process holds it and ends with that process."""
+"""Owner lock of a database: names its process and ends with it."""
 
 import fcntl
 import os
@@ -36,7 +36,7 @@ class OwnerLock:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """Whether the path leads elsewhere now: another process would not see ours."""
+        """True if the path leads elsewhere now: other processes would not see this lock."""
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:
@@ -91,12 +91,12 @@ def _lives(pid: int) -> bool:
 
 
 def lock_of(db: Path) -> Path:
-    """Where the lock of a database's writer is; it stays when its owner ends."""
+    """Return the path of a writer's lock; the file stays when its owner ends."""
     return db.with_name(f"{db.name}.lock")
 
 
 def is_lock(path: Path) -> bool:
-    """Whether somebody of ours held the lock at `path` once."""
+    """True if a Hub process ever held the lock at `path`."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

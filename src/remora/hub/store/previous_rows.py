@@ -1,4 +1,4 @@
-"""What is stored of a file before it is written again."""
+"""Stored rows of a file before it is written again."""
 
 import sqlite3
 

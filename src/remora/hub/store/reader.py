@@ -1,4 +1,4 @@
-"""StoreView: what the database says, asked row by row; nothing of it is kept but decoded files."""
+"""StoredSnapshot: the database, read row by row; only decoded files are cached."""
 
 import math
 import sqlite3
@@ -58,7 +58,7 @@ class StoredSnapshot:
 
     @property
     def generation(self) -> int:
-        """Of what was written last."""
+        """Generation of the last write."""
         return self._meta("generation")
 
     def files(self) -> Mapping[str, FileRow]:
@@ -74,7 +74,7 @@ class StoredSnapshot:
         return {unspell_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
-        """Every Python file."""
+        """Return the paths of all Python files."""
         since = self._meta("paths_since")
         if self._shelf.paths[0] != since:
             rows = self._all("SELECT path FROM file_index")
@@ -82,7 +82,7 @@ class StoredSnapshot:
         return self._shelf.paths[1]
 
     def lowered(self, path: str) -> Lowered | None:
-        """What linking needs of a file."""
+        """Return the IR of a file, for linking; None for an unknown file."""
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
@@ -106,12 +106,12 @@ class StoredSnapshot:
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
         row = self._one(f"{_NODE} WHERE key = ?", key)
         return None if row is None else self._node(row)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Of one file, in the order of the source."""
+        """Return the nodes of one file, in source order."""
         rows = self._all(
             # `;` comes after `:`; a longer path with a `:` in it lies in this range too
             f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
@@ -135,7 +135,7 @@ class StoredSnapshot:
         return [node for node in nodes if node is not None]
 
     def keys(self) -> Iterator[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
@@ -154,18 +154,18 @@ class StoredSnapshot:
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def links(self) -> StoredLinks:
-        """Those that were found before anybody asked."""
+        """Return the precomputed links."""
         return StoredLinks(self._all, self._damaged)
 
     def linked(self) -> tuple[int, int]:
-        """Of how many nodes the links are stored, and of how many nodes there are."""
+        """Return how many nodes have stored links, and how many nodes there are."""
         sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
         found, nodes = self._all(sql)[0]
         return min(found, nodes), nodes
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """What is asked within is of one state, and quicker. For a reader, and for a moment only."""
+        """Read one state in the block, which is also faster. For readers, and briefly only."""
         self._all("BEGIN")
         try:
             yield
@@ -174,7 +174,7 @@ class StoredSnapshot:
                 self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._connection.close()
 
     def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:

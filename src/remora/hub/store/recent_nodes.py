@@ -1,4 +1,4 @@
-"""Nodes that appeared a moment ago: one that vanishes now may have moved there."""
+"""Nodes created a moment ago: one that vanishes now may have moved there."""
 
 from collections.abc import Collection, Iterable
 

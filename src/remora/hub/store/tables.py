@@ -1,4 +1,4 @@
-"""The tables of the Hub's database, and how a database that is not ours becomes one in place."""
+"""Tables of the Hub's database, and a blank database to write over any other."""
 
 import sqlite3
 

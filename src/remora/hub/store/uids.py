@@ -1,4 +1,4 @@
-"""Who each node is: uids of the nodes of a batch, and those of nodes that vanished."""
+"""Uids of the nodes of a batch, and of nodes that vanished."""
 
 import os
 import sqlite3

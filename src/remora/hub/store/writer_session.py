@@ -1,4 +1,4 @@
-"""One database held for writing: its lock, its connection, and a new one where either is gone."""
+"""Writer session: lock and connection of one database, reopened if either is gone."""
 
 import sqlite3
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class WriterSession:
             raise
 
     def is_elsewhere(self) -> bool:
-        """Whether the database or the lock was deleted or replaced."""
+        """True if the database or the lock was deleted or replaced."""
         try:
             return self._lock.lost() or _place(self.path) != self._place
         except OSError:
@@ -82,7 +82,7 @@ class WriterSession:
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Whether it makes sense, as far as can be told at once, and is of this root."""
+        """True if the database looks sound and belongs to this root."""
         try:
             with sqlite_errors(self.path):
                 told_of = dict(connection.execute("SELECT name, value FROM meta").fetchall())

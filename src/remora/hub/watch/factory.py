@@ -1,4 +1,4 @@
-"""Which watcher a root gets: the best that can be had, and why it is no better."""
+"""Chooses the best available watcher for a root."""
 
 import errno
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The watcher on Linux: one inotify watch for each folder that is not ignored."""
+"""Watcher on Linux: one inotify watch for each folder that is not ignored."""
 
 import os
 import select
@@ -241,7 +241,7 @@ class InotifyWatcher:
             self._complete = False
 
     def _give_up(self, note: str) -> None:
-        """From now on only sweeping tells; the descriptor stays until `close`."""
+        """Stop watching and rely on sweeps; the descriptor stays until `close`."""
         self._note = note
         for path in self._folders.paths():
             self._folders.leave(path)

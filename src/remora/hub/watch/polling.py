@@ -1,4 +1,4 @@
-"""The watcher where nothing watches: every question is answered by a sweep."""
+"""Watcher without events: each answer sweeps all files."""
 
 from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
@@ -22,4 +22,4 @@ class SweepingWatcher:
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""

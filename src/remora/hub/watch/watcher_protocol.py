@@ -1,4 +1,4 @@
-"""What every watcher can be asked, and what it answers."""
+"""Interface of all watchers."""
 
 from typing import Literal, NamedTuple, Protocol
 
