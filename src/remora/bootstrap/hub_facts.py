@@ -50,8 +50,8 @@ class FactSource:
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
-                    f"no hub answers for {self.root}, and hub.enabled is true",
-                    hint="`remora hub start` starts one; hub.enabled: auto does without",
+                    f"no daemon answers for {self.root}, and hub.enabled is true",
+                    hint="run `remora hub start`, or set hub.enabled: auto to work without one",
                 )
             await client.prepare(_READY_S)
             yield client

@@ -73,10 +73,10 @@ def index_hub(
                 failed = _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
-    told = [FileError(path, errors[path]) for path in sorted(errors)]
+    listed = [FileError(path, errors[path]) for path in sorted(errors)]
     linked = None if links is None else Links(_is_linked(places), failed)
     by = writer if isinstance(writer, int) else None
-    return Indexed(files, nodes, changed, told, time.monotonic() - began, by, linked)
+    return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
 
 
 def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
@@ -121,7 +121,7 @@ def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
     index_hub(caller, wish, lambda _done, _all: None)
     view = open_snapshot(places.db)
     if view is None:
-        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
+        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
     try:
         return verify(places.root, _members(caller, places), view)
     finally:
@@ -221,4 +221,4 @@ def _caught_up(places: HubPlaces) -> int:
         if answer.error is None or answer.error.code != "busy":
             break
         time.sleep(_LOOK_S)
-    raise OutsideError("the daemon did not bring the index up to date", hint=f"see {places.log}")
+    raise OutsideError("the daemon did not update the index", hint=f"see {places.log}")

@@ -31,11 +31,11 @@ def why_unknown(places: HubPlaces) -> str:
     known = linked(places)
     if known is None:
         return (
-            "only the file itself could be looked at: there is no index that can be read, and none "
-            "could be made where it should be (`--db FILE` names another place)"
+            "only the file itself could be read: there is no index, and none could be made "
+            "(`--db FILE` names another place)"
         )
     if known.complete and control.running(places) is not None:
-        return "finding them takes too long just now: ask again"
+        return "finding them takes too long at the moment: retry"
     if known.complete:
         return (
             "finding them takes too long, since files have changed: `remora hub index --links` "

@@ -29,9 +29,9 @@ def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
-        said = control.daemon_status(places)
-        if said is not None:
-            return said
+        status = control.daemon_status(places)
+        if status is not None:
+            return status
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
@@ -39,7 +39,7 @@ def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
             started += 1
             continue
         time.sleep(_LOOK_S)
-    raise OutsideError("the hub does not answer", hint=_where_more_is_said(places))
+    raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
 
 
 def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
@@ -61,9 +61,9 @@ def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
         stderr=subprocess.DEVNULL,
     ) as starter:
         assert starter.stdout is not None
-        said = _first_words(starter.stdout.fileno())
-    if said not in (READY, b""):  # nothing: another one was quicker
-        raise _failed(said, places)
+        output = _first_words(starter.stdout.fileno())
+    if output not in (READY, b""):  # nothing: another one was quicker
+        raise _failed(output, places)
 
 
 def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
@@ -80,26 +80,26 @@ def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
 
 def _first_words(pipe: int) -> bytes:
     """What comes until it is ready or ends, or takes too long."""
-    said = b""
+    output = b""
     until = time.monotonic() + _START_S
-    while said != READY:
+    while output != READY:
         readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
         part = os.read(pipe, 1 << 16) if readable else b""
         if not part:
             break
-        said += part
-    return said
+        output += part
+    return output
 
 
-def _failed(said: bytes, places: HubPlaces) -> RemoraError:
+def _failed(output: bytes, places: HubPlaces) -> RemoraError:
     try:
-        error = json.loads(said)["error"]
+        error = json.loads(output)["error"]
         return OutsideError(error["message"], hint=error["hint"])
     except (ValueError, KeyError, TypeError):
-        return OutsideError("the hub could not start", hint=_where_more_is_said(places))
+        return OutsideError("the daemon could not start", hint=_where_to_look(places))
 
 
-def _where_more_is_said(places: HubPlaces) -> str:
+def _where_to_look(places: HubPlaces) -> str:
     if places.log.exists():
         return f"{places.log} says more"
     return "`remora hub start --foreground` shows what it says"

@@ -28,15 +28,15 @@ def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
     """
     if wish.db is not None and _is_foreign(wish.db):
         raise UsageError(
-            f"--db {wish.db}: this is no database of the Hub, and is left as it is",
-            hint="name another file; one that is not there is made",
+            f"--db {wish.db}: this is not a database of the Hub",
+            hint="use another path; a missing file is created",
         )
     places = hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
     foreign = foreign_file(places) if wish.db is not None else None
     if foreign is not None:
         raise UsageError(
-            f"--db {wish.db}: {foreign} is not the Hub's, and is left as it is",
-            hint="name a database where no other program's files are",
+            f"--db {wish.db}: {foreign} does not belong to the Hub",
+            hint="use a folder without files of other programs",
         )
     return places
 
@@ -72,9 +72,9 @@ def http_address(said: str) -> tuple[str, int]:
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:
         raise UsageError(
-            f"--http {said}: {host} is not this machine's loopback",
-            hint="the hub answers on 127.0.0.1 or [::1] only",
+            f"--http {said}: {host} is not a loopback address",
+            hint="use 127.0.0.1 or [::1]",
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 takes a free one")
+        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 picks a free one")
     return _LOOPBACK[host], int(port)

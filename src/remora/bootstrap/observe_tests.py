@@ -111,12 +111,12 @@ def _keep(places: HubPlaces, observation: Observation) -> bool:
         with open_store(places) as store:
             collect(spool, store.record_observed)
     except HubLocked:
-        _tell(places)
+        _notify(places)
         return True
     return False
 
 
-def _tell(places: HubPlaces) -> None:
+def _notify(places: HubPlaces) -> None:
     """Let the daemon look at what waits; else it does so at its next sweep."""
     try:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)

@@ -44,8 +44,8 @@ _TRIED_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the rung that told of them (None: none did) and the generation that it
-    spoke of (null without a database)."""
+    """Nodes by key, with the source that answered (None: none did) and the generation of its answer
+    (None without a database)."""
 
     rung: SourceName | None = None
     generation: int | None = None
@@ -89,10 +89,10 @@ class HubClient:
         found = Context()
         if not wanted:
             return found
-        told = await self._ask(GetContext(nodes=wanted))
-        if isinstance(told, SourceAnswer):
-            found.update({key: told.result[key] for key in wanted if key in told.result})
-            found.rung, found.generation = told.rung, told.generation
+        answer = await self._ask(GetContext(nodes=wanted))
+        if isinstance(answer, SourceAnswer):
+            found.update({key: answer.result[key] for key in wanted if key in answer.result})
+            found.rung, found.generation = answer.rung, answer.generation
         return found
 
     async def node(self, key: str) -> NodeState | None:
@@ -190,18 +190,18 @@ class HubClient:
         return found
 
     async def _result(self, request: Request) -> Any:
-        told = await self._ask(request)
-        if isinstance(told, NotFound):
-            raise told
-        return None if told is None else told.result
+        answer = await self._ask(request)
+        if isinstance(answer, NotFound):
+            raise answer
+        return None if answer is None else answer.result
 
     async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
         """Return the answer of the best source in time."""
         budget = Budget(self.deadline)
-        told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        if isinstance(told, SourceAnswer | NotFound):
-            return told
-        links = told is None or not _has_tried(told)
+        answer = await self._from_daemon(request, budget.left * _OF_SOCKET)
+        if isinstance(answer, SourceAnswer | NotFound):
+            return answer
+        links = answer is None or not _has_tried(answer)
         return await self._aside(lambda: self._fallbacks.ask(request, budget, links=links), budget)
 
     async def _from_daemon(
@@ -209,17 +209,17 @@ class HubClient:
     ) -> SourceAnswer | NotFound | Busy | None:
         try:
             async with asyncio.timeout(seconds):
-                told = await self._daemon.ask(request)
-                while self._may_ask_again(told):
+                answer = await self._daemon.ask(request)
+                while self._may_ask_again(answer):
                     await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
-                    told = await self._daemon.ask(request)
-                return told
+                    answer = await self._daemon.ask(request)
+                return answer
         except TimeoutError:
             return None
 
-    def _may_ask_again(self, told: SourceAnswer | NotFound | Busy | None) -> bool:
+    def _may_ask_again(self, answer: SourceAnswer | NotFound | Busy | None) -> bool:
         is_patient = self.deadline >= _PATIENT_S
-        return isinstance(told, Busy) and not _has_tried(told) and is_patient
+        return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """A thread cannot be stopped: one that is late is left to its end, and not listened to."""

@@ -97,11 +97,11 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
         return
     now: _Cold | None = None
     for key in keys:
-        told = links.callers(key), links.callees(key), links.importers(key)
-        if None in told:
+        stored_links = links.callers(key), links.callees(key), links.importers(key)
+        if None in stored_links:
             return
         now = now or _Cold(cold)
-        for field, stored in zip(("callers", "callees", "importers"), told, strict=True):
+        for field, stored in zip(("callers", "callees", "importers"), stored_links, strict=True):
             yield from _different(key, field, stored, getattr(now, field)(key))
 
 

@@ -258,20 +258,20 @@ def decode_request(line: bytes) -> Request:
 def _what_is_wrong(line: bytes, message: str) -> Refused:
     """Of a line that is no request as declared, though the decoder stopped before its end."""
     try:
-        said = _anything.decode(line)
+        fields = _anything.decode(line)
     except RecursionError:
         return Refused("bad_request", "nested too deeply")
     except msgspec.DecodeError as error:
         return Refused("bad_json", f"not JSON: {error}")
-    if not isinstance(said, dict):
-        return Refused("bad_request", f"expected an object, got {type(said).__name__}")
+    if not isinstance(fields, dict):
+        return Refused("bad_request", f"expected an object, got {type(fields).__name__}")
     identity = _id.decode(line).id
-    kind = said.get("type")
+    kind = fields.get("type")
     if not isinstance(kind, str):
-        return Refused("bad_request", "`type` must say what is asked", id=identity)
+        return Refused("bad_request", "`type` must be the type of the request", id=identity)
     if kind not in TYPES:
         known = ", ".join(TYPES)
-        return Refused("unknown_type", f"no type {kind[:80]!r}; there is {known}", id=identity)
+        return Refused("unknown_type", f"unknown type {kind[:80]!r}; known: {known}", id=identity)
     return Refused("bad_request", f"{kind}: {message}", id=identity)
 
 

@@ -105,7 +105,7 @@ def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
         stderr=subprocess.STDOUT,
     )
     try:
-        first = "the kernel tells" if later else "each question"
+        first = "the kernel reports" if later else "each request"
         wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
         if daemon.poll() == 77:
             pytest.skip("no user namespace to be had")
@@ -113,7 +113,7 @@ def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
         write(shop, folders)
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
         said = poor("hub", "status", cwd=shop)
-        assert "none: each question looks at all files" in said.out
+        assert "none: each request sweeps all files" in said.out
         assert "no more inotify watches" in said.err
         assert "fs.inotify.max_user_watches" in said.err
         for number in range(3):

@@ -130,11 +130,11 @@ def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: Nod
 
 
 def test_the_same_facts_can_be_told_as_not_fresh(answers: NodeQueries) -> None:
-    stale = answers.told(fresh=False)
+    stale = answers.with_freshness(fresh=False)
     assert stale.context([TOTAL])[TOTAL].fresh is False
     assert stale.callers(TOTAL)["fresh"] is False
     assert answers.context([TOTAL])[TOTAL].fresh is True
-    assert answers.told(fresh=True) is answers
+    assert answers.with_freshness(fresh=True) is answers
 
 
 def test_links_are_answered_as_the_protocol_says(answers: NodeQueries) -> None:

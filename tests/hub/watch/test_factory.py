@@ -84,7 +84,7 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
         pytest.skip("no user namespace to be had")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{first} {first == 'inotify'}"), done.stderr
-    assert lines[1] == "Seen(paths=frozenset(), complete=False) False"
+    assert lines[1] == "Changes(paths=frozenset(), complete=False) False"
     assert lines[2].startswith("sweep False no more inotify watches")
     assert "fs.inotify.max_user_watches" in lines[2]
 

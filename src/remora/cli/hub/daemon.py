@@ -14,7 +14,7 @@ from remora.bootstrap.invocation import open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
-from remora.cli.hub.hub_options import place_options, tell_of_root
+from remora.cli.hub.hub_options import note_root_above, place_options
 from remora.errors import ConfigError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPlaces
@@ -52,9 +52,9 @@ def start(
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
     places = places_of(caller, wish)
     if not detached:
-        tell_of_root(options, caller, places)
+        note_root_above(options, caller, places)
     if not foreground:
-        with _telling_of_its_life(options):
+        with _noting_interrupt(options):
             found = start_hub(caller, wish)
         _join(options, places, found, http)
         return 0
@@ -95,7 +95,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     """
     caller = caller_of(options)
     places = places_of(caller, HubTarget(db=db, socket=socket))
-    tell_of_root(options, caller, places)
+    note_root_above(options, caller, places)
     _print(options, places, control.status(places))
     try:
         open_config(caller, places.root)
@@ -105,12 +105,12 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
 
 @contextmanager
-def _telling_of_its_life(options: Options) -> Iterator[None]:
+def _noting_interrupt(options: Options) -> Iterator[None]:
     """Print a note if the user stops waiting: the daemon goes on."""
     try:
         yield
     except KeyboardInterrupt:
-        note(options, "a daemon that was begun goes on: `remora hub stop` ends it")
+        note(options, "the daemon keeps starting in the background: `remora hub stop` stops it")
         raise
 
 
@@ -119,7 +119,7 @@ def _join(options: Options, places: HubPlaces, status: StatusResult, http: str |
     if http is not None and status.http is None:
         note(
             options,
-            "note: the daemon ran already, without HTTP: "
+            "note: the daemon was already running, without HTTP: "
             f"`remora hub stop`, then `remora hub start --http {http}`",
         )
 
@@ -174,8 +174,8 @@ def _known(status: StatusResult) -> str:
 
 
 _WATCHERS = {
-    "inotify": "inotify: the kernel tells of every change",
-    "watchfiles": "watchfiles: each question looks at all files",  # of an older daemon
-    "sweep": "none: each question looks at all files",
+    "inotify": "inotify: the kernel reports every change",
+    "watchfiles": "watchfiles: each request sweeps all files",  # of an older daemon
+    "sweep": "none: each request sweeps all files",
     "off": "off",
 }

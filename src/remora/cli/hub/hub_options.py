@@ -24,7 +24,7 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def tell_of_root(options: Options, caller: Caller, places: HubPlaces) -> None:
+def note_root_above(options: Options, caller: Caller, places: HubPlaces) -> None:
     """Print a note if the project seems to begin above the root."""
     above = root_above(caller, places)
     if above is not None:

@@ -50,7 +50,7 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     wish = HubTarget(db=db, socket=socket)
     with watched(options, "files") as progress, watched(options, "links") as linking:
         made = index_hub(caller_of(options), wish, progress, links=linking if links else None)
-    emit(options, _document(made), _told(made))
+    emit(options, _document(made), _summary(made))
     return 0
 
 
@@ -138,7 +138,7 @@ def _document(made: Indexed) -> dict[str, Any]:
     return document
 
 
-def _told(made: Indexed) -> Iterator[str]:
+def _summary(made: Indexed) -> Iterator[str]:
     for error in made.errors[:_MOST_TOLD]:
         yield fitted(plain(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MOST_TOLD:

@@ -12,7 +12,7 @@ from remora.bootstrap.invocation import Caller, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.cli.hub.hub_options import tell_of_root
+from remora.cli.hub.hub_options import note_root_above
 from remora.errors import OutsideError
 from remora.hub.client import HubClient
 from remora.hub.file_rules import FileRules
@@ -81,7 +81,7 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
     """Open the Hub of the project; without a daemon and an index, make the index first."""
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
     places = places_of(caller, wish)
-    tell_of_root(options, caller, places)
+    note_root_above(options, caller, places)
     config = open_config(caller, places.root)
     files = FileRules(config.exclude, config.hub.file_limit)
     if control.running(places) is not None:
@@ -126,7 +126,7 @@ def _make_index(options: Options, caller: Caller, wish: HubTarget, places: HubPl
         return
     is_damaged = places.db.exists() and not is_readable(places)
     lacks = "the index cannot be read" if is_damaged else "there is no index yet"
-    note(options, f"{lacks}: making it; `remora hub start` keeps one up to date")
+    note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with watched(options) as progress:
             index_hub(caller, wish, progress)

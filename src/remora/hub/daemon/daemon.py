@@ -159,7 +159,7 @@ class Daemon:
         try:
             collect(spool_folder(self._places.db), record)
         except (RemoraError, OSError) as error:
-            _log.warning("observations are kept for later: %s", error)
+            _log.warning("cannot store observations yet: %s", error)
 
     async def _listen(self) -> None:
         self._http: HttpConnections | None = None
@@ -181,7 +181,7 @@ class Daemon:
             server = await loop.create_server(self._http.made, host, port)
         except OSError as error:
             raise OutsideError(
-                f"cannot listen at {host}:{port}: {error.strerror}", hint="port 0 takes a free one"
+                f"cannot listen at {host}:{port}: {error.strerror}", hint="port 0 picks a free one"
             ) from error
         self._servers.append(server)
         bound = server.sockets[0].getsockname()[1]
@@ -301,7 +301,7 @@ class Daemon:
     def _broken(self, task: asyncio.Task[None]) -> None:
         """Restart if a task ends by itself, which is a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("a part of the daemon failed", exc_info=error)
+            _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")
 
     async def _goodbye(self, tasks: list[asyncio.Task[None]]) -> None:

@@ -160,9 +160,9 @@ class LinkScheduler:
                 raise HubDamaged(f"{self._db}: links are damaged") from None
             if code == link_child.FULL:
                 return b""
-            said = await self._last_words
+            output = await self._last_words
             raise _EndedError(
-                f"links cannot be found ahead: the child ended with {code}{said}"
+                f"precomputing links failed: the child ended with {code}{output}"
             ) from None
         while self._updater.pending:  # noqa: ASYNC110 - nothing is missed by looking now and then
             await asyncio.sleep(_PAUSE_S)
@@ -217,8 +217,8 @@ def _summary(failed: list[Unlinked]) -> str:
 
 async def _last_words(errors: asyncio.StreamReader) -> str:
     """Return the end of a child's standard error, read as it arrives so that the child never waits."""
-    said = b""
+    output = b""
     while part := await errors.read(_MOST_SAID):
-        said = (said + part)[-_MOST_SAID:]
-    text = said.decode(errors="replace").strip()
+        output = (output + part)[-_MOST_SAID:]
+    text = output.decode(errors="replace").strip()
     return f": {text}" if text else ""

@@ -112,7 +112,7 @@ class QueryThreads:
             async with asyncio.timeout(_PATIENCE_S):
                 return await self._free.get()
         except TimeoutError:
-            raise Refused("busy", "other questions take very long just now") from None
+            raise Refused("busy", "too many slow requests at the moment") from None
 
 
 class _TornError(Exception):
@@ -142,7 +142,7 @@ class NewestQueries:
         except (Refused, NotFound):
             raise
         except _TornError:
-            raise Refused("busy", "files change all the time just now") from None
+            raise Refused("busy", "files keep changing") from None
         except OutOfTimeError:  # links that are half made; and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None

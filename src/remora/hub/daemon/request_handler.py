@@ -84,10 +84,10 @@ class RequestHandler:
         """Number of subscribers."""
         return len(self._subscribers)
 
-    def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
-        """Call `tell` with a line for each generation until the returned function is called."""
-        self._subscribers[tell] = None
-        return lambda: self._subscribers.pop(tell, None)
+    def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
+        """Call `send` with a line for each generation until the returned function is called."""
+        self._subscribers[send] = None
+        return lambda: self._subscribers.pop(send, None)
 
     def close(self) -> None:
         """Stop answering."""
@@ -109,8 +109,8 @@ class RequestHandler:
     def _publish(self, generation: int, changed: Iterable[str]) -> None:
         for keys in _portions(changed, _KEYS_PER_EVENT):
             line = event_line(generation, keys)
-            for tell in list(self._subscribers):
-                tell(line)
+            for send in list(self._subscribers):
+                send(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
         """Return the line that answers, at once if everything is known. Raises Refused."""
@@ -118,7 +118,7 @@ class RequestHandler:
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
         if not self._updater.ready:
-            raise Refused("busy", "the files are being read for the first time")
+            raise Refused("busy", "the initial scan is not finished")
         self._updater.see()
         ticket = self._updater.pending.ticket()
         if self._updater.pending.reached(ticket):
@@ -129,9 +129,9 @@ class RequestHandler:
 
     def _at_once(self, request: Request) -> bytes | None:
         """Return a cached answer, or one that only needs a read: faster than switching threads."""
-        told = self._kept_result(request)
-        if told is not None:
-            return self._line(request, told)
+        cached = self._kept_result(request)
+        if cached is not None:
+            return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
             return None
 
@@ -148,12 +148,12 @@ class RequestHandler:
             return None
         return None if found is None else self._cached(request, *found)
 
-    def _cached(self, request: Request, generation: int, told: Raw) -> bytes:
+    def _cached(self, request: Request, generation: int, result: Raw) -> bytes:
         """Cache an answer of the newest state, and return its line."""
         if generation == self._kept_in == self._known.generation:
-            self._kept[_subject(request)] = told
-            self._kept_size += len(bytes(told)) + len(bytes(encoded(request))) + _KEPT_BESIDE
-        return answer_line(request, generation, told)
+            self._kept[_subject(request)] = result
+            self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _KEPT_BESIDE
+        return answer_line(request, generation, result)
 
     def _kept_result(self, request: Request) -> Raw | None:
         """Return the cached result of this generation."""
@@ -168,15 +168,15 @@ class RequestHandler:
                 return self._line(request, handle(request, self))
 
             def ask(answers: NodeQueries) -> tuple[int, Raw, bool]:
-                told = handle(request, answers.told(fresh=fresh), suggest=False)
-                return answers.generation, encoded(told), fresh and is_whole(told)
+                result = handle(request, answers.with_freshness(fresh=fresh), suggest=False)
+                return answers.generation, encoded(result), fresh and is_whole(result)
 
             # an answer begun before a change that this request waited for is of another generation
             same = (self._known.generation, fresh, _subject(request))
-            generation, told, kept = await self._threads.ask(ask, same)
+            generation, result, kept = await self._threads.ask(ask, same)
         if kept:
-            return self._cached(request, generation, told)
-        return answer_line(request, generation, told)
+            return self._cached(request, generation, result)
+        return answer_line(request, generation, result)
 
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._known.generation, result)
@@ -199,7 +199,7 @@ class RequestHandler:
         raw = path if path.startswith("/") else unspell_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
-            raise Refused("bad_request", f"{path[:200]} is not beneath the root")
+            raise Refused("bad_request", f"{path[:200]} is not below the root")
         try:
             is_folder = place.is_dir()
         except OSError as error:  # longer than a path can be

@@ -262,5 +262,5 @@ def _described(error: Exception) -> str:
     """Return one line about an error; a bug is logged with its traceback."""
     if isinstance(error, RemoraError | OSError):
         return str(error)
-    _log.error("keeping up failed", exc_info=error)
+    _log.error("updating the index failed", exc_info=error)
     return f"{type(error).__name__}: {error}"

@@ -27,7 +27,7 @@ class NewestView:
             self._view = open_snapshot(self._db, self._lowered)
             self._place = found.st_dev, found.st_ino
         if self._view is None:
-            raise DiskError(f"{self._db} cannot be read now")
+            raise DiskError(f"{self._db} cannot be read")
         return self._view
 
     def close(self) -> None:

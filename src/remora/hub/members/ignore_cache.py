@@ -193,7 +193,7 @@ def _check_ignore_file(path: Path) -> None:
         return
     if not st.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
         raise OutsideError(
-            f"{path} is no ignore file: git would read it for ever", hint="remove it"
+            f"{path} is not a regular file: git would never finish reading it", hint="remove it"
         )
 
 

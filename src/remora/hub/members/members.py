@@ -110,7 +110,7 @@ class Members:
                 self.forget()
         raise OutsideError(
             f"the ignore files below {self._top} change faster than they can be read",
-            hint="ask again when what rewrites them has ended",
+            hint="retry when they no longer change",
         )
 
     def _survey(self, starts: list[str], before: Before | None) -> WalkResult:

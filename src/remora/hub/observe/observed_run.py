@@ -55,7 +55,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
         raise UsageError(
             f"tests are the project's code, and this machine does not isolate it well enough "
             f"(L{level} of L{SAFE_LEVEL})",
-            hint="`remora doctor` tells how it could; if you trust this project, add "
+            hint="`remora doctor` shows how it could; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
         )
 
@@ -64,7 +64,7 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
     """Raises UsageError where the project holds the user's home: its tests could read all of it."""
     if home.is_relative_to(root) and not allowed:
         raise UsageError(
-            f"{root} holds your home folder, and tests can read all of their project",
+            f"{root} contains your home folder, and tests can read their whole project",
             hint="run it in a smaller project, or add --allow-unsandboxed",
         )
 
@@ -77,7 +77,8 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
         named = root / Path(configured).expanduser()
         if not named.is_file():
             raise ConfigError(
-                f"python: {configured} is not there", hint="name an interpreter, or leave it out"
+                f"python: {configured} does not exist",
+                hint="set an interpreter, or remove the setting",
             )
         return named
     folders = [root / ".venv", *([Path(active)] if active else [])]

@@ -31,7 +31,7 @@ def leave(folder: Path, observation: Observation) -> None:
             out.write(msgspec.msgpack.encode(observation))
         (folder / f"{name}.part").rename(folder / f"{name}.msgpack")
     except OSError as error:
-        raise DiskError(f"{folder}: what was seen cannot be kept: {error.strerror}") from error
+        raise DiskError(f"{folder}: cannot store the observation: {error.strerror}") from error
 
 
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:

@@ -28,8 +28,8 @@ def running(places: HubPlaces) -> int | None:
 def status(places: HubPlaces) -> StatusResult:
     """As `hub status` prints it, from the daemon, else from the database."""
     pid = running(places)
-    said = daemon_status(places) if pid is not None else None
-    return said if said is not None else _from_outside(places, pid)
+    status = daemon_status(places) if pid is not None else None
+    return status if status is not None else _from_outside(places, pid)
 
 
 def daemon_status(places: HubPlaces) -> StatusResult | None:
@@ -67,7 +67,7 @@ def stop(places: HubPlaces) -> int | None:
         remove(places.addresses, places.token)
         return None
     if pid <= 0:
-        raise OutsideError("which process the hub is cannot be told", hint=f"look at {places.lock}")
+        raise OutsideError("the daemon's process id is unknown", hint=f"look at {places.lock}")
     for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
         if _ended(places, pid, number, seconds):
             remove(places.addresses, places.token)

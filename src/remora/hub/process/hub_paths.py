@@ -82,7 +82,7 @@ def _own_socket(folders: UserFolders, root: Path, db: Path) -> Path:
 def _checked(socket: Path) -> Path:
     if len(os.fsencode(socket)) > SOCKET_LIMIT:
         raise UsageError(
-            f"{socket} is too long for a socket: {SOCKET_LIMIT} bytes is the most",
-            hint="name a shorter path",
+            f"{socket} is too long for a socket (maximum {SOCKET_LIMIT} bytes)",
+            hint="use a shorter path",
         )
     return socket

@@ -68,8 +68,8 @@ class NodeQueries:
         """Until when tests are looked for; None: for this question there is no time left."""
         self._kept: dict[str, NodeState] = {}
 
-    def told(self, *, fresh: bool) -> "NodeQueries":
-        """The same answers, told as fresh or not; both share what was computed so far."""
+    def with_freshness(self, *, fresh: bool) -> "NodeQueries":
+        """Return the same queries with another `fresh`; both share what was computed so far."""
         if fresh == self.fresh:
             return self
         other = NodeQueries.__new__(NodeQueries)

@@ -181,7 +181,7 @@ class HttpConnection(asyncio.Protocol):
         if not _is_ours(f"http://{host}", port):
             raise _Rejected(403, f"{host or 'no host'} is not the address of this server")
         if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1"), port):
-            raise _Rejected(403, "a page of another origin may not ask")
+            raise _Rejected(403, "requests from other origins are refused")
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._all.token):
             message = "a token is needed: `remora hub status` names its file"
@@ -189,24 +189,24 @@ class HttpConnection(asyncio.Protocol):
         if not request.target.startswith(_PREFIX):
             raise _Rejected(404, "there is only /v1/{type}")
         if request.method != b"POST":
-            raise _Rejected(405, "questions are asked with POST", ("Allow", "POST"))
+            raise _Rejected(405, "use POST", ("Allow", "POST"))
         length = headers.get(b"content-length", b"0")
         if int(length) > MAX_BYTES:
             raise _too_large()
 
     def _ask(self) -> None:
-        request, said = answer_body(self._all.handler, _as_line(self._target, bytes(self._body)))
-        if isinstance(said, bytes):
+        request, answer = answer_body(self._all.handler, _as_line(self._target, bytes(self._body)))
+        if isinstance(answer, bytes):
             if isinstance(request, Subscribe):
-                self._stream(said)
+                self._stream(answer)
             else:
-                self._respond(200, said)
+                self._respond(200, answer)
         else:
             self.transport.pause_reading()
-            self._task = self._loop.create_task(self._answer(said))
+            self._task = self._loop.create_task(self._answer(answer))
 
-    async def _answer(self, said: Awaitable[bytes]) -> None:
-        line = await said
+    async def _answer(self, answer: Awaitable[bytes]) -> None:
+        line = await answer
         self._task = None
         self.last_active = self._loop.time()
         self._respond(200, line)
@@ -224,21 +224,21 @@ class HttpConnection(asyncio.Protocol):
 
     def _stream(self, line: bytes) -> None:
         """One line now, the others as things change, until the client goes."""
-        self._unsubscribe = self._all.handler.subscribe(self._tell)
+        self._unsubscribe = self._all.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
         self._send(h11.Data(data=line))
 
-    def _tell(self, line: bytes) -> None:
+    def _send_event(self, line: bytes) -> None:
         if self.transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.transport.abort()
         else:
             self._send(h11.Data(data=line))
 
     def _send(self, event: h11.Event) -> None:
-        said = self._http.send(event)
-        if said and not self.transport.is_closing():
-            self.transport.write(said)
+        data = self._http.send(event)
+        if data and not self.transport.is_closing():
+            self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
         """Answer with the reason, then discard the rest: a client that still sends would not read it."""
@@ -272,9 +272,9 @@ def _as_line(target: bytes, body: bytes) -> bytes:
     """The line that would ask the same on the socket: the path says the type."""
     kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
     try:
-        said = json.loads(body) if body.strip() else {}
+        data = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError):
         return body  # the protocol has its words for it
-    if not isinstance(said, dict):
+    if not isinstance(data, dict):
         return body
-    return json.dumps({**said, "type": kind}).encode()
+    return json.dumps({**data, "type": kind}).encode()

@@ -169,21 +169,21 @@ class UnixConnection(asyncio.Protocol):
         if len(line) > MAX_BYTES:
             self._too_large(complete=True)
             return
-        request, said = answer_body(self._all.handler, line)
-        if isinstance(said, bytes):
+        request, answer = answer_body(self._all.handler, line)
+        if isinstance(answer, bytes):
             if isinstance(request, Subscribe) and self._unsubscribe is None:
-                self._unsubscribe = self._all.handler.subscribe(self._tell)
-            self._transport.write(said)
+                self._unsubscribe = self._all.handler.subscribe(self._send_event)
+            self._transport.write(answer)
         else:
-            self.task = self._loop.create_task(self._answer(said))
+            self.task = self._loop.create_task(self._answer(answer))
 
-    async def _answer(self, said: Awaitable[bytes]) -> None:
-        self._transport.write(await said)
+    async def _answer(self, answer: Awaitable[bytes]) -> None:
+        self._transport.write(await answer)
         self.task = None
         self.last_active = self._loop.time()
         self._pump()
 
-    def _tell(self, line: bytes) -> None:
+    def _send_event(self, line: bytes) -> None:
         if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.abort()
         else:

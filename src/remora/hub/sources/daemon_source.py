@@ -47,7 +47,7 @@ class DaemonSource:
                 if answer is None:
                     continue
                 if _usable(answer):
-                    return _told(request, answer)
+                    return _decoded_answer(request, answer)
                 if answer.error is not None and answer.error.code == "busy":
                     busy = Busy(time.monotonic() - began)
             except _NOT_ANSWERED:
@@ -55,12 +55,12 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Where the daemon may be; one that was started with another socket said so."""
+        """Where the daemon may be; one that was started with another socket found so."""
         if self._places is None:
             return ()
         usual = self._places.socket
-        said = None if self._named else read_addresses(self._places.addresses)
-        return tuple(dict.fromkeys((usual if said is None else Path(said.socket), usual)))
+        found = None if self._named else read_addresses(self._places.addresses)
+        return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
 
     async def _answer(self, place: Path, request: Request) -> Answer | None:
         if not _owned(place):
@@ -82,8 +82,8 @@ class DaemonSource:
 
     def _is_of_root(self, status: Answer) -> bool:
         """A daemon of another root would tell of nodes that merely have the same names."""
-        said = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
-        return bool(said.get("root", self._root) == self._root)
+        found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
+        return bool(found.get("root", self._root) == self._root)
 
 
 def _owned(place: Path) -> bool:
@@ -93,8 +93,8 @@ def _owned(place: Path) -> bool:
 def _speaks(health: Answer) -> bool:
     if not health.ok:
         return False
-    said = msgspec.json.decode(health.result, type=dict[str, Any])
-    return bool(said.get("protocol") == protocol.PROTOCOL)
+    found = msgspec.json.decode(health.result, type=dict[str, Any])
+    return bool(found.get("protocol") == protocol.PROTOCOL)
 
 
 def _usable(answer: Answer) -> bool:
@@ -102,7 +102,7 @@ def _usable(answer: Answer) -> bool:
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 
-def _told(request: Request, answer: Answer) -> SourceAnswer | NotFound:
+def _decoded_answer(request: Request, answer: Answer) -> SourceAnswer | NotFound:
     if answer.error is not None:
         return NotFound(answer.error.message)
     return SourceAnswer(_decoded(request, answer.result), answer.generation, "socket")

@@ -36,13 +36,13 @@ class FallbackSources:
             if rung is self._stored and not links:
                 continue
             try:
-                told = rung.ask(request, time)
+                answer = rung.ask(request, time)
             except NotFound as unknown:
                 return unknown
             except Exception:  # noqa: BLE001, S112 - see above
                 continue
-            if told is not None:
-                return told
+            if answer is not None:
+                return answer
         return None
 
     def prepare(self) -> None:

@@ -135,7 +135,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _make_file(path: Path) -> None:
     for suffix in SUFFIXES:
         if not _is_plain(path, suffix):
-            raise OSError(f"{path.name}{suffix} is a link, or no file of ours")
+            raise OSError(f"{path.name}{suffix} is a link, or belongs to another user")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         os.close(os.open(path, flags, 0o600))

@@ -67,7 +67,7 @@ def link_state(db: Path) -> Iterator[LinkState]:
     """The newest state of a database. Raises DiskError where it cannot be read."""
     connection = open_reading(db)
     if connection is None:
-        raise DiskError(f"{db} cannot be read now")
+        raise DiskError(f"{db} cannot be read")
     with closing(connection):
         try:
             connection.execute("BEGIN")

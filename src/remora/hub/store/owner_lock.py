@@ -49,12 +49,12 @@ class OwnerLock:
     def _hold(self) -> os.stat_result:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
-            raise IsADirectoryError(f"{self._path} is no regular file")
+            raise IsADirectoryError(f"{self._path} is not a regular file")
         self._take()
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is no lock of the Hub, and is left as it is",
+                f"{self._path} is not a lock of the Hub",
                 hint="name another database with --db",
             )
         os.fchmod(self._file, 0o600)
@@ -133,7 +133,7 @@ def _locked(path: Path, pid: int | None) -> HubLocked:
     return HubLocked(
         f"{path.parent}: the Hub's database is being written by {who}",
         pid=pid,
-        hint="ask the running hub, or end it with `remora hub stop`",
+        hint="use the running daemon, or stop it with `remora hub stop`",
     )
 
 

@@ -44,7 +44,7 @@ class StoredSnapshot:
     """The database as it is when asked: no transaction stays open, so that the writer's log stays
     short however long a reader lives.
 
-    Every method raises DiskError where the database cannot be read now, HubDamaged where it makes
+    Every method raises DiskError where the database cannot be read, HubDamaged where it makes
     no sense. Used by one thread at a time.
     """
 
@@ -195,7 +195,7 @@ class StoredSnapshot:
     def _meta(self, name: str) -> int:
         row = self._one("SELECT value FROM meta WHERE name = ?", name)
         if row is None or not isinstance(row[0], int):
-            raise self._damaged(sqlite3.DatabaseError(f"it does not say its {name}"))
+            raise self._damaged(sqlite3.DatabaseError(f"it has no {name}"))
         return row[0]
 
     def _one(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
@@ -208,14 +208,14 @@ class StoredSnapshot:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._to_hub_error(error) from error
         except UnicodeEncodeError:  # a name that nothing stored can have
             return []
 
     def _damaged(self, error: Exception) -> DiskError:
-        return self._told(sqlite3.DatabaseError(str(error)))
+        return self._to_hub_error(sqlite3.DatabaseError(str(error)))
 
-    def _told(self, error: sqlite3.Error) -> DiskError:
+    def _to_hub_error(self, error: sqlite3.Error) -> DiskError:
         ours = to_hub_error(error, self._path)
         if isinstance(ours, HubDamaged):
             self._shelf.damage[:] = [ours]

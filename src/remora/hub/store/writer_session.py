@@ -85,17 +85,17 @@ class WriterSession:
         """True if the database looks sound and belongs to this root."""
         try:
             with sqlite_errors(self.path):
-                told_of = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+                meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         except HubDamaged:
             return False
-        generation = told_of.get("generation")
+        generation = meta.get("generation")
         if not isinstance(generation, int):
             return False
         self.generation = max(self.generation, generation)
-        if "root" not in told_of:
+        if "root" not in meta:
             self._name_root(connection)
             return True
-        return bool(told_of["root"] == self._root)
+        return bool(meta["root"] == self._root)
 
     def _reset(self, connection: sqlite3.Connection) -> None:
         self.generation = self._next_beginning()

@@ -21,7 +21,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         return SweepingWatcher("off" if kind == "off" else "sweep")
     if not has_inotify():
         return SweepingWatcher(
-            note="this system has no inotify: each answer looks at all files first"
+            note="this system has no inotify: each answer sweeps all files first"
         )
     try:
         return InotifyWatcher(root, members, marker)
