@@ -99,7 +99,7 @@ def shop(tmp_path: Path) -> Path:
 def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path) -> None:
     asked = poor("hub", "get", "Cart.total", cwd=shop)
     assert asked.code == 0
-    assert "there is no index yet: making it" in asked.err
+    assert "there is no index yet: building it" in asked.err
     again = poor("hub", "get", "Cart.total", cwd=shop)
     assert again.err == ""
     assert not (shop / ".agentfs").exists()
@@ -183,7 +183,7 @@ def test_an_index_that_cannot_be_read_is_made_anew(poor: Remora, shop: Path) -> 
     for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
         damage()
         asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
-        assert "the index cannot be read: making it" in asked.err
+        assert "the index cannot be read: building it" in asked.err
         assert len(asked.document["callers"]) == 2
         assert poor("hub", "get", "rounded", cwd=shop).err == ""
 
@@ -220,7 +220,7 @@ def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, k
         asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
         assert (asked.code, asked.out) == (3, "")
         assert f"the {kind} of shop/cart.py:Cart.total are not known" in asked.err
-        assert "no index that can be read" in asked.err
+        assert "there is no index" in asked.err
         told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert told.code == 3
         assert (told.document[kind], told.document["fresh"]) == (None, False)
@@ -623,7 +623,7 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
     for path, content in files.items():
         path.write_bytes(content)
     asked = poor("hub", "callers", "Cart.total", cwd=shop)
-    assert "there is no index yet: making it" in asked.err
+    assert "there is no index yet: building it" in asked.err
     assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
 
 

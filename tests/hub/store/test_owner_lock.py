@@ -14,8 +14,8 @@ from remora.hub.store.owner_lock import OwnerLock, is_lock, owner
 HOLD = """
 import sys
 from pathlib import Path
-from remora.hub.store.owner_lock import Ownership
-mine = Ownership(Path(sys.argv[1]))
+from remora.hub.store.owner_lock import OwnerLock
+mine = OwnerLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -94,7 +94,7 @@ def test_a_file_of_somebody_else_is_not_taken_for_a_lock(tmp_path: Path) -> None
     lock = tmp_path / "lock"
     lock.write_text("mine since 1999\n")
     lock.chmod(0o644)
-    with pytest.raises(OutsideError, match="left as it is"):
+    with pytest.raises(OutsideError, match="is not a lock of the Hub"):
         OwnerLock(lock)
     assert (lock.read_text(), lock.stat().st_mode & 0o777) == ("mine since 1999\n", 0o644)
     assert owner(lock) is None
@@ -117,7 +117,7 @@ def test_whoever_only_asks_whose_it_is_keeps_nobody_from_taking_it(tmp_path: Pat
 
     def held() -> bool:
         """By a process that is gone again."""
-        take = "import sys, pathlib, remora.hub.store.owner_lock as o; o.Ownership(pathlib.Path(sys.argv[1]))"
+        take = "import sys, pathlib, remora.hub.store.owner_lock as o; o.OwnerLock(pathlib.Path(sys.argv[1]))"
         return subprocess.run([sys.executable, "-c", take, path], check=False).returncode == 0
 
     assert held()
