@@ -11,8 +11,8 @@ from pathlib import Path
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
 from remora.trace.content.objects import ObjectStore
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 
 EVENTS = 20_000
 ROUNDS = 3
@@ -50,11 +50,11 @@ def _remora() -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.jsonl"
         blobs = ObjectStore(Path(folder) / "blobs")
-        with StreamWriter.open(path, _identity(), blobs=blobs, durability="none") as writer:
+        with JsonlEventEmitter.open(path, _identity(), blobs=blobs, durability="none") as writer:
             start = time.perf_counter()
             for number in range(EVENTS):
                 payload, delta = _payload(number)
-                writer.append(payload, turn=number, delta=delta)
+                writer.emit(payload, turn=number, delta=delta)
             return EVENTS / (time.perf_counter() - start)
 
 
@@ -62,9 +62,9 @@ def _size() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.jsonl"
         blobs = ObjectStore(Path(folder) / "blobs")
-        with StreamWriter.open(path, _identity(), blobs=blobs, durability="none") as writer:
+        with JsonlEventEmitter.open(path, _identity(), blobs=blobs, durability="none") as writer:
             payload, delta = _payload(1)
-            writer.append(payload, turn=1, delta=delta)
+            writer.emit(payload, turn=1, delta=delta)
         return path.stat().st_size
 
 

@@ -15,8 +15,8 @@ from uuid import uuid4
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
 from remora.trace.content.objects import ObjectStore
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Durability, Identity
-from remora.trace.stream.writer import StreamWriter
 
 EVENTS = 160
 TURN = 8
@@ -77,11 +77,11 @@ def _ours(folder: Path, count: int, durability: Durability) -> tuple[float, int]
     path = folder / "stream.jsonl"
     blobs = ObjectStore(folder / "blobs")
     events = [_recorded(number) for number in range(min(count, 1_000))]
-    with StreamWriter.open(path, IDENTITY, blobs=blobs, durability=durability) as writer:
+    with JsonlEventEmitter.open(path, IDENTITY, blobs=blobs, durability=durability) as writer:
         start = time.perf_counter()
         for number in range(count):
             payload, delta = events[number % 1_000]
-            writer.append(payload, turn=number // TURN, delta=delta)
+            writer.emit(payload, turn=number // TURN, delta=delta)
             if number % TURN == TURN - 1:
                 writer.end_turn()
         seconds = time.perf_counter() - start

@@ -6,7 +6,7 @@ import time
 
 from hub_index import SLICE, corpora, opened, project
 
-from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import decode_lowered, encode_lowered
 from remora.hub.query.snapshots import Snapshot
@@ -29,7 +29,7 @@ def main() -> dict[str, float]:
 def _callers(name: str, view: Snapshot) -> dict[str, float]:
     keys = random.Random(5).sample(sorted(view.keys()), ASKED)
     decoding = statistics.median(_decoding(view, path) for path in sorted(view.paths())[:ASKED])
-    files = IndexedFiles()
+    files = FileCache()
     first = _times(Linker(view, files), keys)
     later = _times(Linker(view, files), keys)  # as after an edit: only the files are known
     figures: dict[str, float] = {}

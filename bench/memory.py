@@ -9,10 +9,10 @@ from pathlib import Path
 
 from remora.memory.events import AgentStart, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.trace.content.line_format import TAIL, framed, line_hash
-from remora.trace.stream.compression import seal
+from remora.trace.content.line_format import HASH_SUFFIX_SIZE, line_hash, line_with_hash
+from remora.trace.stream.compression import compress_stream
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 SIZE = 1_000_000_000
@@ -40,7 +40,7 @@ def main() -> dict[str, float]:
             _measure(found, kind, Path(root))
             before = path.stat().st_size
             start = time.perf_counter()
-            after = seal(path)
+            after = compress_stream(path)
             seconds = time.perf_counter() - start
             print(f"sealing: {before / 1e6:,.0f} MB in {seconds:.1f} s, to {after / before:.1%}")
             _measure(found, f"{kind}, sealed", Path(root))
@@ -70,18 +70,18 @@ def _stream(root: Path, line: int) -> Path:
     folder.create()
     path = folder.agent_stream(AGENT)
     identity = Identity(RUN, AGENT, "lint", "node:shop/orders.py:total")
-    with StreamWriter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
-        writer.append(AgentStart(packet=DecisionPacket(), renderer="lines/1"), turn=0)
+    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+        writer.emit(AgentStart(packet=DecisionPacket(), renderer="lines/1"), turn=0)
         row = ToolResulted(tool="run_linter", raw_output=["src/shop/cart.py:1 F401 "])
-        writer.append(row, turn=1)
+        writer.emit(row, turn=1)
         head = writer.head
     with path.open("rb") as file:
-        pattern = file.read().splitlines()[1][:-TAIL]
+        pattern = file.read().splitlines()[1][:-HASH_SUFFIX_SIZE]
     with path.open("ab") as file:
         previous = head.hash
         for body in _bodies(pattern, line, head.count):
             previous = line_hash(previous, body)
-            file.write(framed(body, previous))
+            file.write(line_with_hash(body, previous))
     return path
 
 

@@ -21,8 +21,8 @@ from remora.trace.index.packet_reader import PacketReader
 from remora.trace.index.queries import reindex, trace_queries
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 SIZE = 100_000_000
@@ -89,7 +89,7 @@ def _cold(folder: TraceFolder, turn: int) -> float:
     return _seconds(lambda: PacketReader(folder).packet_at(AGENT, turn))
 
 
-def _update(folder: TraceFolder, writer: StreamWriter, last: int) -> float:
+def _update(folder: TraceFolder, writer: JsonlEventEmitter, last: int) -> float:
     """What a question takes after one more turn was written."""
     queries, memory = trace_queries(folder), ContextManager({"goal": "go on"})
     packet, taken = packet_at(read_events(writer.path), last), []
@@ -104,13 +104,13 @@ def _last_turn(folder: TraceFolder) -> int:
     return PacketReader(folder).last_turn(AGENT)
 
 
-def _write(folder: TraceFolder) -> StreamWriter:
-    writer = StreamWriter.open(
+def _write(folder: TraceFolder) -> JsonlEventEmitter:
+    writer = JsonlEventEmitter.open(
         folder.agent_stream(AGENT), IDENTITY, blobs=folder.blobs, durability="none"
     )
     packet = DecisionPacket(goal="Fix lint findings", agent_id=AGENT, node_id=NODE)
     memory = ContextManager({"goal": packet.goal, "node_id": NODE})
-    writer.append(AgentStart(packet=packet, renderer="lines/1"), turn=0)
+    writer.emit(AgentStart(packet=packet, renderer="lines/1"), turn=0)
     turn = 0
     while writer.path.stat().st_size < SIZE:
         turn += 1
@@ -119,13 +119,13 @@ def _write(folder: TraceFolder) -> StreamWriter:
 
 
 def _turn(
-    writer: StreamWriter, packet: DecisionPacket, memory: ContextManager, turn: int
+    writer: JsonlEventEmitter, packet: DecisionPacket, memory: ContextManager, turn: int
 ) -> DecisionPacket:
     """A turn as an agent writes it: the packet is rendered, sent, decided on and learned from."""
 
     def append(payload: Any, delta: PacketDelta | None = None) -> None:
         nonlocal packet
-        packet = apply(packet, writer.append(payload, turn=turn, delta=delta).packet_delta)
+        packet = apply(packet, writer.emit(payload, turn=turn, delta=delta).packet_delta)
 
     result = _result(turn)
     append(TurnStart(), PacketDelta(turn=turn))

@@ -27,15 +27,15 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.prompt.render import render
-from remora.trace.content.line_format import lines
-from remora.trace.read.reader import opened
+from remora.trace.content.line_format import iter_lines
+from remora.trace.read.reader import open_stream
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.chain_check import ChainCheck
-from remora.trace.verify.content_check import Stores
-from remora.trace.verify.origin_check import Parents
-from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import Problems
 
 TURNS = 2_000
@@ -94,8 +94,8 @@ def _parsed_and_written(path: Path) -> None:
 def _chain(path: Path) -> None:
     found = Problems()
     check = ChainCheck(found)
-    with opened(path) as source:
-        for line in lines(source):
+    with open_stream(path) as source:
+        for line in iter_lines(source):
             check.see(line)
     if found.all():
         raise SystemExit(str(found.all()[0]))
@@ -103,8 +103,8 @@ def _chain(path: Path) -> None:
 
 def _all(path: Path) -> None:
     folder = TraceFolder(path.parents[2])
-    stores = Stores(folder.blobs, folder.objects)
-    report = verify_stream(Target(path=path, stores=stores, parents=Parents(folder)))
+    stores = ContentStores(folder.blobs, folder.objects)
+    report = verify_stream(VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder)))
     if not report.ok:
         raise SystemExit(str(report.problems[0]))
 
@@ -116,12 +116,12 @@ def _stream(place: Path) -> Path:
     memory = ContextManager({"goal": "Fix lint findings", "node_id": NODE})
     path = folder.agent_stream(AGENT)
     identity = Identity("20261120-090000-abcdef", AGENT, "lint", NODE)
-    with StreamWriter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
         start = AgentStart(packet=memory.packet, tools=TOOLS, renderer="lines/1")
-        writer.append(start, turn=0)
+        writer.emit(start, turn=0)
         for turn in range(1, TURNS + 1):
             for payload, delta in _turn(memory, turn):
-                writer.append(payload, turn=turn, delta=delta)
+                writer.emit(payload, turn=turn, delta=delta)
     return path
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.sandbox.isolation import problem_of
-from remora.sandbox.supervisor_client import bubblewrap
+from remora.sandbox.isolation import level_problem
+from remora.sandbox.supervisor_client import bubblewrap_path
 
 ALL = (0, 1, 2, 3)
 SAFE = (2, 3)
@@ -18,9 +18,9 @@ MARK = "REMORA_TEST_MARK"
 def need(level: int) -> int:
     """The level, if this machine gives it. Without bubblewrap tests of level 3 are left out and say
     so; whatever else is missing is a failure, so that nobody takes for tested what was not."""
-    if level == 3 and not bubblewrap():
+    if level == 3 and not bubblewrap_path():
         pytest.skip("bwrap is not installed, so L3 cannot be tested: install bubblewrap")
-    assert level == 0 or problem_of(level) == ""
+    assert level == 0 or level_problem(level) == ""
     return level
 
 

@@ -36,9 +36,8 @@ from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
-from remora.trace.stream.emitters import JsonlEventEmitter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.driver_choice import make_driver
@@ -162,7 +161,7 @@ class Theatre:
         path = folder.agent_stream(job.agent_id)
         driver = make_driver(play.driver, base, root.parent / "cache")
         with closing(driver), driver.open() as workspace:
-            writer = StreamWriter.open(
+            writer = JsonlEventEmitter.open(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
             seen: list[Event] = []
@@ -172,7 +171,7 @@ class Theatre:
                 checks=BUILT_IN.checks,
                 model=model,
                 asking=Asking(renderer=play.renderer, strategy=play.strategy, limit=play.limit),
-                emitter=JsonlEventEmitter(writer),
+                emitter=writer,
                 workspace=workspace,
                 objects=folder.objects,
                 blobs=folder.blobs,

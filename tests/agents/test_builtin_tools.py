@@ -12,8 +12,8 @@ from remora.memory.encode_values import storable
 from remora.memory.events import Event, Payload, ToolResulted, TurnStart
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT
 from remora.trace.read.reader import read_events
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 OUTPUTS: list[Any] = [
@@ -30,8 +30,8 @@ OUTPUTS: list[Any] = [
 
 def record(folder: TraceFolder, *payloads: Payload) -> list[Event]:
     path = folder.agent_stream("a")
-    with StreamWriter.open(path, Identity("r", "a", "o", "n"), blobs=folder.blobs) as writer:
-        made = [writer.append(p, turn=turn) for turn, p in enumerate(payloads, 1)]
+    with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=folder.blobs) as writer:
+        made = [writer.emit(p, turn=turn) for turn, p in enumerate(payloads, 1)]
     assert made == list(read_events(path))
     return made
 

@@ -18,8 +18,8 @@ from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.agents.conftest import SOURCE, Play, Theatre, a_job
 
@@ -71,9 +71,9 @@ class TestTally:
         made = TraceFolder(folder)
         made.create()
         tally, path = Tally(), made.agent_stream("a")
-        with StreamWriter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+        with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
             for turn, payload in payloads:
-                tally.see(writer.append(payload, turn=turn))
+                tally.see(writer.emit(payload, turn=turn))
         return tally
 
     @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])
@@ -106,8 +106,8 @@ class TestRawSize:
         made = TraceFolder(folder)
         made.create()
         path = made.agent_stream("a")
-        with StreamWriter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
-            return raw_size(writer.append(ToolResulted(tool="t", raw_output=raw), turn=1))
+        with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+            return raw_size(writer.emit(ToolResulted(tool="t", raw_output=raw), turn=1))
 
     @pytest.mark.parametrize("raw", [None, "text", {"a": [1]}, [], {"a": {"b": "blob"}}])
     def test_it_is_the_length_of_the_json(self, tmp_path: Path, raw: Any) -> None:

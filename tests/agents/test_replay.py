@@ -16,7 +16,7 @@ from remora.memory.projection import replay
 from remora.operations.lint.operation import LINT
 from remora.pym import HostCall
 from remora.tools.tool import ToolRun, replay_tool
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import resolved_payload
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
 
 OWN = """
@@ -44,7 +44,7 @@ def runs(played: Played, agent: Agent) -> list[tuple[ToolResulted, ToolRun]]:
     for number, event in enumerate(played.events):
         if event.type != "tool_result":
             continue
-        recorded = whole_payload(event, played.folder.blobs)
+        recorded = resolved_payload(event, played.folder.blobs)
         assert isinstance(recorded, ToolResulted)
         if recorded.tool in agent.tools:
             found.append((recorded, rerun(recorded, agent, played.events[:number])))

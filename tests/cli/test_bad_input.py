@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -237,10 +238,25 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     assert "nothing to do: the 1 node looked at needs none" in poor("analyze", cwd=clean).out
 
 
-def test_missing_weights_name_the_command_that_fetches_them(poor: Remora, project: Path) -> None:
-    done = poor("analyze", "--json", cwd=project)
-    assert done.code == 3
-    assert "remora model pull" in done.error["hint"]
+def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named(
+    poor: Remora, project: Path
+) -> None:
+    done = poor("analyze", "--json", "-o", "lint", cwd=project)
+    assert done.code == 0
+    assert done.document["model"] == "none"
+    assert {who for job in done.document["jobs"] for who, n in job["decided_by"].items() if n} == {
+        "rule"
+    }
+    (said,) = [line for line in done.err.splitlines() if "no model" in line]
+    assert "rules decide alone" in said
+    assert "remora model pull" in " ".join(done.err.split())
+    required = replace(poor, environ={**poor.environ, "REMORA_MODEL__PROVIDER": "embedded"})(
+        "analyze",
+        "--json",
+        cwd=project,
+    )
+    assert required.code == 3
+    assert "remora model pull" in required.error["hint"]
     assert poor("model", "status", "--json", cwd=project).code == 3
     assert poor("doctor", "--json", cwd=project).code == 1
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from remora.memory.events import JobStart, RunStart, TurnStart
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
 from tests.cli.test_terminal import on_terminal
@@ -57,7 +57,7 @@ class TestDiff:
 
     def test_a_run_is_told_from_an_agent(self, ran: Ran, agent: str) -> None:
         error = ran("trace", "packet", "last", "--json").error
-        assert error["message"].endswith("is a run, and this is asked of an agent")
+        assert error["message"].endswith("is the ID of a run, not of an agent")
         (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
         assert agent in ran(*listed.split()).out
 
@@ -145,7 +145,7 @@ class TestTail:
             seen = [process.out.readline(), process.out.readline()]
             assert json.loads(seen[1])["turn"] == 1
             for turn in (2, 3):
-                writer.append(TurnStart(), turn=turn)
+                writer.emit(TurnStart(), turn=turn)
                 seen.append(process.out.readline())
                 assert json.loads(seen[-1].removeprefix(","))["turn"] == turn
         seen += process.out.readlines()
@@ -171,7 +171,7 @@ class TestTail:
         with live(tmp_path, job=True) as writer:
             process = follow("last")
             seen = [process.out.readline() for _ in range(4)]  # the run's own events come first
-            writer.append(TurnStart(), turn=2)
+            writer.emit(TurnStart(), turn=2)
             seen.append(process.out.readline())
         seen += process.out.readlines()
         assert process.end()[0] == 0
@@ -182,25 +182,25 @@ class TestTail:
 
 
 @contextmanager
-def live(root: Path, *, job: bool = False) -> Iterator[StreamWriter]:
+def live(root: Path, *, job: bool = False) -> Iterator[JsonlEventEmitter]:
     """The writer of an agent that is at work; with `job`, in a run that is written too."""
     folder = TraceFolder(root)
     folder.create()
     with ExitStack() as stack:
         if job:
-            run = StreamWriter.open(
+            run = JsonlEventEmitter.open(
                 folder.run_stream("run-1"), Identity("run-1"), blobs=folder.blobs
             )
             stack.enter_context(run)
-            run.append(RunStart(), turn=0)
-            run.append(
+            run.emit(RunStart(), turn=0)
+            run.emit(
                 JobStart(agent_id="lint-live", operation="lint", node_id="node:a.py:f"), turn=0
             )
         identity = Identity("run-1", "lint-live", "lint", "node:a.py:f")
         path = folder.agent_stream("lint-live")
-        writer = StreamWriter.open(path, identity, blobs=folder.blobs)
+        writer = JsonlEventEmitter.open(path, identity, blobs=folder.blobs)
         stack.enter_context(writer)
-        writer.append(TurnStart(), turn=1)
+        writer.emit(TurnStart(), turn=1)
         yield writer
 
 

@@ -1,4 +1,4 @@
-"""What is stored of a file is read anew when the same bytes come to mean something else."""
+"""FACTS_VERSION changes whenever the same bytes give other facts."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FACTS_VERSION
 
 DIGEST = (3, "9c1e2b625e62e140288f6d4f86d3c80f6d66dea54c941e2f9e7159925e3ac382")
-"""Never changed without the version: that is the point. The files below stay as they are, too."""
+"""Change it only together with the version. The files below must not change."""
 
 EVERYTHING = b'''
 """A module."""
@@ -73,10 +73,10 @@ FILES = {
 }
 
 
-def test_other_facts_are_another_version() -> None:
+def test_other_facts_need_another_version() -> None:
     digest = hashlib.sha256()
     for path, source in FILES.items():
         digest.update(msgspec.json.encode(read_facts(path, source)))
     assert (FACTS_VERSION, digest.hexdigest()) == DIGEST, (
-        "read_facts says something else: raise FACTS_VERSION and write both down here"
+        "read_facts gives other facts: increase FACTS_VERSION and update DIGEST"
     )

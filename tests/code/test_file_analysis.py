@@ -1,4 +1,4 @@
-"""What one file says of its nodes: every field, on real code and on odd code."""
+"""Facts of a file: every field, on real and unusual code."""
 
 import ast
 import hashlib
@@ -54,7 +54,7 @@ def node(source: bytes, qualname: str, path: str = "shop/cart.py") -> NodeFacts:
     return next(each for each in read_facts(path, source).nodes if each.qualname == qualname)
 
 
-def test_of_a_file() -> None:
+def test_file_facts() -> None:
     facts = read_facts("src/shop/cart.py", EXAMPLE)
     assert (facts.path, facts.partial, facts.detail) == ("src/shop/cart.py", False, "")
     assert facts.file_hash == hashlib.sha256(EXAMPLE).hexdigest()
@@ -66,7 +66,7 @@ def test_of_a_file() -> None:
     assert all(each.key == f"node:src/shop/cart.py:{each.qualname}" for each in facts.nodes)
 
 
-def test_of_a_module() -> None:
+def test_module_facts() -> None:
     module = node(EXAMPLE, "__module__", "src/shop/sub/cart.py")
     assert (module.node_name, module.node_type, module.signature) == ("__module__", "module", None)
     assert (module.docstring, module.complexity) == ("A shop.", None)
@@ -78,7 +78,7 @@ def test_of_a_module() -> None:
     )
 
 
-def test_of_a_class() -> None:
+def test_class_facts() -> None:
     cart = node(EXAMPLE, "Cart")
     assert (cart.node_name, cart.node_type) == ("Cart", "class")
     assert cart.signature == "class Cart(Base, Generic[T], metaclass=Meta)"
@@ -87,7 +87,7 @@ def test_of_a_class() -> None:
     assert (cart.line_start, cart.line_count, cart.complexity) == (9, 15, 3)
 
 
-def test_of_a_function() -> None:
+def test_function_facts() -> None:
     pay = node(EXAMPLE, "Cart.pay")
     assert (pay.node_name, pay.node_type) == ("pay", "function")
     assert pay.signature == "async def pay(self, by: str, *rest: int, **more: str) -> None"
@@ -137,7 +137,7 @@ def test_type_hints(definition: str, expected: bool) -> None:
         ("src/a.py", ()),
     ],
 )
-def test_a_package_begins_behind_src_and_what_no_import_could_name(
+def test_a_package_starts_below_src_or_a_folder_that_cannot_be_imported(
     path: str, package: tuple[str, ...]
 ) -> None:
     assert package_of(path) == package
@@ -175,7 +175,7 @@ def test_paths_are_spelled() -> None:
 
 
 @pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
-def test_the_planner_and_the_hub_see_the_same(path: Path) -> None:
+def test_facts_and_nodes_agree(path: Path) -> None:
     source = path.read_bytes()
     facts, module = read_facts("a/b.py", source), parse_module("a/b.py", source)
     if tree_of(source) is None:
@@ -209,13 +209,13 @@ FAR = b"import a\n__all__ = a" + b".b" * 1500 + b".__all__\n\ndef f(): pass\n"
 
 
 @pytest.mark.parametrize("source", [LONG, FAR], ids=["sum", "attributes"])
-def test_long_lists_of_exports_are_read(source: bytes) -> None:
+def test_long_exports_are_evaluated(source: bytes) -> None:
     facts = read_facts("a.py", source)
     assert (facts.partial, [node.qualname for node in facts.nodes]) == (False, ["__module__", "f"])
 
 
 class TestFaults:
-    """What makes us fail is one file that is read as if nothing were in it; nothing is raised."""
+    """An internal error costs the nodes of one file and is not raised."""
 
     @pytest.fixture(autouse=True)
     def broken(self, monkeypatch: pytest.MonkeyPatch) -> None:

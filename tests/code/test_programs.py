@@ -1,11 +1,11 @@
-"""Ground truth: small programs by language feature, proved by running them."""
+"""The linker finds the calls of small programs, which are verified by running them."""
 
 import pytest
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
 from remora.hub.query.snapshots import MemorySnapshot
-from tests.code.ground import Pair, Program, Score, Seen, programs, run
+from tests.code.ground_truth import Pair, Program, Score, Trace, programs, run
 
 PROGRAMS = programs()
 
@@ -15,7 +15,7 @@ def name(program: Program) -> str:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
     folders = []
     for number, program in enumerate(PROGRAMS):
         folders.append(tmp_path_factory.mktemp(f"program{number}"))
@@ -24,23 +24,23 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=name)
-def test_the_expected_edges_are_what_a_run_shows(program: Program, runs: dict[str, Seen]) -> None:
+def test_expected_edges_are_those_of_a_run(program: Program, runs: dict[str, Trace]) -> None:
     seen = runs[name(program)]
     assert seen.direct - program.expected - program.either == set()
     provable = {pair for pair in program.taken if not is_unseen(program, pair[1])}
     assert provable - seen.direct - seen.through == set()
-    # a mark that is not needed would hide a fault
+    # a superfluous mark would hide a fault
     assert program.unseen & seen.direct == set()
 
 
 def is_unseen(program: Program, key: str) -> bool:
-    """Whether no run can show a call of it: a class has no code of its own, others' is not ours."""
+    """True if a trace cannot show its calls: classes and external code are not traced."""
     path, _, qualname = key.removeprefix("node:").rpartition(":")
     short = qualname.rpartition(".")[2].partition("#")[0]
     return key.startswith("ext:") or f"class {short}" in program.files[path]
 
 
-def test_the_suite_is_as_large_as_promised() -> None:
+def test_there_are_enough_programs() -> None:
     assert len(PROGRAMS) >= 130
     assert len({program.feature for program in PROGRAMS}) >= 18
     names = [name(program) for program in PROGRAMS]
@@ -48,23 +48,23 @@ def test_the_suite_is_as_large_as_promised() -> None:
 
 
 def found(program: Program) -> dict[Pair, str]:
-    """Every edge that the linker finds in a program, with its tier."""
+    """Return the edges that the linker finds in a program, with their tiers."""
     facts = {path: read_facts(path, text.encode()) for path, text in program.files.items()}
     view = MemorySnapshot(facts)
     linker, keys = Linker(view), list(view.keys())
     return {(key, edge.key): edge.tier for key in keys for edge in linker.callees(key)}
 
 
-def test_the_linker_finds_what_is_there() -> None:
+def test_precision_and_recall() -> None:
     score, faults = Score(), []
     for program in PROGRAMS:
         faults += score.add(program, found(program))
-    told = "\n".join([f"precision {score.precision:.3f}, recall {score.recall:.3f}", *faults])
-    assert score.precision >= 0.98, told
-    assert score.recall >= 0.88, told
+    report = "\n".join([f"precision {score.precision:.3f}, recall {score.recall:.3f}", *faults])
+    assert score.precision >= 0.98, report
+    assert score.recall >= 0.88, report
 
 
-def test_a_score_counts_what_is_right_wrong_and_missed() -> None:
+def test_a_score_counts_right_wrong_and_missed_edges() -> None:
     program = next(p for p in PROGRAMS if name(p) == "direct_calls/one_call")
     ((caller, callee),) = program.expected
     score = Score()

@@ -1,7 +1,7 @@
-"""Runs `main.py` of each folder under `sys.setprofile` and prints who called whom, as JSON.
+"""Run `main.py` of each folder under `sys.setprofile` and print its calls as JSON.
 
-`python tracer.py FOLDER…`: one line for each, in order. Codes are [path, first line, qualified
-name]. Every program runs in a fork, so that none sees another's modules.
+`python tracer.py FOLDER…` prints one line per folder. Codes are [path, first line, qualified name].
+Every program runs in a fork, so that it does not see the modules of others.
 """
 
 import json
@@ -17,7 +17,7 @@ WARM = ("asyncio", "dataclasses", "enum", "functools", "contextlib", "typing")
 
 
 def main(folders: list[str]) -> int:
-    """One document per folder; ends with 1 at the first program that fails."""
+    """Print one document per folder; return 1 at the first program that fails."""
     for module in WARM:
         import_module(module)
     for folder in folders:
@@ -43,7 +43,7 @@ def _child(folder: str) -> None:
 
 
 def trace(folder: str) -> dict[str, object]:
-    """Run the program here."""
+    """Run the program in this process and return its calls."""
     prefix = folder + "/"
     direct: set[tuple[CodeType, CodeType]] = set()
     through: set[tuple[CodeType, CodeType]] = set()
@@ -70,12 +70,12 @@ def trace(folder: str) -> dict[str, object]:
     finally:
         sys.setprofile(None)
 
-    def told(code: CodeType) -> list[object]:
+    def code_id(code: CodeType) -> list[object]:
         name = code.co_filename.removeprefix(prefix)
         return [name, code.co_firstlineno, code.co_qualname]
 
     return {
-        kind: [[told(a), told(b)] for a, b in pairs]
+        kind: [[code_id(a), code_id(b)] for a, b in pairs]
         for kind, pairs in (("direct", direct), ("through", through))
     }
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate, Event
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.stream.line_file import LineFile
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
@@ -75,14 +75,14 @@ def main(root: str, notes: str, mode: str, seed: str, delay: str, mutant: str = 
     def note(event: Event) -> None:
         say(said, b"%d %b %d\n" % (event.seq, event.hash.encode(), path.stat().st_size))
 
-    with StreamWriter.open(path, IDENTITY, blobs=folder.blobs) as writer:
+    with JsonlEventEmitter.open(path, IDENTITY, blobs=folder.blobs) as writer:
         turn, events = 0, list[Event]()
         while True:
             turn += 1
             for _ in range(chance.randrange(1, 6)):
                 size = 70_000 if chance.random() < 0.02 else chance.randrange(900)
                 value = chance.randbytes(size // 2).hex()
-                events.append(writer.append(ContextUpdate(source="hub", value=value), turn=turn))
+                events.append(writer.emit(ContextUpdate(source="hub", value=value), turn=turn))
                 if mode != "turns":
                     note(events[-1])
             writer.end_turn()

@@ -23,9 +23,9 @@ from remora.memory.events import ContextUpdate, JobEnd
 from remora.runs.project import Project
 from remora.runs.records.run_stream import opened_run
 from remora.trace.content.private_files import sync_data
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.stream.line_file import LineFile
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
@@ -187,11 +187,11 @@ def sync_again() -> None:
 def forget_contents() -> None:
     """Lines are synced, and the contents that they name are not."""
 
-    def sync(self: StreamWriter) -> None:
+    def sync(self: JsonlEventEmitter) -> None:
         self._store.sync(self._stream, self._epoch)
         self._synced = self.head.count
 
-    StreamWriter._sync = sync  # type: ignore[method-assign]
+    JsonlEventEmitter._sync = sync  # type: ignore[method-assign]
 
 
 MUTANTS: dict[str, Callable[[], None]] = {
@@ -223,7 +223,7 @@ class Work:
     def turn(self, number: int) -> None:
         folder = TraceFolder(self.root)
         mine: dict[int, str] = {}
-        with StreamWriter.open(
+        with JsonlEventEmitter.open(
             self.path, IDENTITY, blobs=folder.blobs, objects=folder.objects
         ) as writer:
             for step in range(1 + number % 4):
@@ -232,14 +232,18 @@ class Work:
             self.safe |= mine
 
     def append(
-        self, folder: TraceFolder, writer: StreamWriter, at: tuple[int, int], mine: dict[int, str]
+        self,
+        folder: TraceFolder,
+        writer: JsonlEventEmitter,
+        at: tuple[int, int],
+        mine: dict[int, str],
     ) -> None:
         number, step = at
         value = [f"{number}:" + "x" * (20 * step + (number + step) % 3 // 2 * 70_000)]
         value.append(folder.objects.put(value[0][:9].encode()))
         size = self.path.stat().st_size
         try:
-            event = writer.append(ContextUpdate(source="hub", value=value), turn=number)
+            event = writer.emit(ContextUpdate(source="hub", value=value), turn=number)
         except StreamWriteFailed as error:
             if self.path.stat().st_size != size and "cutting back failed" not in error.message:
                 self.wrong.append(f"turn {number}: the stream is not as it was before")

@@ -9,8 +9,8 @@ import pytest
 from remora.errors import StreamDamaged
 from remora.memory.events import Recovered
 from remora.trace.read.reader import read_events
-from remora.trace.stream.recovery import survey
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+from remora.trace.stream.recovery import check_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, Recorder, RunRecorder, agent_identity
@@ -55,7 +55,7 @@ class Recorded:
         self.write(content)
         file = os.open(self.path, os.O_RDONLY)
         try:
-            return survey(file, self.path).torn > 0
+            return check_stream(file, self.path).torn > 0
         except StreamDamaged:
             return True
         finally:
@@ -71,7 +71,7 @@ class Recorded:
         whole = self.content[:size].count(b"\n")
         beside = self.path.with_name(f"{self.path.name}.quarantine-1")
         beside.unlink(missing_ok=True)
-        StreamWriter.open(self.path, agent_identity(), blobs=self.folder.blobs).close()
+        JsonlEventEmitter.open(self.path, agent_identity(), blobs=self.folder.blobs).close()
         events = list(read_events(self.path))
         kept, rest = b"".join(self.lines[:whole]), self.content[:size].rpartition(b"\n")[2]
         assert self.path.read_bytes().startswith(kept)

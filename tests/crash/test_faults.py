@@ -12,7 +12,7 @@ from remora.errors import StreamDamaged
 from remora.memory.events import Head, TurnStart
 from remora.runs.provenance import head_after
 from remora.trace.read.reader import read_events
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.faults import CALLS, IDENTITY, MUTANTS
@@ -66,8 +66,8 @@ def damaged(folder: TraceFolder, safe: dict[str, str]) -> list[str]:
     """What is wrong with what is left, and whether it can be gone on with."""
     path = folder.agent_stream(IDENTITY.agent_id)
     try:
-        with StreamWriter.open(path, IDENTITY, blobs=folder.blobs) as writer:
-            writer.append(TurnStart(), turn=99)
+        with JsonlEventEmitter.open(path, IDENTITY, blobs=folder.blobs) as writer:
+            writer.emit(TurnStart(), turn=99)
     except StreamDamaged as error:
         return [error.message]
     wrong = [

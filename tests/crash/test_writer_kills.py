@@ -10,7 +10,7 @@ import pytest
 
 from remora.memory.events import Recovered, TurnStart
 from remora.trace.read.reader import read_events, stream_status
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.appending import IDENTITY
@@ -106,8 +106,8 @@ class Rounds:
     def look(self, number: int) -> None:
         if self.path.exists() and self.mode != "turns":  # garbage may be whole lines of it
             assert stream_status(self.path) == "interrupted"
-        with StreamWriter.open(self.path, IDENTITY, blobs=self.trace.blobs) as writer:
-            after = writer.append(TurnStart(), turn=number)
+        with JsonlEventEmitter.open(self.path, IDENTITY, blobs=self.trace.blobs) as writer:
+            after = writer.emit(TurnStart(), turn=number)
         events = list(read_events(self.path))
         found = {event.seq: event.hash for event in events}
         self.outcome.lost += [

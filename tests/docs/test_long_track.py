@@ -16,7 +16,7 @@ from remora.memory.decode_values import unstorable
 from remora.memory.delta import PacketDelta
 from remora.memory.events import PAYLOADS, ContextUpdate
 from remora.memory.packet import DecisionPacket
-from remora.trace.read.reader import data_of, read_events
+from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import HERE, laid_out
 from tests.trace.conftest import AGENT, RUN, Recorder, play_run, rechained
@@ -188,7 +188,7 @@ def test_the_second_block_reads_blobs_whether_they_are_compressed_or_not(tmp_pat
     agent.writer.close()
     block = defined(READER, tmp_path)
     path = folder.agent_stream(AGENT)
-    reference = data_of([*read_events(path)][1])["value"]
+    reference = event_data([*read_events(path)][1])["value"]
     assert reference["$blob"]["bytes"] == len(text.encode())
     assert block["text_of"](folder.path, reference) == text
     digest = reference["$blob"]["sha256"]

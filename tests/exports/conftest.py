@@ -41,8 +41,8 @@ from remora.memory.projection import apply
 from remora.memory.prompt.base import LABELS
 from remora.memory.prompt.render import render
 from remora.trace.read.reader import read_events
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 from tests.trace.conftest import folder
@@ -90,7 +90,7 @@ class Attempt:
         )
         self.turn = 0
         self.requests: list[Event] = []
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             folder.agent_stream(agent_id),
             Identity(RUN, agent_id, "lint", NODE),
             blobs=folder.blobs,
@@ -108,7 +108,7 @@ class Attempt:
         )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
-        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        event = self.writer.emit(payload, turn=self.turn, delta=delta)
         self.packet = apply(self.packet, event.packet_delta)
         return event
 
@@ -188,7 +188,7 @@ class Run:
 
     def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
         self.folder = folder
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             folder.run_stream(run_id),
             Identity(run_id),
             blobs=folder.blobs,
@@ -198,7 +198,7 @@ class Run:
         self.emit(RunStart(plan={"jobs": [{}]}, base={"commit": "c0ffee" * 6, "files": {}}))
 
     def emit(self, payload: Payload) -> Event:
-        return self.writer.append(payload, turn=0)
+        return self.writer.emit(payload, turn=0)
 
     def began(self, agent_id: str, number: int = 1) -> None:
         self.emit(JobStart(agent_id=agent_id, operation="lint", node_id=NODE, attempt=number))

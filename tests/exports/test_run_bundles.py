@@ -14,7 +14,7 @@ from remora.exports.run_bundles import RunGroup, all_groups, group_of_agent, gro
 from remora.exports.stream_summary import surveyed
 from remora.memory.events import Change, Head, ToolResulted
 from remora.trace.read.reader import last_event, read_events
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, exported, flip, only, rows
 from tests.trace.conftest import AGENT, play_run, rechained
@@ -42,14 +42,14 @@ def played(folder: TraceFolder) -> TraceFolder:
 def test_a_sealed_stream_is_exported_like_any_other(played: TraceFolder) -> None:
     before = all_pieces(played)
     for path in (*played.agent_streams(), *played.run_streams()):
-        seal(path)
+        compress_stream(path)
     assert all(path.name.endswith(".zst") for path in played.agent_streams())
     assert all_pieces(played) == before
 
 
 def test_a_damaged_sealed_stream_is_found(played: TraceFolder) -> None:
     path = played.agent_stream("lint-a")
-    seal(path)
+    compress_stream(path)
     sealed = played.existing_agent("lint-a")
     data = bytearray(sealed.read_bytes())
     data[len(data) // 3] ^= 1
@@ -125,7 +125,7 @@ def test_a_flipped_byte_is_never_exported(folder: TraceFolder, place: int) -> No
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.write_bytes(data)
-    with pytest.raises(StreamDamaged, match="is not what its hash says"):
+    with pytest.raises(StreamDamaged, match="does not match its hash"):
         surveyed(path, folder.blobs)
 
 
@@ -134,7 +134,7 @@ def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
     path = folder.agent_stream("lint-a")
     first, *rest = path.read_bytes().splitlines()
     path.write_bytes(rechained([first.replace(b'"packet":{', b'"packet":7,"was":{'), *rest]))
-    with pytest.raises(StreamDamaged, match="event 0 is no agent_start"):
+    with pytest.raises(StreamDamaged, match="event 0 is not a valid agent_start"):
         surveyed(path, folder.blobs)
     written, tally = exported(folder, "sft")
     assert (written, len(tally.damaged)) == ([], 1)

@@ -20,9 +20,9 @@ from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
 from remora.memory.events import AgentStart, Change, TurnStart
 from remora.memory.packet import Excerpt
 from remora.trace.read.reader import read_lines
-from remora.trace.retention.expired_log import Expired, log_expired
-from remora.trace.stream.compression import seal
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.retention.expired_log import ExpiredStream, log_expired
+from remora.trace.stream.compression import compress_stream
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import (
@@ -125,8 +125,8 @@ def fork(folder: TraceFolder, agent: Recorder, **origin: Any) -> Path:
     parent = {"run_id": RUN, "agent_id": agent.name, "seq": 3, "hash": json.loads(lines[3])["hash"]}
     start = AgentStart(packet=agent.packet, parent={**parent, **origin.pop("parent", {})}, **origin)
     path = folder.agent_stream(name)
-    with StreamWriter.open(path, agent_identity(name), blobs=folder.blobs) as writer:
-        writer.append(start, turn=0)
+    with JsonlEventEmitter.open(path, agent_identity(name), blobs=folder.blobs) as writer:
+        writer.emit(start, turn=0)
     return path
 
 
@@ -134,7 +134,7 @@ def test_sealed_streams_are_read_as_the_plain_ones(folder: TraceFolder) -> None:
     _, agent = play_run(folder)
     said = check(folder.root)
     for path in (folder.run_stream(RUN), folder.agent_stream(AGENT)):
-        seal(path)
+        compress_stream(path)
     assert {path.suffix for path in folder.path.glob("*/*.jsonl*")} == {".zst"}
     assert check(folder.root) == said
     folder.agent_stream(AGENT).touch()  # its writer was killed before it thawed the stream
@@ -146,7 +146,7 @@ def test_sealed_streams_are_read_as_the_plain_ones(folder: TraceFolder) -> None:
 def test_a_sealed_stream_that_was_changed_is_seen(folder: TraceFolder) -> None:
     play_run(folder)
     path = folder.agent_stream(AGENT)
-    seal(path)
+    compress_stream(path)
     sealed = path.with_name(f"{path.name}.zst")
     content = bytearray(sealed.read_bytes())
     content[40] ^= 1
@@ -160,7 +160,7 @@ def test_without_the_program_a_package_reads_it_or_it_says_what_it_could_not_rea
     folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play_run(folder)
-    seal(folder.agent_stream(AGENT))
+    compress_stream(folder.agent_stream(AGENT))
     monkeypatch.setenv("PATH", "/nowhere")
     assert check(folder.root)[0] == 0
     status, said = check(folder.root, packages=False)
@@ -216,7 +216,7 @@ def test_a_stream_may_be_gone_if_it_is_on_record(folder: TraceFolder, recorded: 
     """A run that is being removed: its agents' streams go first."""
     run, agent = play_run(folder)
     fork(folder, agent)
-    entry = Expired(
+    entry = ExpiredStream(
         kind="agent", id=AGENT, run_id=RUN, head=agent.writer.head, bytes=1, reason="age"
     )
     entries = [entry, msgspec.structs.replace(entry, kind="run", id=RUN, head=run.writer.head)]

@@ -16,8 +16,8 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import replay
 from remora.memory.upcast import UPCASTERS
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import lines
-from remora.trace.index.ingest import Reading
+from remora.trace.content.line_format import iter_lines
+from remora.trace.index.ingest import StreamReading
 from remora.trace.read.reader import last_event, list_streams, read_events, read_lines
 from remora.trace.read.state_at import packet_at
 from remora.trace.trace_folder import TraceFolder
@@ -121,8 +121,8 @@ class TestAnOlderVersion:
         for stream in (path.read_bytes(), chained([from_0(old) | {"v": 1} for old in version_0()])):
             path.write_bytes(stream)
             with path.open("rb") as file:
-                reading = Reading(agent_id=AGENT)
-                for read in lines(FileSource(file.fileno())):
+                reading = StreamReading(agent_id=AGENT)
+                for read in iter_lines(FileSource(file.fileno())):
                     reading.take(read)
             assert (reading.fault, reading.count, reading.folds) == (0, 5, True)
             found.append(
@@ -159,9 +159,9 @@ class TestAnOlderVersion:
             decode_event(current.replace(b'"v":1', b'"v":0'))
         path = written(folder, version_0())
         assert {kind for _, kind in kinds(folder)} == {"schema"}
-        with pytest.raises(StreamDamaged, match="line 1 is of version 0 of the format, which is"):
+        with pytest.raises(StreamDamaged, match="line 1 has format version 0, which"):
             list(read_events(path))
-        with pytest.raises(StreamDamaged, match="the last line is of version 0"):
+        with pytest.raises(StreamDamaged, match="the last line has format version 0"):
             last_event(path)
 
     def test_is_lifted_step_by_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,11 +185,11 @@ class TestAnOlderVersion:
 class TestANewerVersion:
     def test_that_cannot_be_read_is_named(self, folder: TraceFolder) -> None:
         path = written(folder, [{"v": 2, "number": 0}])
-        with pytest.raises(StreamDamaged, match="line 1 is of version 2 of the format") as caught:
+        with pytest.raises(StreamDamaged, match="line 1 has format version 2") as caught:
             list(read_events(path))
-        assert f"knows version {VERSION}" in caught.value.hint
+        assert f"reads version {VERSION}" in caught.value.hint
         path.write_bytes(b"no event\n")
-        with pytest.raises(StreamDamaged, match="line 1 is no event"):
+        with pytest.raises(StreamDamaged, match="line 1 is not an event"):
             list(read_events(path))
 
     def newer(self) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess
+from remora.models.no_model import NoModel
 from remora.models.protocol import Capabilities, Decoding, Request
 from remora.models.provider import listening, open_model, status
 
@@ -97,9 +98,18 @@ def test_an_address_can_be_insisted_on(weights_cache: Path) -> None:
     assert "model.base_url" in caught.value.hint
 
 
-def test_neither_address_nor_weights_is_an_error_that_names_the_commands(tmp_path: Path) -> None:
+def test_without_address_and_weights_rules_decide(tmp_path: Path) -> None:
+    model = open_model(configured(None), cache=tmp_path, api_key=None)
+    assert isinstance(model, NoModel)
+    assert "remora model pull" in model.hint
+    with pytest.raises(ModelError, match="no model"):
+        asyncio.run(model.ask(Request(messages=(), decoding=Decoding(strategy="rules"))))
+
+
+def test_the_embedded_model_is_required_where_it_is_named(tmp_path: Path) -> None:
+    embedded = configured(None).model_copy(update={"provider": "embedded"})
     with pytest.raises(ModelError) as caught:
-        open_model(configured(None), cache=tmp_path, api_key=None)
+        open_model(embedded, cache=tmp_path, api_key=None)
     assert "remora model pull" in caught.value.hint
     assert "model.base_url" in caught.value.hint
 

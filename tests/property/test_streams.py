@@ -35,8 +35,8 @@ from remora.memory.projection import replay
 from remora.memory.prompt.render import render
 from remora.trace.blobs import resolve
 from remora.trace.read.reader import read_events, read_lines
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.stream_check import verify_stream
 from tests.clock import ticking
@@ -110,7 +110,7 @@ class Teller:
 
     def __init__(self, folder: TraceFolder) -> None:
         self.path = folder.agent_stream(AGENT)
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             self.path,
             Identity("run-1", AGENT, "lint", NODE),
             blobs=folder.blobs,
@@ -127,7 +127,7 @@ class Teller:
         self.emit(start)
 
     def emit(self, said: Any, delta: PacketDelta | None = None) -> None:
-        event = self.writer.append(said, turn=self.turn, delta=delta)
+        event = self.writer.emit(said, turn=self.turn, delta=delta)
         self.context.apply_event(event)
         self.events.append(event)
 

@@ -99,6 +99,12 @@ def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
     assert names & empty_words == set()
 
 
+def test_no_folder_has_a_name_that_git_ruff_and_the_wheel_ignore() -> None:
+    ignored = {"build", "dist", "venv", "site-packages", "node_modules", "buck-out"}
+    folders = {part for module in MODULES for part in module.split("/")[:-1]}
+    assert folders & ignored == set()
+
+
 def test_the_environment_is_read_where_everything_is_put_together() -> None:
     reading = [m for m in MODULES if reads_environment((SOURCE / m).read_text(encoding="utf-8"))]
     assert [module for module in reading if not module.startswith(READS_ENVIRONMENT)] == []

@@ -32,11 +32,11 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.runs.retention.compact import compact
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.unused_contents import contents_of, names_in
+from remora.trace.retention.unused_contents import referenced_contents, stored_contents
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.folder_check import verify_all
 
@@ -51,8 +51,19 @@ from remora.bootstrap.open_project import open_project
 from remora.runs.retention.compact import compact
 root = Path(sys.argv[1])
 project = open_project(Caller(environ={"HOME": sys.argv[2]}, folder=root, root=root))
+if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file opened or removed
+    import os
+    left = int(sys.argv[4])
+    def step(*_):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), 9)
+    sys.addaudithook(step)
 print("ready", flush=True)
 compact(project, datetime.fromisoformat(sys.argv[3]))
+if len(sys.argv) > 4:
+    print(int(sys.argv[4]) - left)
 """
 
 
@@ -60,17 +71,17 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
     """A run of two jobs so many days before NOW, each with a change and a long output."""
     run_id = f"run-{days:03}-{number}"
 
-    def opened(path: Path, identity: Identity) -> StreamWriter:
-        return StreamWriter.open(
+    def opened(path: Path, identity: Identity) -> JsonlEventEmitter:
+        return JsonlEventEmitter.open(
             path, identity, blobs=folder.blobs, objects=folder.objects, durability="none",
             clock=lambda: NOW - timedelta(days=days),
         )  # fmt: skip
 
     with opened(folder.run_stream(run_id), Identity(run_id)) as run:
-        run.append(RunStart(base={"commit": None, "files": {}}), turn=0)
+        run.emit(RunStart(base={"commit": None, "files": {}}), turn=0)
         for attempt in (1, 2):
             name = agent_id("lint", run_id, NODE, attempt)
-            run.append(JobStart(agent_id=name, operation="lint", node_id=NODE), turn=0)
+            run.emit(JobStart(agent_id=name, operation="lint", node_id=NODE), turn=0)
             digest = folder.objects.put(f"{run_id} {attempt}\n".encode())
             changes = (Change(path="a.py", before=None, after=digest, mode=0o644),)
             output = "".join(f"{run_id} {attempt} {n}\n" for n in range(9_000))
@@ -87,14 +98,14 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
             identity = Identity(run_id, name, "lint", NODE)
             with opened(folder.agent_stream(name), identity) as agent:
                 for event in events:
-                    agent.append(event, turn=0)
+                    agent.emit(event, turn=0)
             ended = JobEnd(
                 agent_id=name, operation="lint", node_id=NODE, status="submitted", head=agent.head
             )
-            run.append(ended, turn=0)
+            run.emit(ended, turn=0)
             if reviewed:
-                run.append(Review(verdict="rejected", agent_id=name, head=agent.head), turn=0)
-        run.append(RunEnd(), turn=0)
+                run.emit(Review(verdict="rejected", agent_id=name, head=agent.head), turn=0)
+        run.emit(RunEnd(), turn=0)
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +128,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run_child(root: Path, home: Path) -> "subprocess.Popen[bytes]":
-    words = [sys.executable, "-c", CHILD, str(root), str(home), NOW.isoformat()]
+def run_child(root: Path, home: Path, *steps: int) -> "subprocess.Popen[bytes]":
+    words = [sys.executable, "-c", CHILD, str(root), str(home), NOW.isoformat(), *map(str, steps)]
     child = subprocess.Popen(words, stdout=subprocess.PIPE)
     assert child.stdout
     assert child.stdout.readline() == b"ready\n"
@@ -134,7 +145,9 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def heads(folder: TraceFolder) -> dict[str, object]:
-    return {stream_id(p): sound_head(p) for p in (*folder.agent_streams(), *folder.run_streams())}
+    return {
+        stream_id(p): verified_head(p) for p in (*folder.agent_streams(), *folder.run_streams())
+    }
 
 
 def check_nothing_lost(
@@ -162,8 +175,8 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
     home.mkdir()
     folder = TraceFolder(before)
     were = heads(folder)
-    known = {content.digest for content in contents_of(folder)}
-    named = {stream_id(path): names_in(path, known) for path in folder.agent_streams()}
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
     assert {len(names) for names in named.values()} == {2}
     whole = tmp_path / "whole"
     shutil.copytree(before, whole)
@@ -186,6 +199,35 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)
     assert len(states) > 2, "the kills came at different moments"
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None:
+    """At its acts on files and not at moments, so that the rare ones are met too; and twice."""
+    home = tmp_path / "home"
+    home.mkdir()
+    folder = TraceFolder(before)
+    were = heads(folder)
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
+    whole = tmp_path / "whole"
+    shutil.copytree(before, whole)
+    out, _ = run_child(whole, home, 10**9).communicate()
+    steps, wanted = int(out), digests(whole)
+    assert steps > 100
+    for number in range(rounds):
+        root = tmp_path / f"round-{number}"
+        shutil.copytree(before, root)
+        for again in (1, 2):  # the second begins where the first was killed
+            step = 1 + int((steps - 2) * ((number + 0.5) * 0.618 / again % 1))
+            child = run_child(root, home, step)
+            child.communicate()
+            assert child.returncode in (-9, 0) if again == 2 else child.returncode == -9
+            check_nothing_lost(TraceFolder(root), were, named)
+        project = open_project(Caller(environ={"HOME": str(home)}, folder=root, root=root))
+        assert compact(project, NOW).problems == ()
+        assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
+        shutil.rmtree(root)
 
 
 def kill(child: "subprocess.Popen[bytes]", seconds: float) -> None:

@@ -9,7 +9,7 @@ from remora.errors import ConfigError
 from remora.memory.events import JobEnd, Review, RunEnd, RunStart
 from remora.runs.review.review import accept, reject
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.head_signatures import Signer, find_signer
+from remora.trace.verify.head_signatures import Signer, load_signer
 from tests.runs.conftest import SHOP, Desk
 
 KEY = "a key of at least sixteen"
@@ -26,7 +26,7 @@ def signed_desk(folder: Path) -> tuple[Desk, Signer]:
     config = desk.home / ".config" / "remora" / "config.yaml"
     config.parent.mkdir(parents=True)
     config.write_text("runner: {memory: {signing_key_file: ~/key}}\n")
-    signer = find_signer({"REMORA_SIGNING_KEY": KEY}, None)
+    signer = load_signer({"REMORA_SIGNING_KEY": KEY}, None)
     assert signer is not None
     return desk, signer
 

@@ -1,4 +1,4 @@
-"""Streams as a runner writes them, for the tests of everything that reads them."""
+"""Streams as a runner writes them, for tests of readers."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -34,12 +34,12 @@ from remora.memory.events import (
 from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.content_check import Stores
-from remora.trace.verify.origin_check import Parents
-from remora.trace.verify.stream_check import Target
+from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.stream_check import VerifyTarget
 from tests.clock import ticking
 
 RUN = "run-1"
@@ -54,7 +54,8 @@ def agent_identity(name: str = AGENT) -> Identity:
 
 
 class Recorder:
-    """Plays a runner's part: appends, then applies, and remembers what each turn saw and left."""
+    """Writes an agent's stream as a runner does: appends, applies, and keeps each turn's packet and
+    files."""
 
     def __init__(self, folder: TraceFolder, name: str = AGENT) -> None:
         self.folder = folder
@@ -76,8 +77,8 @@ class Recorder:
         self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1"))
 
     def reopen(self) -> None:
-        """Open the stream, or go on with it."""
-        self.writer = StreamWriter.open(
+        """Open the stream, or continue it."""
+        self.writer = JsonlEventEmitter.open(
             self.folder.agent_stream(self.name),
             agent_identity(self.name),
             blobs=self.folder.blobs,
@@ -86,7 +87,7 @@ class Recorder:
         )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
-        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        event = self.writer.emit(payload, turn=self.turn, delta=delta)
         self.packet = apply(self.packet, event.packet_delta)
         return event
 
@@ -97,7 +98,7 @@ class Recorder:
         self.emit(ContextUpdate(source="candidates"), PacketDelta(candidate_actions=offered))
 
     def ask(self, steps: int = 0) -> tuple[str, int]:
-        """The request and its answer; what a decision of this turn names."""
+        """Record a model request and its answer; return what a decision of this turn names."""
         self.full[self.turn] = self.packet
         self.shown[self.turn] = shown = trim(self.packet, steps)
         digest = canonical_sha256(shown)
@@ -170,7 +171,7 @@ class Recorder:
 
 
 def base_files(folder: TraceFolder) -> dict[str, Any]:
-    """The base as `run_start` holds it, its contents stored."""
+    """Return the base as in `run_start`, with its contents stored."""
     return {
         path: content and {"sha256": folder.objects.put(content), "mode": 0o644}
         for path, content in BASE.items()
@@ -178,10 +179,10 @@ def base_files(folder: TraceFolder) -> dict[str, Any]:
 
 
 class RunRecorder:
-    """A run's own stream."""
+    """Writes a run's own stream."""
 
     def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
-        self.writer = StreamWriter.open(
+        self.writer = JsonlEventEmitter.open(
             folder.run_stream(run_id),
             Identity(run_id),
             blobs=folder.blobs,
@@ -193,11 +194,11 @@ class RunRecorder:
 
     @classmethod
     def reopen(cls, folder: TraceFolder) -> "RunRecorder":
-        """The run's stream, to be continued."""
+        """Open the run's stream, or continue it."""
         return cls(folder)
 
     def emit(self, payload: Payload) -> Event:
-        return self.writer.append(payload, turn=0)
+        return self.writer.emit(payload, turn=0)
 
     def job_start(self, name: str = AGENT) -> None:
         self.emit(JobStart(agent_id=name, operation="lint", node_id=NODE))
@@ -214,7 +215,7 @@ class RunRecorder:
 
 
 def play_agent(folder: TraceFolder, name: str = AGENT) -> Recorder:
-    """A whole job: four turns, one of them misunderstood, two changes, one long output."""
+    """Record a whole job: four turns, one with a bad call, two changes, one long output."""
     agent = Recorder(folder, name)
     agent.start_turn({"line": 1}, {"line": 2}, {"line": 3})
     agent.decide({"line": 1}, steps=1)
@@ -235,7 +236,7 @@ def play_agent(folder: TraceFolder, name: str = AGENT) -> Recorder:
 
 
 def play_run(folder: TraceFolder) -> tuple[RunRecorder, Recorder]:
-    """A run of one job, both ended."""
+    """Record a run of one job; both end."""
     run = RunRecorder(folder)
     run.job_start()
     agent = play_agent(folder)
@@ -245,8 +246,8 @@ def play_run(folder: TraceFolder) -> tuple[RunRecorder, Recorder]:
 
 
 def rechained(lines: list[bytes]) -> bytes:
-    """The bytes of a stream of these lines (without newlines) with every hash made right: what
-    a forger would write who knows the format."""
+    """Return a stream of these lines (without newlines) with every hash corrected, as a forger
+    would."""
     previous, stream = "0" * 64, b""
     for line in lines:
         body = line[:-75]
@@ -255,15 +256,15 @@ def rechained(lines: list[bytes]) -> bytes:
     return stream
 
 
-def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> Target:
-    """A stream, to be verified by itself."""
-    stores = Stores(folder.blobs, folder.objects)
-    return Target(path=path, stores=stores, parents=Parents(folder), of_run=of_run)
+def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> VerifyTarget:
+    """Return a verification target for a stream by itself."""
+    stores = ContentStores(folder.blobs, folder.objects)
+    return VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder), of_run=of_run)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> TraceFolder:
-    """A project's fresh `.agentfs/`."""
+    """A new project's `.agentfs/`."""
     made = TraceFolder(tmp_path)
     made.create()
     return made

@@ -1,4 +1,4 @@
-"""Long strings go to the store and come back; nothing else is touched."""
+"""Long strings move to the store and come back; nothing else changes."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -15,13 +15,13 @@ from remora.trace import blobs as module
 from remora.trace.blobs import (
     BLOB_LIMIT,
     LINE_LIMIT,
+    blob_references,
     externalise,
-    light_payload,
-    read_lines,
-    references,
+    payload_without_values,
+    read_text_lines,
     resolve,
-    whole_data,
-    whole_payload,
+    resolved_data,
+    resolved_payload,
 )
 from remora.trace.content.zstd_frames import MAGIC
 from remora.trace.trace_folder import TraceFolder
@@ -76,7 +76,7 @@ def test_a_reference_tells_hash_length_and_both_ends(folder: TraceFolder) -> Non
 
 def test_references_are_found_at_any_depth(folder: TraceFolder) -> None:
     data = externalise({"a": ["x" * 70_000, {"$blob": "mine"}], "b": "y" * 70_000}, folder.blobs)
-    assert [len(found["first"][0]) for found in references(data)] == [200, 200]
+    assert [len(found["first"][0]) for found in blob_references(data)] == [200, 200]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     written = ToolResulted(tool="t", raw_output={"out": "o" * 70_000}, error="e" * 70_000)
     event = agent.emit(written)
-    assert whole_payload(event, folder.blobs) == written
+    assert resolved_payload(event, folder.blobs) == written
     assert len(bytes(event.data)) < 10_000
     with pytest.raises(ValueError, match="error"):
         payload(event)
@@ -102,11 +102,11 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
 
 def test_what_is_not_what_its_type_holds_is_damage(folder: TraceFolder) -> None:
     event = Recorder(folder).emit(ToolResulted(tool="t", raw_output="x" * (BLOB_LIMIT + 1)))
-    assert whole_data(event, folder.blobs)["raw_output"] == "x" * (BLOB_LIMIT + 1)
+    assert resolved_data(event, folder.blobs)["raw_output"] == "x" * (BLOB_LIMIT + 1)
     for bad in (b'{"raw_output":1}', b'{"tool":7}', b"[]"):
         other = structs.replace(event, data=Raw(bad))
-        with pytest.raises(StreamDamaged, match="event 1 is no tool_result"):
-            whole_payload(other, folder.blobs)
+        with pytest.raises(StreamDamaged, match="event 1 is not a valid tool_result"):
+            resolved_payload(other, folder.blobs)
 
 
 def test_of_a_very_long_event_only_what_has_a_type_is_decoded(
@@ -119,15 +119,15 @@ def test_of_a_very_long_event_only_what_has_a_type_is_decoded(
     )
     event = agent.emit(written)
     light = structs.replace(written, raw_output=None, host_calls=[])
-    assert light_payload(event, folder.blobs) == light, "one with blobs may be of any size"
+    assert payload_without_values(event, folder.blobs) == light, "one with blobs may be of any size"
     small = structs.replace(written, error="e")
     event = agent.emit(small)
-    assert light_payload(event, folder.blobs) == small
-    monkeypatch.setattr(module, "LIGHT", 10)
-    assert light_payload(event, folder.blobs) == structs.replace(light, error="e")
+    assert payload_without_values(event, folder.blobs) == small
+    monkeypatch.setattr(module, "MAX_LIGHT_DATA", 10)
+    assert payload_without_values(event, folder.blobs) == structs.replace(light, error="e")
     for bad in (b'{"tool":"t","host_calls":{}}', b'{"raw_output":[1,]}', b"[]", b'{"changes":1}'):
         with pytest.raises(DecodeError):
-            light_payload(structs.replace(event, data=Raw(bad)), folder.blobs)
+            payload_without_values(structs.replace(event, data=Raw(bad)), folder.blobs)
 
 
 def test_one_blob_that_is_named_in_many_places_is_not_put_together(
@@ -135,12 +135,12 @@ def test_one_blob_that_is_named_in_many_places_is_not_put_together(
 ) -> None:
     text = "x" * 100_000
     event = Recorder(folder).emit(ToolResulted(tool="t", raw_output=[text] * 9))
-    assert whole_payload(event, folder.blobs) == ToolResulted(tool="t", raw_output=[text] * 9)
-    monkeypatch.setattr(module, "WHOLE", 8 * len(text))
-    for read in (whole_payload, whole_data):
-        with pytest.raises(StreamError, match="too much"):
+    assert resolved_payload(event, folder.blobs) == ToolResulted(tool="t", raw_output=[text] * 9)
+    monkeypatch.setattr(module, "MAX_RESOLVED", 8 * len(text))
+    for read in (resolved_payload, resolved_data):
+        with pytest.raises(StreamError, match="exceed"):
             read(event, folder.blobs)
-    assert light_payload(event, folder.blobs) == ToolResulted(tool="t")
+    assert payload_without_values(event, folder.blobs) == ToolResulted(tool="t")
 
 
 def stored(folder: TraceFolder, digest: str) -> Path:
@@ -169,7 +169,7 @@ class TestOnDisk:
         assert folder.blobs.get(path.name) == text
         assert folder.blobs.problem(path.name) is None
         assert folder.blobs.put(text) == path.name
-        assert read_lines(folder.blobs, path.name, 2, 2)[0] == ["as version 0.1 wrote it"]
+        assert read_text_lines(folder.blobs, path.name, 2, 2)[0] == ["as version 0.1 wrote it"]
 
     @pytest.mark.parametrize("place", [5, 500, -30, -1])
     def test_one_that_was_damaged_is_not_given_out(self, place: int, folder: TraceFolder) -> None:
@@ -178,11 +178,11 @@ class TestOnDisk:
         made = bytearray(path.read_bytes())
         made[place] ^= 0x10
         path.write_bytes(made)
-        assert folder.blobs.problem(path.name) == "is not what its name says"
+        assert folder.blobs.problem(path.name) == "does not match its hash"
         with pytest.raises(StreamDamaged):
             folder.blobs.get(path.name)
         with pytest.raises(StreamDamaged):
-            read_lines(folder.blobs, path.name, 1, 1)
+            read_text_lines(folder.blobs, path.name, 1, 1)
         folder.blobs.put(text)
         assert folder.blobs.get(path.name) == text
 
@@ -200,20 +200,20 @@ class TestLines:
     ) -> None:
         digest = folder.blobs.put(text.encode())
         split = text.split("\n")
-        found = read_lines(folder.blobs, digest, first, first + more)
+        found = read_text_lines(folder.blobs, digest, first, first + more)
         assert found == (split[first - 1 : first + more], len(split))
 
     def test_a_range_in_the_midst_of_many(self, folder: TraceFolder) -> None:
         text = "\n".join(f"line {n} " + "é" * (n % 90) for n in range(1, 60_001))
         digest = folder.blobs.put(text.encode())
         assert len(text) > 3 << 20
-        found, total = read_lines(folder.blobs, digest, 31_000, 31_059)
+        found, total = read_text_lines(folder.blobs, digest, 31_000, 31_059)
         assert (found, total) == (text.split("\n")[30_999:31_059], 60_000)
 
     def test_of_a_very_long_line_the_beginning(self, folder: TraceFolder) -> None:
         digest = folder.blobs.put(("𝄞" * 3_000_000 + "\nshort").encode())
-        assert read_lines(folder.blobs, digest, 1, 2) == (["𝄞" * LINE_LIMIT, "short"], 2)
+        assert read_text_lines(folder.blobs, digest, 1, 2) == (["𝄞" * LINE_LIMIT, "short"], 2)
 
     def test_a_blob_that_is_gone(self, folder: TraceFolder) -> None:
         with pytest.raises(NotFound):
-            read_lines(folder.blobs, "0" * 64, 1, 1)
+            read_text_lines(folder.blobs, "0" * 64, 1, 1)

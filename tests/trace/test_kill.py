@@ -1,4 +1,4 @@
-"""Real processes that die or run out of disk while they write."""
+"""Processes that are killed or run out of disk while they write."""
 
 import signal
 import subprocess
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from remora.trace.read.reader import list_streams, read_events, stream_status
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, agent_identity
@@ -18,7 +18,7 @@ from pathlib import Path
 from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 
 root, limit, *words = sys.argv[1:]
@@ -26,10 +26,10 @@ folder = TraceFolder(Path(root))
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 identity = Identity(*words)
-writer = StreamWriter.open(folder.agent_stream(identity.agent_id), identity, blobs=folder.blobs)
+writer = JsonlEventEmitter.open(folder.agent_stream(identity.agent_id), identity, blobs=folder.blobs)
 try:
     while True:
-        event = writer.append(ContextUpdate(source="hub", value="x" * 999), turn=1)
+        event = writer.emit(ContextUpdate(source="hub", value="x" * 999), turn=1)
         writer.sync()
         print(event.seq, event.hash, flush=True)
 except RemoraError as error:
@@ -80,7 +80,7 @@ def test_a_full_disk_leaves_the_stream_as_it_was(folder: TraceFolder) -> None:
     assert str(path) in failure
     assert len(told) == len(list(read_events(path))) == 10_000 // (path.stat().st_size // len(told))
     assert path.read_bytes().endswith(b"\n")
-    with StreamWriter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
         assert writer.head.hash == told[-1].split()[1]
 
 

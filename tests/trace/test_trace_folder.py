@@ -1,4 +1,4 @@
-"""`.agentfs/`: private, out of git, through no link."""
+"""`.agentfs/`: private, outside git, opened without following links."""
 
 import os
 import stat

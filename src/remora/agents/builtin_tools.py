@@ -9,9 +9,9 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
 from remora.memory.events import Event, ToolResulted
-from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_lines, resolve
+from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import part
+from remora.trace.read.reader import decode_part
 
 RECALL = "recall"
 SUBMIT = "submit_result"
@@ -70,7 +70,7 @@ class Outputs:
     def add(self, turn: int, event: Event) -> None:
         """Take the output of a `tool_result` as it was written; of any other event nothing."""
         if event.type == ToolResulted.type:
-            recorded = bytes(part(event, _Recorded).raw_output)
+            recorded = bytes(decode_part(event, _Recorded).raw_output)
             long = len(recorded) > BLOB_LIMIT
             self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
 
@@ -90,7 +90,7 @@ class Outputs:
         output = msgspec.json.decode(recorded)
         match output:
             case {"$blob": {"sha256": str(digest)}} if len(output) == 1:
-                return read_lines(self._blobs, digest, first, last)
+                return read_text_lines(self._blobs, digest, first, last)
         text = raw_text(resolve(output, self._blobs) if b'blob"' in recorded else output)
         split = text.split("\n")
         return [line[:LINE_LIMIT] for line in split[max(0, first - 1) : last]], len(split)

@@ -17,8 +17,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace.read.reader import part, typed
-from remora.trace.read.state_at import packet_in
+from remora.trace.read.reader import decode_part, typed_payload
+from remora.trace.read.state_at import start_packet
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 
@@ -92,7 +92,7 @@ class _Cutting:
         return start is not None and start.decides and self._last is self._first
 
     def _begin(self, event: Event) -> None:
-        packet, start = packet_in(event), typed(event)
+        packet, start = start_packet(event), typed_payload(event)
         if packet is None or not isinstance(start, AgentStart):
             return
         self._start, self._first, self._last = start, event, event
@@ -101,12 +101,12 @@ class _Cutting:
         self._seen = max(self._seen, start.packet.turn)
 
     def _take(self, event: Event) -> None:
-        decision = event.type in _DECISIONS and part(event, _Shown).packet_sha256
+        decision = event.type in _DECISIONS and decode_part(event, _Shown).packet_sha256
         known = self._cut is not None and self._cut.packet is self._packet
         if event.turn == self._turn and decision and not known:
             self._cut = self._made(decides=True, turn=self._turn)
         if event.type == ToolResulted.type:
-            for change in part(event, _Changes).changes:
+            for change in decode_part(event, _Changes).changes:
                 first = self._changes.get(change.path, change)
                 self._changes[change.path] = replace(change, before=first.before)
         assert self._packet is not None

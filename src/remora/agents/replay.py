@@ -19,7 +19,7 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import apply, first_packet
 from remora.pym import HostCall, Script, load_bytes, one_line
 from remora.tools.tool import Tool, ToolRun, replay_tool
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 
 _PLACEHOLDER = b"<secret:"
@@ -81,7 +81,7 @@ class _Working:
         self._packet = apply(self._packet, event.packet_delta)
 
     def _begin(self, event: Event) -> None:
-        start = whole_payload(event, self._blobs)
+        start = resolved_payload(event, self._blobs)
         try:
             self._packet = first_packet(event)
         except ValueError as error:
@@ -89,7 +89,7 @@ class _Working:
         self._definition = start.definition if isinstance(start, AgentStart) else {}
 
     def _ran(self, event: Event) -> Iterator[Rerun]:
-        said = whole_payload(event, self._blobs)
+        said = resolved_payload(event, self._blobs)
         if isinstance(said, ContextUpdate) and said.source in _SCRIPTED:
             path = self._part(said.source)
             yield self._told(event, said.source, path, partial(self._update, said, path))

@@ -273,10 +273,10 @@ def revert(
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
 
-def report(run: str = LAST, *, root: str | Path | None = None) -> Report:
-    """Return a run's report as a record; `render` makes a text of it."""
+def report(run: str = LAST, *, root: str | Path | None = None, raw: bool = False) -> Report:
+    """Return a run's report as a record, redacted unless `raw`; `render` makes a text of it."""
     project = _opened(_caller(root))
-    return report_on(project, read_run(project, run_named(project.trace, run)))
+    return report_on(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
 def render(found: Report, form: str = "md") -> str:

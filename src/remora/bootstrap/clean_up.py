@@ -12,7 +12,7 @@ from remora.hub.store.orphans import is_idle, orphaned_databases
 from remora.runs.project import Project
 from remora.runs.retention.clean import Act, Removable, removables, size_of
 from remora.runs.retention.orphaned_copies import gone_caches
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 
 
 def cleanable(

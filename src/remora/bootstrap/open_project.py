@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.invocation import Caller, open_config
-from remora.config.loading import api_key
+from remora.config.loading import api_key, api_keys, why_no_key
 from remora.config.schema import Config
 from remora.errors import ConfigError
 from remora.models.protocol import Model
@@ -19,7 +19,7 @@ from remora.sandbox.isolation import require_level
 from remora.trace.redact.redactor import Redactor
 from remora.trace.redact.rule import OwnRule
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import find_signer
+from remora.trace.verify.head_signatures import load_signer
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
@@ -44,7 +44,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
         state=caller.folders.state / "roots" / name,
         install_key=key,
         redact=_redactor(caller, config, key),
-        signer=find_signer(caller.environ, config.runner.memory.signing_key_file),
+        signer=load_signer(caller.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(caller, root, config),
     )
 
@@ -58,9 +58,10 @@ def _interpreter(caller: Caller, root: Path, config: Config) -> ProjectPython:
 def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
     """Fingerprints are this installation's: nobody can try out guesses on a stream."""
     environ = dict(caller.environ)
-    key_of_model = model_key(caller)
-    if key_of_model is not None:  # it may stand in the user's file
-        environ["REMORA_API_KEY"] = key_of_model
+    in_user_file = _keys(caller).get("user")
+    if in_user_file is not None:
+        taken = environ.get("REMORA_API_KEY", "").strip()
+        environ["MODEL_API_KEY" if taken else "REMORA_API_KEY"] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
@@ -93,15 +94,28 @@ def model_flags(model: str | None) -> dict[str, Any]:
 
 def connect_model(caller: Caller, config: Config) -> Model:
     """The configured model. Raises ModelError; never falls through to another one."""
-    return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    key = model_key(caller, config)
+    return open_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
 def model_status(caller: Caller, config: Config) -> Status:
     """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
-    return status(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    key = model_key(caller, config)
+    return status(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_key(caller: Caller) -> str | None:
-    """The key for the configured server: the environment's, else the user's file's."""
+def model_key(caller: Caller, config: Config) -> str | None:
+    """Return the key that may go to the configured address: never one to a project's address."""
+    return api_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def withheld_key(caller: Caller, config: Config) -> str:
+    """Return why a key that is set is not sent to the configured address, else an empty text."""
+    if config.model.base_url is None or config.model.provider == "embedded":
+        return ""
+    return why_no_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def _keys(caller: Caller) -> dict[str, str]:
     user = caller.folders.config_file
-    return api_key(caller.environ, user if lexists(user) else None)
+    return api_keys(caller.environ, user if lexists(user) else None)

@@ -15,7 +15,7 @@ from remora.runs.execution.agent_settings import asking_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.run import Ground, Run, Watcher
 from remora.runs.planning.request import RunRequest
-from remora.trace.stream.global_log import GlobalLog
+from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
 
@@ -28,10 +28,11 @@ def connect_own_models(caller: Caller, prepared: Run, model: Model) -> dict[str,
     for agent in prepared.agents.values():
         name = agent.definition.model
         if name is not None and name != model.name:
-            settings = prepared.project.config.model.model_copy(update={"name": name})
+            config = prepared.project.config
+            settings = config.model.model_copy(update={"name": name})
             folder = caller.folders.cache
             own[agent.definition.operation] = open_model(
-                settings, cache=folder, api_key=model_key(caller)
+                settings, cache=folder, api_key=model_key(caller, config)
             )
     return own
 
@@ -74,10 +75,10 @@ async def carry_out(
             await execute(replace(run, facts=facts), Ground(base=base, workspaces=driver))
 
 
-def listeners_for(caller: Caller, config: Config) -> tuple[GlobalLog, ...]:
+def listeners_for(caller: Caller, config: Config) -> tuple[GlobalEventLog, ...]:
     """Return who else sees every event."""
     events_file = caller.folders.cache / "events.jsonl"
-    return (GlobalLog(events_file),) if config.runner.memory.global_events else ()
+    return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 
 
 def _settings(model: Model, wish: RunRequest) -> dict[str, Any]:

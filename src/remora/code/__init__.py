@@ -1,1 +1,1 @@
-"""Python source to nodes: text in, records out, nothing of it is run."""
+"""Static model of Python code: syntax, call graph, tests. Never executes the code."""

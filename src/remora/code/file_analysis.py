@@ -1,46 +1,66 @@
-"""Everything that one file says, from its bytes alone."""
+"""Analysis of one Python file, from its bytes alone."""
 
 import ast
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.ir.build.lowering import Lowering, lower
-from remora.code.syntax.annotations import has_type_hints
+from remora.code.ir.lowering.dispatch import LoweringResult, lower_module
 from remora.code.syntax.complexity import complexities
-from remora.code.syntax.definitions import Definition
-from remora.code.syntax.docstring_drift import docstring_outdated
-from remora.code.syntax.error_recovery import salvage
+from remora.code.syntax.definitions import Definition, ImportNode
+from remora.code.syntax.docstring_drift import is_docstring_outdated
+from remora.code.syntax.error_recovery import parse_with_recovery
 from remora.code.syntax.imports import imported_names
 from remora.code.syntax.signature import (
-    decorators,
-    docstring,
+    decorator_texts,
+    docstring_summary,
     docstring_text,
-    first_line_of,
-    segment,
+    first_text_line,
+    has_type_hints,
     signature,
+    source_segment,
 )
-from remora.code.syntax.source import Source, Unreadable, read_broken, read_source
-from remora.code.syntax.spans import Span, module_span, span_with
+from remora.code.syntax.source import Source, Unreadable, read_source, read_with_recovery
+from remora.code.syntax.spans import Span, module_span, span_of
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 from remora.text import REPORT, fault
 
 
-def read_facts(path: str, source: bytes) -> FileFacts:
-    """Return the facts of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
+class FileAnalysis(NamedTuple):
+    """Facts of a file, with its source, definitions and imports."""
 
-    A file that a fault of ours keeps from being read has no nodes.
+    facts: FileFacts
+    source: Source
+    definitions: list[Definition]
+    imports: list[ImportNode]
+
+
+def read_facts(path: str, source: bytes) -> FileFacts:
+    """Return the facts of one file. Never raises or warns.
+
+    `path` is relative to the root, POSIX, not spelled as in node keys.
+    """
+    return analyze_file(path, source).facts
+
+
+def analyze_file(path: str, source: bytes) -> FileAnalysis:
+    """Return the facts of one file with its syntax tree. Never raises or warns.
+
+    A file that causes an internal error has no nodes.
     """
     try:
-        return _read_facts(path, source)
+        return _analyze_file(path, source)
     except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
-        return msgspec.structs.replace(
-            _read_facts(path, b""),
+        empty = _analyze_file(path, b"")
+        facts = msgspec.structs.replace(
+            empty.facts,
             file_hash=sha256(source).hexdigest(),
             partial=True,
             detail=_why_unread(error),
         )
+        return empty._replace(facts=facts)
 
 
 def _why_unread(error: Exception) -> str:
@@ -49,16 +69,16 @@ def _why_unread(error: Exception) -> str:
     return f"{fault(error)}; {REPORT}"
 
 
-def _read_facts(path: str, source: bytes) -> FileFacts:
+def _analyze_file(path: str, source: bytes) -> FileAnalysis:
     read = read_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):
         detail = read.detail
-        read = read_broken(source, salvage)
+        read = read_with_recovery(source, parse_with_recovery)
     spelled = spell_path(path)
-    lowering = lower(spelled, read.tree)
+    lowering = lower_module(spelled, read.tree)
     span, file_hash = module_span(read)
-    return FileFacts(
+    facts = FileFacts(
         path=spelled,
         file_hash=file_hash,
         partial=bool(detail),
@@ -66,20 +86,23 @@ def _read_facts(path: str, source: bytes) -> FileFacts:
         nodes=_nodes(path, lowering, read, span),
         lowered=lowering.lowered,
     )
+    return FileAnalysis(facts, read, lowering.definitions, lowering.imports)
 
 
-def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[NodeFacts, ...]:
+def _nodes(
+    path: str, lowering: LoweringResult, source: Source, span: Span
+) -> tuple[NodeFacts, ...]:
     definitions = lowering.definitions
-    counts = complexities(definitions, lowering.points)
+    counts = complexities(definitions, lowering.branches)
     key = node_key(lowering.lowered.path)
-    hinted = _hinted(definitions, key)
+    hinted = _with_type_hints(definitions, key)
     module = NodeFacts(
         key=key,
         qualname=MODULE,
         node_name=MODULE,
         node_type="module",
         signature=None,
-        docstring=docstring(source.tree.body),
+        docstring=docstring_summary(source.tree.body),
         docstring_outdated=False,
         imports=imported_names(path, lowering.imports),
         decorators=(),
@@ -98,18 +121,18 @@ def _nodes(path: str, lowering: Lowering, source: Source, span: Span) -> tuple[N
     return (module, *nodes)
 
 
-def _hinted(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
-    """Of a class and of the module: whether everything directly in them is annotated."""
+def _with_type_hints(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
+    """Map each key to whether it is annotated; classes and the module need all direct children."""
     hinted = {module: True}
-    holders = {module}
+    containers = {module}
     for node, _, key, _ in definitions:
         if isinstance(node, ast.ClassDef):
             hinted[key] = True
-            holders.add(key)
+            containers.add(key)
         else:
             hinted[key] = has_type_hints(node)
     for _, _, key, parent in reversed(definitions):
-        if not hinted[key] and parent in holders:
+        if not hinted[key] and parent in containers:
             hinted[parent] = False
     return hinted
 
@@ -123,20 +146,20 @@ def _node(
     node, qualname, key, _ = definition
     body = node.body
     text = docstring_text(body)
-    span = span_with(node, source, body if text is None else body[1:])
+    span = span_of(node, source, body if text is None else body[1:])
     bases = node.bases if isinstance(node, ast.ClassDef) else None
-    # by place: giving sixteen values by name takes five times as long
+    # positional: sixteen keyword arguments take five times as long
     return NodeFacts(
         key,
         qualname,
         node.name,
         "function" if bases is None else "class",
         signature(node),
-        None if text is None else first_line_of(text),
-        text is not None and docstring_outdated(node, text),
+        None if text is None else first_text_line(text),
+        text is not None and is_docstring_outdated(node, text),
         None,
-        decorators(node, source) if node.decorator_list else (),
-        tuple(segment(base, source) for base in bases) if bases else (),
+        decorator_texts(node, source) if node.decorator_list else (),
+        tuple(source_segment(base, source) for base in bases) if bases else (),
         span.source_hash,
         span.body_hash,
         span.line_start,

@@ -1,21 +1,21 @@
-"""What one file says about its nodes: records, without any other file."""
+"""Facts found in one file, without looking at other files."""
 
 from typing import Literal
 
 import msgspec
 
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.ids import NodeKey
 
 FACTS_VERSION = 3
-"""Raised whenever the same bytes come to mean other facts: what is stored is then read anew. A test
-holds it against a digest of what `read_facts` says of many small programs."""
+"""Increased when the same bytes give other facts, so that stored facts are computed again. A test
+compares it with a digest of `read_facts` for small programs."""
 
 NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """A node as its own file shows it; the fields mean what they mean in `hub.node.NodeState`."""
+    """Facts of one node that its own file shows; the fields are those of `hub.node.NodeState`."""
 
     key: NodeKey
     qualname: str
@@ -36,9 +36,11 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Everything one file says. `path` is spelled as in keys; `nodes` are in source order, the
-    module's own first. `partial`: the file has a syntax error, cannot be decoded or made us fail;
-    `detail` says which, in one line, and is empty otherwise. `lowered` is what links are made from.
+    """Facts of one file.
+
+    `path` is spelled as in node keys. `nodes` are in source order, the module first. `partial`: the
+    file has a syntax error, cannot be decoded or hit an internal error; `detail` is the reason in
+    one line, else empty. `lowered` is the input of the call graph.
     """
 
     path: str
@@ -46,4 +48,4 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partial: bool
     detail: str
     nodes: tuple[NodeFacts, ...]
-    lowered: Lowered
+    lowered: LoweredFile

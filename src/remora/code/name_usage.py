@@ -1,4 +1,4 @@
-"""Which names each node of a file mentions, by itself or in its decorators."""
+"""Names used by each node of a file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from remora.code.ir.model import (
     ATTRIBUTE,
     AWAIT,
     CONTAINER,
-    EACH,
     EITHER,
+    ELEMENT,
     ENTERED,
     INSTANCE,
     ITEM,
@@ -17,17 +17,16 @@ from remora.code.ir.model import (
     SLICE,
     STAR,
     VALUE,
-    Bind,
-    Lowered,
+    Binding,
+    LoweredFile,
 )
 
-_ONE = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, EACH, STAR, ENTERED, INSTANCE})
-"""Tags of terms that are made from one other."""
+_UNARY_TAGS = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, INSTANCE})
+"""Tags of terms with one operand."""
 
 
-def mentions(lowered: Lowered) -> Mapping[str, set[str]]:
-    """Name → qualnames of the nodes that mention it; a decorator counts for what it decorates
-    too."""
+def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
+    """Map each name to the qualnames of the nodes that use it, decorators included."""
     found: dict[str, set[str]] = {}
     owners = [scope.qualname for scope in lowered.scopes]
     for scope, terms in _terms(lowered):
@@ -36,8 +35,8 @@ def mentions(lowered: Lowered) -> Mapping[str, set[str]]:
     return found
 
 
-def _terms(lowered: Lowered) -> Iterator[tuple[int, Iterable[Any]]]:
-    """Every term, with the number of the scope that it counts for."""
+def _terms(lowered: LoweredFile) -> Iterator[tuple[int, Iterable[Any]]]:
+    """Yield the terms of each scope, with the scope number."""
     for call in lowered.calls:
         yield call.scope, (call.callee, *call.args, *(value for _, value in call.keywords))
     for store in lowered.stores:
@@ -52,36 +51,38 @@ def _terms(lowered: Lowered) -> Iterator[tuple[int, Iterable[Any]]]:
         yield number, [lowered.calls[call].callee for call in scope.decorators]
 
 
-def _value(bind: Bind) -> Any:
-    """The term of the value that a name gets; null where no term says it."""
+def _value(bind: Binding) -> Any:
+    """Return the term assigned by a binding; None if it has none."""
     if bind.kind == ANNOTATED:
         return bind.extra
     return bind.term if bind.kind in (VALUE, NARROWED) else None
 
 
-def _names(lowered: Lowered, terms: Iterable[Any]) -> Iterator[str]:
-    """Plain names in terms; through the arguments of calls and the items of containers."""
-    waiting = list(terms)
+def _names(lowered: LoweredFile, terms: Iterable[Any]) -> Iterator[str]:
+    """Yield plain names in terms, call arguments and container items."""
+    pending = list(terms)
     seen: set[tuple[str, int]] = set()
-    while waiting:
-        term = waiting.pop()
+    while pending:
+        term = pending.pop()
         if isinstance(term, str):
             yield term
         elif isinstance(term, int):
-            waiting += _inside(lowered, ("call", term), seen)
+            pending += _operands(lowered, ("call", term), seen)
         elif isinstance(term, Sequence) and term and term[0] == CONTAINER:
-            waiting += _inside(lowered, ("container", term[1]), seen)
-        elif isinstance(term, Sequence) and term and term[0] in _ONE:
-            waiting.append(term[1])
+            pending += _operands(lowered, ("container", term[1]), seen)
+        elif isinstance(term, Sequence) and term and term[0] in _UNARY_TAGS:
+            pending.append(term[1])
         elif isinstance(term, Sequence) and term and term[0] == EITHER:
-            waiting += term[1:]
+            pending += term[1:]
 
 
-def _inside(lowered: Lowered, what: tuple[str, int], seen: set[tuple[str, int]]) -> list[Any]:
-    if what in seen:
+def _operands(
+    lowered: LoweredFile, reference: tuple[str, int], seen: set[tuple[str, int]]
+) -> list[Any]:
+    if reference in seen:
         return []
-    seen.add(what)
-    if what[0] == "container":
-        return list(lowered.containers[what[1]].items)
-    call = lowered.calls[what[1]]
+    seen.add(reference)
+    if reference[0] == "container":
+        return list(lowered.containers[reference[1]].items)
+    call = lowered.calls[reference[1]]
     return [call.callee, *call.args, *(value for _, value in call.keywords)]

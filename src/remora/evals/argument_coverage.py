@@ -8,7 +8,7 @@ from remora.memory.canonical import plain
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import shown_context
-from remora.trace.read.reader import data_of
+from remora.trace.read.reader import event_data
 
 SMALL = 10
 """Integers nearer to zero stand in any text by chance, and are passed over."""
@@ -73,7 +73,7 @@ def _remembered(shown: dict[str, Any]) -> Iterator[Any]:
 def _told(history: Sequence[Event]) -> Iterator[Any]:
     keys = {ToolCalled.type: "args", ToolResulted.type: "raw_output", AgentError.type: "message"}
     for event in history:
-        yield data_of(event).get(keys[event.type])
+        yield event_data(event).get(keys[event.type])
 
 
 def _joined(parts: Iterator[Any]) -> str:

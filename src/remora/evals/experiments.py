@@ -29,8 +29,8 @@ from remora.memory.events import (
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS, Summarizer
 from remora.operations.base import Operations
 from remora.runs.records.name_lookup import stream_named
-from remora.trace.blobs import whole_payload
-from remora.trace.read.reader import list_streams, read_events, typed
+from remora.trace.blobs import resolved_payload
+from remora.trace.read.reader import list_streams, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 _SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
@@ -87,7 +87,11 @@ class _Evaluation:
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):
-                said = typed(event) if event.type in (AgentStart.type, ModelRequest.type) else None
+                said = (
+                    typed_payload(event)
+                    if event.type in (AgentStart.type, ModelRequest.type)
+                    else None
+                )
                 if isinstance(said, AgentStart):
                     counter = said.counter
                 elif isinstance(said, ModelRequest):
@@ -210,7 +214,7 @@ class _Speakers:
 def _told(folder: TraceFolder, agent: str) -> Iterator[tuple[Event, Payload | None]]:
     """The events, with what those say that are looked at, blobs resolved."""
     for event in read_events(folder.existing_agent(agent)):
-        yield event, whole_payload(event, folder.blobs) if event.type in _SEEN else None
+        yield event, resolved_payload(event, folder.blobs) if event.type in _SEEN else None
 
 
 def _facts(result: ToolResulted) -> list[str]:

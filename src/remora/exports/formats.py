@@ -18,8 +18,8 @@ from remora.exports.training.functiongemma_rows import functiongemma_rows
 from remora.exports.training.preference_pairs import score_rows, verdict_rows
 from remora.exports.training.sft_rows import Row, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
-from remora.trace.blobs import may_refer, whole_data
-from remora.trace.read.reader import part, read_events
+from remora.trace.blobs import may_contain_reference, resolved_data
+from remora.trace.read.reader import decode_part, read_events
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
@@ -150,9 +150,9 @@ def _transcripts(
 
 def _whole(event: Event, folder: TraceFolder) -> Event:
     """Requests and answers are told whole; an output of any size stays in its blob."""
-    if event.type not in _WHOLE or not may_refer(event.data):
+    if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
-    data = msgspec.json.encode(whole_data(event, folder.blobs))
+    data = msgspec.json.encode(resolved_data(event, folder.blobs))
     return msgspec.structs.replace(event, data=msgspec.Raw(data))
 
 
@@ -181,7 +181,7 @@ def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
         for agent_id in group.agents:
             try:
                 first = next(read_events(folder.existing_agent(agent_id)), None)
-                plain = first is not None and part(first, _Start).renderer.startswith(_PLAIN)
+                plain = first is not None and decode_part(first, _Start).renderer.startswith(_PLAIN)
             except (StreamDamaged, NotFound):
                 continue
             if not plain:

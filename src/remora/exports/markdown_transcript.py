@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from remora.memory.events import Event
 from remora.text import plain
-from remora.trace.read.transcript import Quoted, parts_of
+from remora.trace.read.transcript import Quotation, event_parts
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
 _HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -20,8 +20,8 @@ def markdown(events: Iterable[Event]) -> Iterator[str]:
             turn = event.turn
             yield f"## Turn {turn}"
             yield ""
-        for part in parts_of(event):
-            yield from _fenced(part) if isinstance(part, Quoted) else (escaped(part.strip()), "")
+        for part in event_parts(event):
+            yield from _fenced(part) if isinstance(part, Quotation) else (escaped(part.strip()), "")
 
 
 def escaped(text: str) -> str:
@@ -30,7 +30,7 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
 
 
-def _fenced(quoted: Quoted) -> Iterator[str]:
+def _fenced(quoted: Quotation) -> Iterator[str]:
     """The text within a fence that is longer than any in it."""
     lines = [plain(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from remora.errors import UsageError
-from remora.trace.content.private_files import FILE_MODE, told
+from remora.trace.content.private_files import FILE_MODE, disk_errors
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     A link is followed. What is no regular file (a pipe, a device) is written to as it is.
     Raises DiskError, and UsageError for a folder.
     """
-    with told(path):
+    with disk_errors(path):
         if path.exists() and not (path.is_file() or path.is_dir()):
             with path.open("wb") as file:
                 yield file
@@ -38,7 +38,7 @@ def place_for(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     temporary = _free(target)
     try:
-        with told(path):
+        with disk_errors(path):
             yield temporary
             temporary.chmod(FILE_MODE)
             _sync(temporary)

@@ -7,8 +7,8 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
-from remora.trace.read.reader import read_events, typed
-from remora.trace.read.verified_reader import sound_events
+from remora.trace.read.reader import read_events, typed_payload
+from remora.trace.read.verified_reader import verified_events
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 
@@ -62,9 +62,9 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
     start, began, head = None, "", Head()
-    for count, event in enumerate(sound_events(path), 1):
+    for count, event in enumerate(verified_events(path), 1):
         head = Head(count=count, hash=event.hash)
-        said = typed(event)
+        said = typed_payload(event)
         if isinstance(said, RunStart):
             start, began = said, event.timestamp
         elif isinstance(said, JobStart):

@@ -18,10 +18,10 @@ from remora.memory.events import (
     Recovered,
     SubmitResult,
 )
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import part, stream_status
-from remora.trace.read.verified_reader import sound_events
+from remora.trace.read.reader import decode_part, stream_status
+from remora.trace.read.verified_reader import verified_events
 
 HINT = "`remora trace verify` tells what happened"
 
@@ -72,9 +72,9 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
     Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
     """
     # before `agent_start` a writer may have been killed within its very first line
-    events = dropwhile(lambda event: event.type == Recovered.type, sound_events(path))
+    events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
     first = next(events, None)
-    start = whole_payload(first, blobs) if first is not None else None
+    start = resolved_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
     found = _Found(first)
@@ -124,11 +124,11 @@ class _Found:
     def take(self, event: Event) -> None:
         self.last = event
         if event.type == AgentEnd.type:
-            self.facts.update(_end(part(event, _Ended)))
+            self.facts.update(_end(decode_part(event, _Ended)))
         elif event.type == SubmitResult.type:
-            self.facts.update(_submission(part(event, _Submitted)))
+            self.facts.update(_submission(decode_part(event, _Submitted)))
         elif event.type == ModelResponse.type:
-            usage = part(event, _Answered).usage
+            usage = decode_part(event, _Answered).usage
             self._add("input_tokens", usage.prompt_tokens)
             self._add("output_tokens", usage.completion_tokens)
 

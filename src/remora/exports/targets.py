@@ -13,7 +13,7 @@ from remora.exports.otel.otlp_sender import send
 from remora.exports.output_file import place_for, replaced
 from remora.exports.run_bundles import Attempt, RunGroup
 from remora.exports.stream_summary import Survey
-from remora.trace.content.private_files import FOLDER_MODE, told
+from remora.trace.content.private_files import FOLDER_MODE, disk_errors
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -53,7 +53,7 @@ def to_logs(folder: TraceFolder, groups: Groups, wish: Wish, path: Path, *, seve
     if not several and path.suffix != ".eval":
         raise UsageError(f"{path.name} does not end in .eval", hint="Inspect knows logs by that")
     if several:
-        with told(path):
+        with disk_errors(path):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     tally = Tally()
     for group in groups():

@@ -17,7 +17,7 @@ from remora.code.file_facts import FileFacts
 from remora.hub.file_rules import FILE_LIMIT, too_large
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
-from remora.workspaces.rooted_files import walk_open
+from remora.workspaces.rooted_files import open_by_parts
 
 _TRIES = 5
 _TICK_NS = 100_000_000
@@ -126,7 +126,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
     except OSError as error:
         if error.errno not in _NO_SUCH_CALL:
             raise
-    return walk_open(root, path, flags | os.O_NOFOLLOW)
+    return open_by_parts(root, path, flags | os.O_NOFOLLOW)
 
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:

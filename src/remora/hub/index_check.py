@@ -110,7 +110,7 @@ class _Cold:
 
     def __init__(self, view: Snapshot) -> None:
         linker = Linker(view)
-        self._forward = {key: linker.linked(key) for key in view.keys()}  # noqa: SIM118
+        self._forward = {key: linker.links(key) for key in view.keys()}  # noqa: SIM118
         self._backward: dict[tuple[str, str], list[Edge]] = {}
         for key, found in self._forward.items():
             for kind, edges in (("call", found.calls), ("import", found.imports)):

@@ -6,7 +6,7 @@ import msgspec
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
 
-Strategy = Literal["rank", "grammar", "tool_call", "completion"]
+Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):

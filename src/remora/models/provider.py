@@ -1,4 +1,4 @@
-"""Which model is used: a configured address, else the embedded one, never a silent third."""
+"""The model to use: a configured address, else the embedded one, else none."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from remora.models.embedded.embedded_model import (
     EmbeddedModel,
     require_engine,
 )
+from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
 _PROBE_S = 10.0
@@ -62,7 +63,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     """The model that the configuration names. Synchronous; close it with `aclose`.
 
     A configured address is asked what it can do (once, some milliseconds); the embedded server
-    starts with the first question. Raises ModelError if the address cannot be reached or the
+    starts with the first question. With `auto` and nothing installed it is a NoModel. Raises ModelError if the address cannot be reached or the
     embedded model cannot run, ConfigError if the settings make no sense.
     """
     limits = Limits(
@@ -70,7 +71,12 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
         retries=settings.retries,
         max_concurrency=1 if settings.exact else settings.max_concurrency,
     )
+    if settings.provider == "none" or settings.name == NAME:
+        return NoModel()
     base_url = _configured(settings)
+    missing = _missing(cache) if base_url is None and settings.provider == "auto" else None
+    if missing is not None and settings.name is None:
+        return NoModel(missing)
     if base_url is None:
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
     door, facts = _probed(parse_address(base_url), settings, api_key)
@@ -140,6 +146,17 @@ def _configured(settings: ModelSettings) -> str | None:
             hint="set model.base_url to its server's, such as http://HOST:PORT/v1",
         )
     return address
+
+
+def _missing(cache: Path) -> str | None:
+    """Return how to install the embedded model if it is not there at all, else None."""
+    try:
+        require_engine()
+    except ModelError as error:
+        return error.hint
+    if weights.weights_path(cache).exists():
+        return None
+    return "`remora model pull` adds the embedded model, `--model URL` uses a server"
 
 
 def _embedded(cache: Path) -> dict[str, Any]:

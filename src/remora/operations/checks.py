@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, own_lines
-from remora.code.syntax.source import parses
+from remora.code.syntax.source import parse_error
 from remora.ids import NodeKey
 from remora.operations.submission import Check, Submission
 from remora.tools.host.ruff.new_findings import new_findings
@@ -14,7 +14,7 @@ def parse_errors(files: Mapping[str, bytes | None]) -> str:
     """Return why the first of these Python files does not parse, or an empty text."""
     for path, content in files.items():
         if path.endswith((".py", ".pyi")) and content is not None:
-            error = parses(content)
+            error = parse_error(content)
             if error:
                 return f"{path}: {error}"
     return ""

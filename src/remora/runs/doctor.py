@@ -68,7 +68,9 @@ def deciding(status: Status) -> list[Check]:
     files, problem = document["weights"], status.problem
     state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     return [
-        _tried("xllamacpp", _engine, needed=embedded, hint="pip install 'remora[embedded]'"),
+        _tried(
+            "xllamacpp", _engine, needed=embedded, hint="install Remora with its extra `embedded`"
+        ),
         Check(
             name="weights",
             ok=files["ok"],

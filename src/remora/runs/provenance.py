@@ -17,9 +17,9 @@ from remora.config.user_folders import make_private
 from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.memory.canonical import canonical
 from remora.memory.events import Head, RunStart, decode_event
-from remora.trace.content.line_format import chained
+from remora.trace.content.line_format import hashed_lines
 from remora.trace.content.private_files import sync_folder
-from remora.trace.read.reader import opened, read_lines
+from remora.trace.read.reader import open_stream, read_lines
 from remora.trace.trace_folder import TraceFolder
 
 _KEY_BYTES = 32
@@ -145,8 +145,8 @@ def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
 
 def _heads(path: Path) -> Iterator[Head | None]:
     """The head after each line; None, and nothing more, for one that is not what its hash says."""
-    with opened(path) as source:
-        for line, digest in chained(source):
+    with open_stream(path) as source:
+        for line, digest in hashed_lines(source):
             if not line.ended:
                 return
             if digest is None:

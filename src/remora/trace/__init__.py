@@ -1,1 +1,1 @@
-"""The Long Track on disk: append-only streams, and all that is read from them."""
+"""Append-only event streams on disk (the Long Track): writing, reading, verifying, retention."""

@@ -1,4 +1,4 @@
-"""Long strings of an event's data move to a store, and come back from it."""
+"""Long strings of event data, stored by hash and replaced by `$blob` references."""
 
 import re
 from hashlib import sha256
@@ -9,42 +9,40 @@ import msgspec
 from remora.errors import StreamDamaged, StreamError
 from remora.memory.events import PAYLOADS, Event, Payload, payload
 from remora.trace.content.objects import ObjectStore, is_sha256
-from remora.trace.read.reader import data_of, no_such_event
+from remora.trace.read.reader import event_data, invalid_event
 
 BLOB_LIMIT = 64 * 1024
 """Bytes of UTF-8; a longer string is replaced by a reference."""
 LINE_LIMIT = 64 * 1024
-"""Characters of a line that is read alone; one of a text that is no blob is never longer."""
-WHOLE = 256 * 1024 * 1024
-"""Bytes of blobs that one event's data is put together from."""
-KEY = "$blob"
-LIGHT = 4 * 1024 * 1024
-"""Bytes of an event's data that `light_payload` takes as they are."""
+"""Characters of a single line that is read; a line of a text outside a blob is never longer."""
+MAX_RESOLVED = 256 * 1024 * 1024
+"""Maximum bytes of blobs that are read for the data of one event."""
+REFERENCE_KEY = "$blob"
+MAX_LIGHT_DATA = 4 * 1024 * 1024
+"""Maximum bytes of event data from which `payload_without_values` drops nothing."""
 _LINES, _LINE_LENGTH = 10, 200
 _MARK = re.compile(rb'blob"')
 _ESCAPED = re.compile(r"\$+blob")
 
 
 class BlobSink(Protocol):
-    """Where long strings go."""
+    """Store for long strings."""
 
     def put(self, data: bytes) -> str:
-        """Keep `data`; its SHA-256."""
+        """Store `data` and return its SHA-256."""
 
 
-class NoBlobs:
-    """Names long strings and keeps none, for events that have no file."""
+class NullBlobSink:
+    """Blob sink that hashes strings and stores none, for events without a file."""
 
     def put(self, data: bytes) -> str:
-        """The SHA-256 of `data`."""
+        """Return the SHA-256 of `data`."""
         return sha256(data).hexdigest()
 
 
 def externalise(data: Any, store: BlobSink) -> Any:
-    """`data` (JSON) with every string over 64 KiB in `store` and a `{"$blob": …}` in its place.
-
-    A dict that looks like a reference and is the user's own gets one more `$` in its key.
-    """
+    """Return JSON `data` with each string over 64 KiB moved to `store` and replaced by a `$blob`
+    reference. The key of a user's dict that looks like a reference is escaped with one more `$`."""
     if isinstance(data, str):
         encoded = data.encode() if len(data) > BLOB_LIMIT // 4 else b""
         return _reference(data, encoded, store) if len(encoded) > BLOB_LIMIT else data
@@ -52,51 +50,63 @@ def externalise(data: Any, store: BlobSink) -> Any:
         return [externalise(item, store) for item in data]
     if isinstance(data, dict):
         moved = {key: externalise(value, store) for key, value in data.items()}
-        return {f"${key}": value for key, value in moved.items()} if _looks_so(data) else moved
+        return (
+            {f"${key}": value for key, value in moved.items()}
+            if _is_reference_like(data)
+            else moved
+        )
     return data
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """The inverse of `externalise`. Raises NotFound or StreamDamaged for a blob that is gone, and
-    StreamError where all of them together are more than WHOLE bytes."""
-    return _Resolving(store).value(data)
+    """Replace references by their strings; the inverse of `externalise`.
+
+    Raises NotFound or StreamDamaged for a missing or damaged blob, and StreamError if all blobs
+    together have more than MAX_RESOLVED bytes.
+    """
+    return _Resolver(store).value(data)
 
 
-class _Resolving:
-    """Puts one data together. A foreign stream may name one blob in a thousand places."""
+class _Resolver:
+    """Resolves the data of one event. A foreign stream may name one blob in a thousand places."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._left = WHOLE
+        self._left = MAX_RESOLVED
 
     def value(self, data: Any) -> Any:
         if isinstance(data, list):
             return [self.value(item) for item in data]
         if not isinstance(data, dict):
             return data
-        if not _looks_so(data):
+        if not _is_reference_like(data):
             return {key: self.value(value) for key, value in data.items()}
         ((key, value),) = data.items()
-        return self._text(value) if key == KEY else {key[1:]: self.value(value)}
+        return self._text(value) if key == REFERENCE_KEY else {key[1:]: self.value(value)}
 
     def _text(self, reference: Any) -> str:
         if not isinstance(reference, dict) or not is_sha256(reference.get("sha256")):
-            raise StreamDamaged("a $blob reference without a SHA-256", hint="remora trace verify")
+            raise StreamDamaged(
+                "a $blob reference has no SHA-256",
+                hint="check the stream with `remora trace verify`",
+            )
         content = self._store.get(reference["sha256"])
         self._left -= len(content)
         if self._left < 0:
             raise StreamError(
-                f"an event's blobs are more than {WHOLE} bytes: too much to put together",
-                hint="`remora trace show --raw` prints the event with the blobs' names",
+                f"the blobs of one event exceed {MAX_RESOLVED} bytes",
+                hint="`remora trace show --raw` prints the event with references to the blobs",
             )
         return content.decode("utf-8", "replace")
 
 
-def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[list[str], int]:
-    """Lines `first` to `last` (from 1, inclusive) of a stored text, and how many it has in all.
+def read_text_lines(
+    store: ObjectStore, digest: str, first: int, last: int
+) -> tuple[list[str], int]:
+    """Return lines `first` to `last` (from 1, inclusive) of a stored text, and its number of lines.
 
-    Lines are what `\\n` splits; of one only the first LINE_LIMIT characters are given. Reads in
-    bounded memory, and all of it: its hash is checked. Raises as `ObjectStore.get` does.
+    Lines end at `\\n`; each is cut to LINE_LIMIT characters. The whole text is read in bounded
+    memory and its hash is checked. Raises as `ObjectStore.get` does.
     """
     found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
     number = 1
@@ -111,57 +121,54 @@ def read_lines(store: ObjectStore, digest: str, first: int, last: int) -> tuple[
     return [line.decode("utf-8", "ignore")[:LINE_LIMIT] for line in lines], number
 
 
-def references(data: Any) -> list[Any]:
-    """What every `$blob` key in `data` holds, in order."""
+def blob_references(data: Any) -> list[Any]:
+    """Return the values of all `$blob` keys in `data`, in order."""
     if isinstance(data, list):
-        return [found for item in data for found in references(item)]
+        return [found for item in data for found in blob_references(item)]
     if not isinstance(data, dict):
         return []
-    if _looks_so(data) and KEY in data:
-        return [data[KEY]]
-    return [found for value in data.values() for found in references(value)]
+    if _is_reference_like(data) and REFERENCE_KEY in data:
+        return [data[REFERENCE_KEY]]
+    return [found for value in data.values() for found in blob_references(value)]
 
 
-def may_refer(data: bytes | msgspec.Raw) -> bool:
-    """Whether JSON may hold a reference, or what was written so as not to be one. Cheap, also for
-    60 MB, and never False where it does."""
+def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
+    """True if JSON may contain a reference or an escaped one. Cheap even for 60 MB; may be true
+    without one, never false with one."""
     return _MARK.search(data) is not None
 
 
-def whole_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """What an event says, untyped, with every reference resolved. Raises StreamDamaged for what is
-    no JSON object, and as `resolve` does."""
-    data = data_of(event)
-    whole: dict[str, Any] = resolve(data, store) if may_refer(event.data) else data
+def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
+    """Return the untyped data of an event with every reference resolved. Raises StreamDamaged for
+    data that is not a JSON object, and as `resolve` does."""
+    data = event_data(event)
+    whole: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return whole
 
 
-def whole_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """The typed payload with every reference resolved; None for a type that is not known.
-
-    Raises StreamDamaged for data that is not what an event of its type holds, and as `resolve`
-    does.
-    """
+def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
+    """Return the typed payload with every reference resolved; None for an unknown event type.
+    Raises StreamDamaged for data that does not match the event's type, and as `resolve` does."""
     try:
         return payload(_resolved(event, store))
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
-def light_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """As `whole_payload`, but of data over LIGHT bytes, or with blobs, the values that may be
-    anything (a tool's output, what it asked its host) are left out once they are known to be JSON:
-    a line of 60 MB would take many times that as objects.
+def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
+    """Return the payload as `resolved_payload` does, in bounded memory.
 
-    Raises as `payload` and `resolve` do.
+    If the data exceeds MAX_LIGHT_DATA or may contain references, fields of any JSON type (a tool's
+    output, host calls) are checked to be JSON and dropped: a line of 60 MB would take many times
+    that as objects. Raises as `payload` and `resolve` do.
     """
-    if len(memoryview(event.data)) > LIGHT or may_refer(event.data):
+    if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)
     return payload(_resolved(event, store))
 
 
 def _resolved(event: Event, store: ObjectStore) -> Event:
-    if not may_refer(event.data):
+    if not may_contain_reference(event.data):
         return event
     data = resolve(msgspec.json.decode(event.data), store)
     return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(data)))
@@ -177,8 +184,8 @@ def _without_values(event: Event) -> Event:
     return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given)))
 
 
-def ends(text: str) -> tuple[list[str], list[str]]:
-    """The first and the last 10 lines, each cut to 200 characters."""
+def first_and_last_lines(text: str) -> tuple[list[str], list[str]]:
+    """Return the first and the last 10 lines, each cut to 200 characters."""
     text = text.removesuffix("\n")
     first = text.split("\n", _LINES)[:_LINES]
     last = text.rsplit("\n", _LINES)[-_LINES:]
@@ -186,10 +193,10 @@ def ends(text: str) -> tuple[list[str], list[str]]:
 
 
 def _reference(text: str, encoded: bytes, store: BlobSink) -> dict[str, Any]:
-    first, last = ends(text)
+    first, last = first_and_last_lines(text)
     digest = store.put(encoded)
-    return {KEY: {"sha256": digest, "bytes": len(encoded), "first": first, "last": last}}
+    return {REFERENCE_KEY: {"sha256": digest, "bytes": len(encoded), "first": first, "last": last}}
 
 
-def _looks_so(data: dict[str, Any]) -> bool:
+def _is_reference_like(data: dict[str, Any]) -> bool:
     return len(data) == 1 and _ESCAPED.fullmatch(next(iter(data))) is not None

@@ -1,4 +1,4 @@
-"""Who may write a stream: an advisory lock on the file itself, released when its owner dies."""
+"""Writer lock of a stream: an advisory lock on its file, released when the owner dies."""
 
 import fcntl
 import os
@@ -6,16 +6,14 @@ import time
 from pathlib import Path
 
 from remora.errors import StreamLocked
-from remora.trace.content.private_files import open_path
+from remora.trace.content.private_files import open_read_only
 
 _TRIES, _PAUSE_S = 5, 0.01
 
 
-def take(file: int, path: Path) -> None:
-    """Lock the open stream for writing, or raise StreamLocked with the owner's process id.
-
-    A reader that asks `is_locked` holds the lock for an instant: hence a few tries.
-    """
+def lock_stream(file: int, path: Path) -> None:
+    """Lock the open stream for writing. Raises StreamLocked with the owner's process ID. Tries a
+    few times, because `is_locked` takes the lock for an instant."""
     for attempt in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -24,17 +22,17 @@ def take(file: int, path: Path) -> None:
                 time.sleep(_PAUSE_S)
         else:
             return
-    pid = owner(file)
+    pid = lock_owner(file)
     who = f"process {pid}" if pid is not None else "another process"
     raise StreamLocked(
-        f"{path.name} is being written by {who}", hint="wait until that run ends, or stop it"
+        f"{path.name} is locked by {who}", hint="wait until that run ends, or stop it"
     )
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a live writer holds the stream; false for a file that cannot be opened."""
+    """True if a live writer has locked the stream; false for a file that cannot be opened."""
     try:
-        file = open_path(path)
+        file = open_read_only(path)
     except OSError:
         return False
     try:
@@ -46,16 +44,16 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def owner(file: int) -> int | None:
-    """The process that holds the lock of an open file, where the system tells."""
+def lock_owner(file: int) -> int | None:
+    """Return the ID of the process that has locked an open file, if the system reports it."""
     status = os.fstat(file)
-    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    inode = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
         table = Path("/proc/locks").read_text()
     except OSError:
         return None
     for line in table.splitlines():
         words = line.split()
-        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == place:
-            return int(words[4]) if int(words[4]) > 0 else None  # 0: in another container
+        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == inode:
+            return int(words[4]) if int(words[4]) > 0 else None  # 0: owner is in another container
     return None

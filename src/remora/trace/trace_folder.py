@@ -1,4 +1,4 @@
-"""The `.agentfs/` folder: where the streams, blobs and objects of a project lie."""
+"""Paths in the `.agentfs/` folder: streams, blobs and objects of a project."""
 
 import os
 from collections.abc import Iterator
@@ -9,21 +9,27 @@ from typing import NoReturn
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
 from remora.trace.content.objects import ObjectStore
-from remora.trace.content.private_files import enter, open_file, open_folder, told, write_all
+from remora.trace.content.private_files import (
+    disk_errors,
+    open_file,
+    open_folder,
+    open_subfolder,
+    write_all,
+)
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
-SUFFIX = ".jsonl"
-SEALED = f"{SUFFIX}.zst"
-"""What the names of streams end with, as they are written and as `remora.trace.stream.compression` keeps
-them. Where both files are there, the first one is the stream."""
+STREAM_SUFFIX = ".jsonl"
+COMPRESSED_SUFFIX = f"{STREAM_SUFFIX}.zst"
+"""File name suffixes of plain and compressed streams. If both files exist, the plain one is the
+stream."""
 
 
 _LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
 
 
 class TraceFolder:
-    """Paths beneath `root/.agentfs`; nothing is touched until `create`."""
+    """Paths beneath `root/.agentfs`; `create` makes the folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -34,125 +40,126 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Make what is missing: folders 0700, and a `.gitignore` that keeps all out of git.
-
-        Raises DiskError where a part is a link or the disk refuses.
-        """
+        """Create missing folders (mode 0700) and a `.gitignore` that keeps everything out of git.
+        Raises DiskError if a part is a link or the disk refuses."""
         with ExitStack() as stack:
-            with told(self.root):
+            with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 stack.callback(os.close, root)
-            with told(self.path):
-                top = enter(root, FOLDER, make=True)
+            with disk_errors(self.path):
+                top = open_subfolder(root, FOLDER, make=True)
                 stack.callback(os.close, top)
             for name in _PARTS:
-                with told(self.path / name):
-                    os.close(enter(top, name, make=True))
-            with told(self.path / ".gitignore"):
+                with disk_errors(self.path / name):
+                    os.close(open_subfolder(top, name, make=True))
+            with disk_errors(self.path / ".gitignore"):
                 _write_gitignore(top)
 
     def check(self) -> None:
-        """Raise DiskError if `.agentfs` or a folder in it is a link; absent ones are fine."""
+        """Raise DiskError if `.agentfs` or a folder in it is a link; missing ones are fine."""
         for path in (self.path, *(self.path / name for name in _PARTS)):
-            with told(path), suppress(FileNotFoundError):
+            with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
 
     def agent_stream(self, agent_id: str) -> Path:
-        """The path of an agent's Long Track. Raises UsageError for what is no id."""
+        """Return the path of an agent's stream. Raises UsageError for an invalid ID."""
         return self.traces / _file_name(agent_id)
 
     def run_stream(self, run_id: str) -> Path:
-        """The path of a run's own stream. Raises UsageError for what is no id."""
+        """Return the path of a run's stream. Raises UsageError for an invalid ID."""
         return self.runs / _file_name(run_id)
 
     def find_agent(self, agent_id: str) -> Path | None:
-        """The path of a stream that is there, sealed or not; None for one that is not, or no id."""
+        """Return the path of an agent's existing stream, plain or compressed; None for a missing
+        one or an invalid ID."""
         return _found(self.traces, agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
-        """The path of a run's stream that is there, as `find_agent` gives an agent's."""
+        """Return the path of a run's existing stream, plain or compressed, or None."""
         return _found(self.runs, run_id)
 
     def existing_agent(self, agent_id: str) -> Path:
-        """As `find_agent`, but raises NotFound, naming the nearest, instead of giving None."""
+        """Return the path of an agent's stream. Raises NotFound with the nearest IDs."""
         found = self.find_agent(agent_id)
         if found is None and self.find_run(agent_id) is not None:
             raise NotFound(
-                f"{agent_id} is a run, and this is asked of an agent",
-                hint=f"`remora trace list --run {agent_id}` names its agents",
+                f"{agent_id} is the ID of a run, not of an agent",
+                hint=f"`remora trace list --run {agent_id}` lists its agents",
             )
         return found or self._missing(self.traces, "agent", agent_id)
 
     def existing_run(self, run_id: str) -> Path:
-        """As `find_run`, but raises NotFound, naming the nearest, instead of giving None."""
+        """Return the path of a run's stream. Raises NotFound with the nearest IDs."""
         return self.find_run(run_id) or self._missing(self.runs, "run", run_id)
 
     def agent_streams(self) -> Iterator[Path]:
-        """Paths of all files that are named as streams of agents, by id, one for each."""
-        return streams_in(self.traces)
+        """Yield the paths of all agents' streams by ID, one path for each ID."""
+        return stream_paths(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
-        """Paths of all files that are named as streams of runs, by id, one for each."""
-        return streams_in(self.runs)
+        """Yield the paths of all runs' streams by ID, one path for each ID."""
+        return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
         raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, kind, name))
 
 
 def stream_id(path: Path) -> str:
-    """The id that the file name of a stream spells, sealed or not."""
-    return path.name.removesuffix(SEALED if is_sealed(path) else SUFFIX)
+    """Return the ID in the file name of a stream, plain or compressed."""
+    return path.name.removesuffix(COMPRESSED_SUFFIX if is_compressed(path) else STREAM_SUFFIX)
 
 
-def is_sealed(path: Path) -> bool:
-    """Whether the file name is that of a sealed stream."""
-    return path.name.endswith(SEALED)
+def is_compressed(path: Path) -> bool:
+    """True if the file name is that of a compressed stream."""
+    return path.name.endswith(COMPRESSED_SUFFIX)
 
 
 def plain_path(path: Path) -> Path:
-    """Where a stream is written, whichever of its two paths is given."""
-    return path.with_name(stream_id(path) + SUFFIX)
+    """Return the plain path of a stream, given either of its two paths."""
+    return path.with_name(stream_id(path) + STREAM_SUFFIX)
 
 
-def sealed_path(path: Path) -> Path:
-    """Where a stream lies sealed, whichever of its two paths is given."""
-    return path.with_name(stream_id(path) + SEALED)
+def compressed_path(path: Path) -> Path:
+    """Return the compressed path of a stream, given either of its two paths."""
+    return path.with_name(stream_id(path) + COMPRESSED_SUFFIX)
 
 
 def _file_name(name: str) -> str:
     if not is_id(name):
         raise UsageError(f"{name!r} is not an id", hint="ids are a-z, 0-9, '.', '_' and '-'")
-    return f"{name}{SUFFIX}"
+    return f"{name}{STREAM_SUFFIX}"
 
 
-def streams_in(folder: Path) -> Iterator[Path]:
-    """Paths of all files in a folder that are named as streams, by id, one for each."""
+def stream_paths(folder: Path) -> Iterator[Path]:
+    """Yield the paths of all streams in a folder by ID, one path for each ID."""
     found: dict[str, Path] = {}
-    with told(folder), suppress(FileNotFoundError):
+    with disk_errors(folder), suppress(FileNotFoundError):
         for path in folder.iterdir():
-            if path.name.endswith((SUFFIX, SEALED)) and not (
-                is_sealed(path) and stream_id(path) in found
+            if path.name.endswith((STREAM_SUFFIX, COMPRESSED_SUFFIX)) and not (
+                is_compressed(path) and stream_id(path) in found
             ):
                 found[stream_id(path)] = path
     yield from (found[name] for name in sorted(found))
 
 
 def _found(folder: Path, name: str) -> Path | None:
-    paths = (folder / f"{name}{suffix}" for suffix in (SUFFIX, SEALED)) if is_id(name) else ()
+    paths = (
+        (folder / f"{name}{suffix}" for suffix in (STREAM_SUFFIX, COMPRESSED_SUFFIX))
+        if is_id(name)
+        else ()
+    )
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
 def _nearest(folder: Path, kind: str, name: str) -> str:
     import difflib
 
-    known = [stream_id(path) for path in streams_in(folder)]
+    known = [stream_id(path) for path in stream_paths(folder)]
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     if nearest:
         return f"nearest: {', '.join(nearest)}"
     return (
-        f"`{_LISTED_BY[kind]}` lists those that are recorded here"
-        if known
-        else "none is recorded here"
+        f"`{_LISTED_BY[kind]}` lists the recorded ones" if known else f"no {kind} is recorded here"
     )
 
 

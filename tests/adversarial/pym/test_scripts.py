@@ -25,9 +25,8 @@ from remora.pym import Limits, Script, load, load_source
 from remora.tools.tool import Tool, ToolRun, not_run, replay_tool, run_tool
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
-from remora.trace.stream.emitters import JsonlEventEmitter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.adversarial.pym.ground import GITHUB, SENTINEL, Ground, children, planted, swapping
 from tests.clock import ticking
@@ -98,10 +97,10 @@ def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
         )
     )
     call = ToolCall(tool="bad", args={})
-    with StreamWriter.open(
+    with JsonlEventEmitter.open(
         path, identity, blobs=trace.blobs, objects=trace.objects, clock=ticking()
     ) as writer:
-        JsonlEventEmitter(writer).emit(tool_execution.tool_result(call, kept, (), None), turn=1)
+        writer.emit(tool_execution.tool_result(call, kept, (), None), turn=1)
     (event,) = read_events(path)
     found = payload(event)
     assert isinstance(found, ToolResulted)

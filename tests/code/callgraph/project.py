@@ -1,16 +1,16 @@
-"""Small programs as the linker sees them: files in memory, by path."""
+"""In-memory programs for the linker, and all their links in both directions."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
-from remora.code.ir.model import Lowered, decode_lowered, encode_lowered
+from remora.code.ir.model import LoweredFile, decode_lowered, encode_lowered
 from remora.code.links import Edge
 
 
 class Project:
-    """A program of a few files, each as it comes back from where it was stored."""
+    """A program of a few files, each encoded and decoded as in the store."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
@@ -26,7 +26,7 @@ class Project:
     def paths(self) -> Collection[str]:
         return self._lowered.keys()
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         return self._lowered.get(path)
 
     def mentioning(self, name: str) -> Collection[str]:
@@ -37,7 +37,7 @@ Triple = tuple[str, str, Edge]
 
 
 def forward(project: Project, linker: Linker) -> set[Triple]:
-    """Every edge inside the project: caller, callee, and its tier and lines as seen from here."""
+    """Return (caller, callee, tier and lines) of all edges in the project, from the callees."""
     return {
         (key, edge.key, Edge(key="", tier=edge.tier, lines=edge.lines))
         for key in project.keys
@@ -47,7 +47,7 @@ def forward(project: Project, linker: Linker) -> set[Triple]:
 
 
 def backward(project: Project, linker: Linker) -> set[Triple]:
-    """The same, asked from the other side."""
+    """Return the same edges from the callers."""
     return {
         (edge.key, key, Edge(key="", tier=edge.tier, lines=edge.lines))
         for key in project.keys
@@ -56,6 +56,6 @@ def backward(project: Project, linker: Linker) -> set[Triple]:
 
 
 def edges(files: Mapping[str, str], key: str) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Callees of one node: key without `node:` → tier and lines."""
+    """Return the callees of a node: key without `node:` → tier and lines."""
     found = Linker(Project(files)).callees(f"node:{key}")
     return {edge.key.removeprefix("node:"): (edge.tier, edge.lines) for edge in found}

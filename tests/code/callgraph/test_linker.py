@@ -1,4 +1,4 @@
-"""Links: tiers, lines, whose a call is, and what is left alone."""
+"""Linker: tiers, lines, owners of calls, and receivers without links."""
 
 from collections.abc import Callable
 
@@ -12,20 +12,20 @@ def main(text: str) -> dict[str, tuple[str, tuple[int, ...]]]:
     return edges({"m.py": text}, "m.py:__module__")
 
 
-def test_lines_are_those_of_all_calls_of_a_pair() -> None:
+def test_an_edge_has_the_lines_of_all_its_calls() -> None:
     assert main("def f(): ...\nf()\n\nf(f())\n") == {"m.py:f": ("exact", (2, 4))}
 
 
-def test_the_line_of_a_method_is_where_its_name_stands() -> None:
+def test_the_line_of_a_chained_call_is_that_of_the_method_name() -> None:
     text = "class A:\n    def b(self): return self\n\n(A()\n  .b()\n  .b())\n"
     assert main(text)["m.py:A.b"] == ("exact", (5, 6))
 
 
-def test_the_best_tier_of_a_pair_wins() -> None:
+def test_an_edge_has_the_best_tier_of_its_calls() -> None:
     assert main("def f(): ...\ng = f\ng()\nf()\n") == {"m.py:f": ("exact", (3, 4))}
 
 
-def test_code_of_a_class_body_is_the_class_s_and_of_a_decorator_line_the_scope_s_around() -> None:
+def test_a_class_body_belongs_to_the_class_and_a_decorator_to_the_enclosing_scope() -> None:
     text = "def f(g=None): return g\nclass A:\n    x = f()\n    @f\n    def m(self, y=f()): ...\n"
     assert main(text) == {}
     found = edges({"m.py": text}, "m.py:A")
@@ -33,12 +33,12 @@ def test_code_of_a_class_body_is_the_class_s_and_of_a_decorator_line_the_scope_s
     assert edges({"m.py": text}, "m.py:A.m") == {}
 
 
-def test_lambdas_and_comprehensions_are_their_node_s() -> None:
+def test_lambdas_and_comprehensions_belong_to_the_enclosing_node() -> None:
     text = "def f(): ...\ndef g():\n    h = lambda: f()\n    return [f() for _ in range(3)]\n"
     assert edges({"m.py": text}, "m.py:g")["m.py:f"] == ("exact", (3, 4))
 
 
-def test_self_means_the_method_of_the_order_exactly_and_what_overrides_it_by_inference() -> None:
+def test_a_call_on_self_is_exact_for_the_mro_and_inferred_for_overrides() -> None:
     text = (
         "class A:\n    def go(self): self.run()\n    def run(self): ...\n"
         "class B(A):\n    def run(self): ...\n"
@@ -55,19 +55,19 @@ def visitors(many: int) -> str:
     return f"{base}def f(v: V): v.see()\ndef g(): made().see()\n{below}"
 
 
-def test_who_takes_an_abstract_class_is_written_for_all_that_derive_from_it() -> None:
+def test_an_abstract_parameter_may_be_of_any_subclass() -> None:
     found = edges({"m.py": visitors(20)}, "m.py:f")
     assert found.pop("m.py:V.see") == ("exact", (4,))
     assert found == {f"m.py:V{n}.see": ("inferred", (4,)) for n in range(20)}
 
 
-def test_what_gives_an_abstract_class_gives_one_and_very_many_tell_nothing() -> None:
+def test_an_abstract_result_and_too_many_overrides_give_the_abstract_method() -> None:
     given = edges({"m.py": visitors(20)}, "m.py:g")
     assert {key for key in given if key.endswith(".see")} == {"m.py:V.see"}
     assert edges({"m.py": visitors(60)}, "m.py:f") == {"m.py:V.see": ("exact", (4,))}
 
 
-def test_an_unknown_receiver_means_the_only_method_of_that_name() -> None:
+def test_an_unknown_receiver_gives_the_unique_method_of_that_name() -> None:
     text = "class A:\n    def polish(self): ...\ndef f(x):\n    x.polish()\n"
     assert edges({"m.py": text}, "m.py:f") == {"m.py:A.polish": ("unique", (4,))}
 
@@ -82,7 +82,7 @@ def test_an_unknown_receiver_means_the_only_method_of_that_name() -> None:
         "[].polish()",
     ],
 )
-def test_receivers_from_outside_are_never_guessed(line: str) -> None:
+def test_external_receivers_are_never_guessed(line: str) -> None:
     text = f"class A:\n    def polish(self): ...\ndef f():\n    {line}\n"
     assert "m.py:A.polish" not in edges({"m.py": text}, "m.py:f")
 
@@ -90,12 +90,12 @@ def test_receivers_from_outside_are_never_guessed(line: str) -> None:
 @pytest.mark.parametrize(
     "name", ["append", "get", "items", "join", "read", "close", "getvalue", "write_text"]
 )
-def test_names_that_builtins_have_are_never_guessed(name: str) -> None:
+def test_names_of_builtin_methods_are_never_guessed(name: str) -> None:
     text = f"class A:\n    def {name}(self): ...\ndef f(x):\n    x.{name}()\n"
     assert edges({"m.py": text}, "m.py:f") == {}
 
 
-def test_what_lies_outside_is_named() -> None:
+def test_external_callees_have_their_dotted_name() -> None:
     assert main("import os.path as p\nfrom json import dumps as d\np.join(d(len('')))\n") == {
         "ext:os.path.join": ("exact", (3,)),
         "ext:json.dumps": ("exact", (3,)),
@@ -103,12 +103,12 @@ def test_what_lies_outside_is_named() -> None:
     }
 
 
-def test_straight_line_code_knows_which_value_a_name_has() -> None:
+def test_straight_line_code_sees_the_last_assignment() -> None:
     text = "def f(): ...\ndef g(): ...\nx = f\nx()\nx = g\nx()\n"
     assert main(text) == {"m.py:f": ("inferred", (4,)), "m.py:g": ("inferred", (6,))}
 
 
-def test_a_branch_that_returns_does_not_reach_what_follows() -> None:
+def test_a_branch_that_returns_does_not_reach_later_statements() -> None:
     text = (
         "def f(): ...\ndef g(): ...\ndef h(c):\n    x = g\n"
         "    if c:\n        x = f\n        return 1\n    x()\n"
@@ -116,7 +116,7 @@ def test_a_branch_that_returns_does_not_reach_what_follows() -> None:
     assert edges({"m.py": text}, "m.py:h") == {"m.py:g": ("inferred", (8,))}
 
 
-def test_a_loop_brings_later_values_back() -> None:
+def test_a_loop_carries_later_values_back() -> None:
     text = (
         "def f(): ...\ndef g(): ...\ndef h():\n    x = f\n"
         "    while True:\n        x()\n        x = g\n"
@@ -124,7 +124,7 @@ def test_a_loop_brings_later_values_back() -> None:
     assert edges({"m.py": text}, "m.py:h").keys() == {"m.py:f", "m.py:g"}
 
 
-def test_modules_below_src_and_beside_each_other_are_found() -> None:
+def test_modules_in_src_and_in_the_same_folder_are_found() -> None:
     files = {
         "src/pkg/__init__.py": "from .a import f as made\n",
         "src/pkg/a.py": "def f(): ...\n",
@@ -155,7 +155,7 @@ def test_importers_and_subclasses() -> None:
 
 
 @pytest.mark.parametrize("key", ["node:m.py:nothing", "node:none.py:f", "m.py:f", "", "node:"])
-def test_of_an_unknown_node_nothing_is_known(key: str) -> None:
+def test_an_unknown_node_has_no_links(key: str) -> None:
     linker = Linker(Project({"m.py": "def f(): ...\nf()\n"}))
     for ask in (linker.callees, linker.callers, linker.importers, linker.subclasses):
         assert ask(key) == ()
@@ -175,7 +175,7 @@ def test_of_an_unknown_node_nothing_is_known(key: str) -> None:
         "global x\ndel x\nx()\n",
     ],
 )
-def test_circles_end(text: str) -> None:
+def test_cycles_terminate(text: str) -> None:
     project = Project({"m.py": text})
     linker = Linker(project)
     assert [linker.callees(key) for key in project.keys]

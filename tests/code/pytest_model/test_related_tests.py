@@ -1,4 +1,4 @@
-"""Which tests exercise a node: by call, fixture, preparation, inheritance, import and name."""
+"""Related tests by call, fixture, setup function, inheritance, import and name."""
 
 import textwrap
 
@@ -36,7 +36,7 @@ class Cart:
 
 
 def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, str]:
-    """pytest's id of each related test and its tier."""
+    """Return the pytest ID and tier of each related test."""
     sources = {"app.py": APP, **files}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemorySnapshot({one.path: one for one in facts.values()})
@@ -56,7 +56,7 @@ def test_through_other_nodes_up_to_a_depth() -> None:
     assert related("app.py:low", files, depth=1) == {}
 
 
-def test_the_nearest_comes_first_of_each_tier() -> None:
+def test_the_nearest_test_comes_first_within_a_tier() -> None:
     tests = """
         from app import low, middle
 
@@ -70,7 +70,7 @@ def test_the_nearest_comes_first_of_each_tier() -> None:
     assert list(found) == ["tests/test_app.py::test_b_near", "tests/test_app.py::test_a_far"]
 
 
-def test_through_what_tests_share() -> None:
+def test_through_shared_helpers() -> None:
     files = {
         "tests/test_x.py": """
         from app import low
@@ -156,7 +156,7 @@ def test_through_a_fixture_of_the_same_file_and_of_a_conftest() -> None:
     }
 
 
-def test_what_prepares_a_class_is_for_all_its_tests() -> None:
+def test_class_setup_serves_all_its_tests() -> None:
     files = {
         "tests/test_x.py": """
         import unittest
@@ -183,7 +183,7 @@ def test_what_prepares_a_class_is_for_all_its_tests() -> None:
     }
 
 
-def test_inherited_tests_run_in_the_classes_below() -> None:
+def test_inherited_tests_run_in_subclasses() -> None:
     files = {
         "tests/base.py": """
         from app import low
@@ -213,7 +213,7 @@ def test_inherited_tests_run_in_the_classes_below() -> None:
     }
 
 
-def test_what_prepares_a_class_is_for_the_tests_it_inherits_too() -> None:
+def test_class_setup_serves_inherited_tests() -> None:
     files = {
         "tests/base.py": """
         class Shared:
@@ -235,7 +235,7 @@ def test_what_prepares_a_class_is_for_the_tests_it_inherits_too() -> None:
     assert set(related("app.py:low", files)) == {"tests/test_x.py::TestA::test_shared"}
 
 
-def test_a_preparation_that_calls_the_one_above() -> None:
+def test_setup_that_calls_the_inherited_one() -> None:
     files = {
         "tests/test_x.py": """
         from app import low
@@ -262,7 +262,7 @@ def test_a_preparation_that_calls_the_one_above() -> None:
     }
 
 
-def test_an_automatic_fixture_is_for_all_tests_around() -> None:
+def test_autouse_fixtures_serve_all_tests_in_scope() -> None:
     files = {
         "tests/conftest.py": """
         import pytest
@@ -296,7 +296,7 @@ def test_an_automatic_fixture_is_for_all_tests_around() -> None:
     assert set(related("app.py:unused", files)) == {"tests/test_x.py::TestA::test_two"}
 
 
-def test_fixtures_asked_for_by_marks_of_all_and_by_request() -> None:
+def test_fixtures_requested_by_marks_and_by_name() -> None:
     files = {
         "tests/conftest.py": """
         import pytest
@@ -376,7 +376,7 @@ class Thing:
 """
 
 
-def test_what_a_decorator_makes_is_run_by_who_calls_the_decorated() -> None:
+def test_decorator_wrappers_are_run_by_callers_of_the_decorated() -> None:
     files = {
         "deco.py": DECORATING,
         "tests/test_x.py": """
@@ -397,7 +397,7 @@ def test_what_a_decorator_makes_is_run_by_who_calls_the_decorated() -> None:
     assert inner == {"tests/test_x.py::test_wrapped": "inferred"}
 
 
-def test_what_the_body_of_a_class_makes_is_run_by_its_instances() -> None:
+def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     files = {
         "deco.py": DECORATING,
         "tests/test_x.py": """
@@ -413,7 +413,7 @@ def test_what_the_body_of_a_class_makes_is_run_by_its_instances() -> None:
     assert related("deco.py:Checked.__set__", files) == {"tests/test_x.py::test_thing": "inferred"}
 
 
-def test_what_few_ask_for_is_run_by_who_says_so() -> None:
+def test_rare_special_methods_are_run_by_tests_that_call_them_by_name() -> None:
     files = {
         "shown.py": """
         class Shown:
@@ -453,7 +453,7 @@ def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
     assert set(related("app.py:low", files)) == {"tests/test_x.py::test_each"}
 
 
-def test_by_the_spelling_of_a_method_where_nothing_is_known_of_the_receiver() -> None:
+def test_by_method_name_if_the_receiver_is_unknown() -> None:
     files = {
         "shop.py": """
         class Shop:
@@ -481,7 +481,7 @@ def test_by_the_spelling_of_a_method_where_nothing_is_known_of_the_receiver() ->
     assert found == {"tests/test_x.py::test_one": "exact", "tests/test_x.py::test_all": "unique"}
 
 
-def test_what_is_mentioned_only() -> None:
+def test_nodes_that_are_used_but_not_called() -> None:
     files = {
         "tests/test_x.py": """
         import pytest
@@ -497,7 +497,7 @@ def test_what_is_mentioned_only() -> None:
     assert related("app.py:unused", files) == {"tests/test_x.py::test_it": "inferred"}
 
 
-def test_by_name_alone_is_the_least_sure() -> None:
+def test_a_match_by_test_name_has_the_lowest_tier() -> None:
     files = {
         "tests/test_app.py": "def test_unused():\n    pass\n\n\nclass TestCart:\n    def test_a(self):\n        pass\n",
         "tests/test_else.py": "def test_unused():\n    pass\n",
@@ -522,7 +522,7 @@ def test_a_class_has_the_tests_of_its_methods() -> None:
     assert related("app.py:Cart", files) == {"tests/test_x.py::test_total": "exact"}
 
 
-def test_what_operators_call_is_run_by_who_makes_the_instance() -> None:
+def test_methods_called_by_operators_are_run_by_users_of_instances() -> None:
     files = {
         "tests/test_x.py": """
         from app import Cart
@@ -548,14 +548,14 @@ def test_what_pytest_collects() -> None:
     assert pytest_id("%FF/test_x.py", "test_b") == "%FF/test_x.py::test_b"
 
 
-def test_many_questions_find_what_the_first_one_does() -> None:
+def test_many_queries_give_the_same_results_as_the_first() -> None:
     chain = "def f0():\n    return 1\n"
     chain += "".join(f"\n\ndef f{n}():\n    return f{n - 1}()\n" for n in range(1, 40))
     files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
     facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
     view = MemorySnapshot(facts)
     asked = RelatedTests(Linker(view), view)
-    for number in (39, 0, 20):  # few callers are asked for, then many, then all are known
+    for number in (39, 0, 20):  # few queries, then many, then all links are cached
         (found,) = asked.of(f"node:chain.py:f{number}", depth=50)
         assert found.id == "test_x.py::test_it"
         assert found.tier == "exact"
@@ -564,7 +564,7 @@ def test_many_questions_find_what_the_first_one_does() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_line_of_classes_is_followed_to_its_end() -> None:
+def test_a_long_chain_of_subclasses_is_followed() -> None:
     line = "".join(f"class C{at + 1}(C{at}): pass\n" for at in range(1600))
     text = f"class C0:\n    def m(self): pass\n{line}def z(): C1600().m()\n"
     view = MemorySnapshot({"line.py": read_facts("line.py", text.encode())})

@@ -1,4 +1,4 @@
-"""Links followed backwards are the linker's, however many were asked for before."""
+"""Reverse links equal those of the linker, after any number of queries."""
 
 import textwrap
 
@@ -7,7 +7,7 @@ import pytest
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
 from remora.code.pytest_model import reverse_links
-from remora.code.pytest_model.reverse_links import Backlinks
+from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.hub.query.snapshots import MemorySnapshot
 
 SOURCE = """
@@ -31,25 +31,25 @@ def view() -> MemorySnapshot:
     return MemorySnapshot({one.path: one for one in facts})
 
 
-@pytest.mark.parametrize(("many", "moderate"), [(0, 10), (2, 10), (2, 0)])
-def test_callers_are_those_of_the_linker_turned_around_or_not(
-    many: int, moderate: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("queries", "nodes"), [(0, 10), (2, 10), (2, 0)])
+def test_callers_equal_those_of_the_linker(
+    queries: int, nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reverse_links, "_MANY", many)
-    monkeypatch.setattr(reverse_links, "_MODERATE", moderate)
+    monkeypatch.setattr(reverse_links, "_REVERSE_AFTER_QUERIES", queries)
+    monkeypatch.setattr(reverse_links, "_MAX_REVERSED_NODES", nodes)
     code = view()
-    asked = Backlinks(Linker(code), code)
+    links = ReverseLinks(Linker(code), code)
     for name in (*NAMES, *NAMES):
-        found = sorted(asked.callers(f"node:app.py:{name}"), key=lambda edge: edge.key)
-        told = Linker(code).callers(f"node:app.py:{name}")
-        assert found == sorted(told, key=lambda edge: edge.key)
-    assert len(asked.callers("node:app.py:used")) == 3
+        found = sorted(links.callers(f"node:app.py:{name}"), key=lambda edge: edge.key)
+        expected = Linker(code).callers(f"node:app.py:{name}")
+        assert found == sorted(expected, key=lambda edge: edge.key)
+    assert len(links.callers("node:app.py:used")) == 3
 
 
-def test_importers_are_those_of_the_linker() -> None:
+def test_importers_equal_those_of_the_linker() -> None:
     code = view()
-    asked = Backlinks(Linker(code), code)
+    links = ReverseLinks(Linker(code), code)
     for _ in range(2):
-        (edge,) = asked.importers("node:app.py:used")
+        (edge,) = links.importers("node:app.py:used")
         assert edge.key == "node:more.py:__module__"
-    assert asked.importers("node:app.py:one") == ()
+    assert links.importers("node:app.py:one") == ()

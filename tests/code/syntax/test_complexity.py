@@ -1,4 +1,4 @@
-"""Complexity is radon's, number for number."""
+"""Complexities equal those of radon."""
 
 import textwrap
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ import pytest
 from radon.visitors import ComplexityVisitor
 
 from remora.code.file_analysis import read_facts
-from remora.code.syntax.definitions import DefinitionNode, contents
+from remora.code.syntax.definitions import DefinitionNode, find_definitions
 from tests.code.corpus import PACKAGES, library, package, tree_of
 
 
 def by_radon(node: DefinitionNode) -> int:
-    """What radon says of a definition, wherever that stands."""
+    """Return the complexity of a definition by radon."""
     visitor = ComplexityVisitor(off=False)
     visitor.visit(node)
     (block,) = visitor.functions + visitor.classes
@@ -24,7 +24,7 @@ def assert_same(source: bytes) -> int:
     tree = tree_of(source)
     if tree is None:
         return 0
-    definitions = contents(tree, "a.py").definitions
+    definitions = find_definitions(tree, "a.py")
     expected = {each.key: by_radon(each.node) for each in definitions}
     facts = read_facts("a.py", source)
     assert {node.key: node.complexity for node in facts.nodes[1:]} == expected
@@ -79,7 +79,7 @@ def test_branches(body: str, expected: int) -> None:
         ("class B:\n def f(self):\n  if a: pass", 1),
     ],
 )
-def test_of_a_class_the_mean_of_its_methods(body: str, expected: int) -> None:
+def test_a_class_has_the_mean_of_its_methods(body: str, expected: int) -> None:
     source = f"class A:\n{textwrap.indent(body, ' ')}".encode()
     assert read_facts("a.py", source).nodes[1].complexity == expected
     assert_same(source)

@@ -1,7 +1,9 @@
-"""Whoever only outlines a file and whoever reads it whole find the same definitions and imports."""
+"""The definition pass and the lowering pass find the same definitions."""
 
-from remora.code.ir.build.lowering import lower
-from remora.code.syntax.definitions import Contents, contents
+import ast
+
+from remora.code.file_analysis import analyze_file
+from remora.code.syntax.definitions import Definition, find_definitions
 from tests.code.corpus import library, tree_of
 
 ARMS = b"""
@@ -31,28 +33,29 @@ def __module__(): ...
 """
 
 
-def read(source: bytes) -> Contents:
+def plain(
+    definitions: list[Definition], imports: list[ast.Import | ast.ImportFrom]
+) -> list[object]:
+    positions = [(each.lineno, each.col_offset) for each in imports]
+    return [*((each.node.lineno, *each[1:]) for each in definitions), *positions]
+
+
+def lowered_and_searched(source: bytes) -> tuple[list[object], list[object]]:
     tree = tree_of(source)
     assert tree is not None
-    lowering = lower("a/b.py", tree)
-    return Contents(lowering.definitions, lowering.imports)
+    imports = [each for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
+    imports.sort(key=lambda each: (each.lineno, each.col_offset))
+    analysis = analyze_file("a/b.py", source)
+    return (
+        plain(analysis.definitions, analysis.imports),
+        plain(find_definitions(tree, "a/b.py"), imports),
+    )
 
 
-def spelled(found: Contents) -> list[object]:
-    imports = [(each.lineno, each.col_offset) for each in found.imports]
-    return [*((each.node.lineno, *each[1:]) for each in found.definitions), *imports]
-
-
-def both(source: bytes) -> tuple[list[object], list[object]]:
-    tree = tree_of(source)
-    assert tree is not None
-    return spelled(read(source)), spelled(contents(tree, "a/b.py"))
-
-
-def test_the_arms_of_a_try_are_counted_as_they_stand_not_as_they_run() -> None:
-    whole, alone = both(ARMS)
-    assert whole == alone
-    names = [each.qualname for each in read(ARMS).definitions]
+def test_arms_of_a_try_are_numbered_in_source_order() -> None:
+    lowered, searched = lowered_and_searched(ARMS)
+    assert lowered == searched
+    names = [each.qualname for each in analyze_file("a/b.py", ARMS).definitions]
     assert names[:2] == ["f", "f#2"]
     assert [name for name in names if name.startswith("f#4")] == ["f#4", "f#4.f", "f#4.f#2"]
     assert names[-1] == "__module__#2"
@@ -62,5 +65,5 @@ def test_real_files() -> None:
     for path in library(29):
         source = path.read_bytes()
         if tree_of(source) is not None:
-            whole, alone = both(source)
-            assert whole == alone, path
+            lowered, searched = lowered_and_searched(source)
+            assert lowered == searched, path

@@ -1,4 +1,4 @@
-"""Only docstrings changed: the rest of the syntax tree is the same."""
+"""Detection of changes to docstrings only."""
 
 import pytest
 
@@ -16,11 +16,11 @@ CODE = b"def f(x):\n    return x  # one\n"
         b"def f(x):\n\n\n    return (x)\n",
     ],
 )
-def test_these_leave_the_code(after: bytes) -> None:
+def test_only_docstrings_changed(after: bytes) -> None:
     assert only_docstrings_changed(CODE, after)
 
 
-def test_a_body_that_was_only_a_docstring_may_become_another_one() -> None:
+def test_a_body_of_only_a_docstring_may_become_pass() -> None:
     assert only_docstrings_changed(
         b'def f():\n    """A."""\n', b'def f():\n    """B."""\n    pass\n'
     )
@@ -35,5 +35,5 @@ def test_a_body_that_was_only_a_docstring_may_become_another_one() -> None:
         b"def f(x:\n    return x\n",
     ],
 )
-def test_these_do_not(after: bytes) -> None:
+def test_code_changed(after: bytes) -> None:
     assert not only_docstrings_changed(CODE, after)

@@ -1,4 +1,4 @@
-"""A file that does not parse keeps its nodes, and what is sure of them."""
+"""Files that do not parse keep their nodes."""
 
 import random
 import re
@@ -71,14 +71,14 @@ def names(facts: FileFacts) -> list[str]:
         ("        return sum(self.items)", "          return sum(self.items"),
     ],
 )
-def test_one_error_takes_no_definition(old: str, new: str) -> None:
+def test_one_error_costs_no_definition(old: str, new: str) -> None:
     assert WHOLE.count(old) == 1
     facts = broken(WHOLE.replace(old, new))
     assert names(facts) == NAMES
     assert facts.nodes[3].signature == "def pay(self, by: str) -> None"
 
 
-def test_what_parses_by_itself_is_as_it_was() -> None:
+def test_parts_that_parse_are_unchanged() -> None:
     whole = read_facts("a.py", WHOLE.encode())
     facts = broken(WHOLE.replace("import os", "import os as") + "\nx = = 1\n")
     for node, before in zip(facts.nodes[1:], whole.nodes[1:], strict=True):
@@ -89,7 +89,7 @@ def test_what_parses_by_itself_is_as_it_was() -> None:
     assert (facts.nodes[0].docstring, facts.nodes[0].imports) == ("A shop.", ())
 
 
-def test_what_is_kept_of_a_definition_that_does_not_parse() -> None:
+def test_a_broken_definition_keeps_its_header() -> None:
     head, body = 'def f(a: int) -> int:\n    "Doc."\n', "    if a: return [1\n    import x\n"
     node = broken(f"@d(1)\n{head}{body}").nodes[1]
     assert (node.signature, node.docstring) == ("def f(a: int) -> int", "Doc.")
@@ -100,7 +100,7 @@ def test_what_is_kept_of_a_definition_that_does_not_parse() -> None:
     assert node.source_hash != moved.source_hash
 
 
-def test_of_a_header_that_does_not_parse_the_name_is_kept() -> None:
+def test_a_broken_header_keeps_its_name() -> None:
     facts = broken(
         "async def f(a, b:\n    '''Do.\n\n    Args:\n        a: A.\n    '''\n    return 1\n"
         "class A(B:\n    def m(self): pass\n"
@@ -130,7 +130,7 @@ def test_of_a_header_that_does_not_parse_the_name_is_kept() -> None:
         b"x = a" + b".b()" * 20_000 + b"\ndef f(): pass\ndef g(): pass\n",
     ],
 )
-def test_what_python_refuses_as_a_whole(source: bytes) -> None:
+def test_files_that_python_rejects_as_a_whole(source: bytes) -> None:
     assert names(broken(source)) == ["__module__", "f", "g"]
 
 
@@ -156,7 +156,7 @@ def test_deep_nesting_in_a_thread(source: bytes) -> None:
 
 
 def harmed(source: str, rng: random.Random) -> str:
-    """With one character or one word too many or too few, or one line moved."""
+    """Return the source with one random error."""
     place = rng.randrange(len(source))
     line = source.find("\n", place) + 1
     marks = [found.start() for found in re.finditer(r"[()\[\]{}:\"']", source)] or [place]
@@ -177,7 +177,7 @@ def harmed(source: str, rng: random.Random) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(3))
-def test_of_the_standard_library_nearly_all_is_kept(seed: int) -> None:
+def test_nearly_all_of_the_standard_library_is_kept(seed: int) -> None:
     rng = random.Random(seed)
     kept = there = errors = 0
     for path in library(step=12):

@@ -1,4 +1,4 @@
-"""Files become nodes: keys, spans, hashes, signatures, over real code and odd code."""
+"""Nodes of a file: keys, spans, hashes, signatures, on real and unusual code."""
 
 import ast
 import hashlib
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, Node, own_lines, owner
+from remora.code.syntax.nodes import Module, Node, node_at_line, own_lines
 from remora.code.syntax.source import Unreadable
 from remora.ids import split_node_key
 
@@ -75,7 +75,7 @@ def test_every_line_has_one_owner(name: str) -> None:
     parsed = module((LIBRARY / name).read_bytes(), name)
     owned = [(line, found.key) for found in parsed.nodes for line in own_lines(parsed, found.key)]
     assert sorted(line for line, _ in owned) == list(range(1, parsed.line_count + 1))
-    assert all(owner(parsed, line) == key for line, key in owned)
+    assert all(node_at_line(parsed, line) == key for line, key in owned)
 
 
 def test_keys_nest_and_repeats_are_numbered_in_source_order() -> None:
@@ -146,7 +146,7 @@ def test_a_definition_named_like_the_module() -> None:
     assert names("def __module__(): pass") == ["__module__#2"]
 
 
-def test_a_path_is_spelled_in_the_key_and_raw_beside_it() -> None:
+def test_a_path_is_spelled_only_in_the_key() -> None:
     parsed = module("def f(): pass", "odd%/\udcff.py")
     assert parsed.nodes[1].key == "node:odd%25/%FF.py:f"
     assert parsed.nodes[1].path == parsed.path == "odd%/\udcff.py"
@@ -194,7 +194,7 @@ def test_docstrings(body: str, expected: str | None) -> None:
     assert node(body, "__module__").docstring == expected
 
 
-def test_decorators_and_the_span_that_begins_with_them() -> None:
+def test_a_span_includes_decorators() -> None:
     text = """
         import x
         @staticmethod
@@ -214,7 +214,7 @@ def test_decorators_and_the_span_that_begins_with_them() -> None:
     assert (second.line_start, second.line_end) == (8, 11)
 
 
-def test_own_lines_leave_out_what_is_nested() -> None:
+def test_own_lines_exclude_nested_nodes() -> None:
     parsed = module("""\
         import x
         class A:
@@ -228,12 +228,14 @@ def test_own_lines_leave_out_what_is_nested() -> None:
         """)
     keys = [found.key for found in parsed.nodes]
     assert [sorted(own_lines(parsed, key)) for key in keys] == [[1, 9], [2, 3, 8], [4, 5, 7], [6]]
-    assert [owner(parsed, line) for line in (4, 6, 7, 8, 9)] == [keys[i] for i in (2, 3, 2, 1, 0)]
-    assert owner(parsed, 0) == owner(parsed, 99) == parsed.key
+    assert [node_at_line(parsed, line) for line in (4, 6, 7, 8, 9)] == [
+        keys[i] for i in (2, 3, 2, 1, 0)
+    ]
+    assert node_at_line(parsed, 0) == node_at_line(parsed, 99) == parsed.key
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_endings_stay_in_the_hash_but_for_the_last(end: str) -> None:
+def test_the_hash_includes_all_line_ends_but_the_last(end: str) -> None:
     source = f"import x{end}def f():{end}    return 1{end}{end}{end}x{end}".encode()
     found = node(source, "f")
     span = f"def f():{end}    return 1".encode()
@@ -249,7 +251,7 @@ def test_lines_end_where_python_ends_them() -> None:
     assert node(source, "f").line_start == 3
 
 
-def test_body_hash_follows_the_body_alone() -> None:
+def test_the_body_hash_depends_only_on_the_body() -> None:
     same = {
         node(text, name).body_hash
         for text, name in [
@@ -296,9 +298,9 @@ def test_encodings(source: bytes, encoding: str) -> None:
         (b"x = 1\ny = '\0'", 2, "line 2: contains a NUL byte"),
         (b"x = 1\n\n\ny = '\xff'", 4, "line 4: not valid utf-8: invalid start byte"),
         (b"# coding: latin-9000\n", 1, "line 1: unknown encoding: latin-9000"),
-        (b"# coding: rot13\n", 1, "line 1: the declared encoding does not decode it"),
+        (b"# coding: rot13\n", 1, "line 1: the declared encoding cannot decode the file"),
         (b"\xef\xbb\xbf# coding: latin-1\n", 1, "line 1: encoding problem: utf-8"),
-        (b"# coding: unicode_escape\nx = 1 # \\n\n", None, "the encoding unicode_escape makes"),
+        (b"# coding: unicode_escape\nx = 1 # \\n\n", None, "decoding as unicode_escape changes"),
         (b"# coding: utf-7\nx = '+2AA-'\n", None, "surrogates not allowed"),
         (b"x = " + b"-" * 100_000 + b"1", None, "nested too deeply"),
         (b"x" + b".y" * 100_000, None, "nested too deeply"),
@@ -309,7 +311,7 @@ def test_encodings(source: bytes, encoding: str) -> None:
         (b"x = " + b"9" * 9000, 1, "line 1: Exceeds the limit"),
     ],
 )
-def test_what_cannot_be_read_is_said(source: bytes, line: int | None, detail: str) -> None:
+def test_unreadable_files(source: bytes, line: int | None, detail: str) -> None:
     found = parse_module("a.py", source)
     assert isinstance(found, Unreadable)
     assert (found.path, found.line) == ("a.py", line)
@@ -317,7 +319,7 @@ def test_what_cannot_be_read_is_said(source: bytes, line: int | None, detail: st
     assert "\n" not in found.detail
 
 
-def test_warnings_of_the_code_are_not_ours() -> None:
+def test_syntax_warnings_are_suppressed() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert names("x = '\\d'; 1 is 1; 1or 2\ndef f(): pass") == ["f"]
@@ -358,11 +360,11 @@ print("alive")
         ("@d  # remora: skip\ndef f(): pass", set()),
     ],
 )
-def test_the_skip_comment(text: str, skipped: set[str]) -> None:
+def test_skip_comments(text: str, skipped: set[str]) -> None:
     assert {found.qualname for found in module(text).nodes if found.skip} == skipped
 
 
-def test_records_travel() -> None:
+def test_records_survive_json() -> None:
     parsed = module("def f(): pass")
     assert msgspec.json.decode(msgspec.json.encode(parsed), type=Module) == parsed
 
@@ -393,14 +395,14 @@ TREES = st.recursive(
 
 
 @given(TREES)
-def test_any_nesting_is_found_once_and_partitions_the_lines(text: str) -> None:
+def test_nested_nodes_partition_the_lines(text: str) -> None:
     parsed = module(text.encode())
     keys = [found.key for found in parsed.nodes]
     assert len(set(keys)) == len(keys) == 1 + len(list(definitions(ast.parse(text))))
     owned = sorted(line for key in keys for line in own_lines(parsed, key))
     assert owned == list(range(1, parsed.line_count + 1))
     for found in parsed.nodes:
-        assert all(owner(parsed, line) == found.key for line in own_lines(parsed, found.key))
+        assert all(node_at_line(parsed, line) == found.key for line in own_lines(parsed, found.key))
         assert found.parent is None or split_node_key(found.parent)[0] == "a.py"
 
 
@@ -415,7 +417,7 @@ def test_no_bytes_raise(source: bytes) -> None:
     parse_module("a.py", b"# remora: skip\n" + source)
 
 
-def test_what_was_read_last_is_not_parsed_again_unless_it_is_very_large() -> None:
+def test_recent_files_are_cached_unless_very_large() -> None:
     source = b"def f():\n    return 1\n"
     assert parse_module("a.py", source) is parse_module("a.py", bytes(bytearray(source)))
     assert parse_module("b.py", source) != parse_module("a.py", source), "keys hold the path"

@@ -1,4 +1,4 @@
-"""Headers that were written without `ast.unparse` read as if it had written them."""
+"""The fast writer gives the same text as `ast.unparse`."""
 
 import ast
 import copy
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.fast_unparse import quick_header
+from remora.code.syntax.fast_unparse import unparse_header
 from tests.code.corpus import PACKAGES, library, package, tree_of
 
 
@@ -19,12 +19,12 @@ def unparsed(node: DefinitionNode) -> str:
 
 
 def headers(paths: Iterable[Path]) -> tuple[int, int]:
-    """How many were checked, and how many of them had to be left to `ast.unparse`."""
+    """Return the number of headers checked, and of those that need `ast.unparse`."""
     seen = left = 0
     for path in paths:
         for node in ast.walk(tree_of(path.read_bytes()) or ast.Module([], [])):
             if isinstance(node, DefinitionNode):
-                quick = quick_header(node)
+                quick = unparse_header(node)
                 assert quick is None or quick == unparsed(node), path
                 seen, left = seen + 1, left + (quick is None)
     return seen, left
@@ -43,10 +43,10 @@ def headers(paths: Iterable[Path]) -> tuple[int, int]:
         "class A(B, c.D[E], metaclass=F, **g)",
     ],
 )
-def test_what_is_written_quickly(header: str) -> None:
+def test_headers_written_without_unparse(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
-    assert quick_header(node) == header == unparsed(node)
+    assert unparse_header(node) == header == unparsed(node)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_what_is_written_quickly(header: str) -> None:
         "class A(*b)",
     ],
 )
-def test_what_is_left_to_python(header: str) -> None:
+def test_headers_that_need_unparse(header: str) -> None:
     (node,) = ast.parse(f"{header}: pass").body
     assert isinstance(node, DefinitionNode)
-    assert quick_header(node) is None
+    assert unparse_header(node) is None
 
 
 def test_a_part_of_the_standard_library() -> None:

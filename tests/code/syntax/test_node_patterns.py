@@ -1,4 +1,4 @@
-"""Patterns and near names, as `--node` and `accept RUN NODE` use them."""
+"""Node patterns and suggestions, as in `--node` and `accept RUN NODE`."""
 
 import pytest
 

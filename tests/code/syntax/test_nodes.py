@@ -1,4 +1,4 @@
-"""Questions to nodes that have been found: their summary, their lines."""
+"""Summaries and lines of nodes."""
 
 import pytest
 from hypothesis import given
@@ -34,6 +34,6 @@ def test_a_summary_keeps_its_limit_and_its_line_count(name: int, doc: int) -> No
     assert ("…" in summary) == (len(f"def {'f' * name}(): {'d' * doc} (2 lines)") > 300)
 
 
-def test_lines_of_a_node_that_is_not_there() -> None:
+def test_lines_of_an_unknown_node() -> None:
     with pytest.raises(NotFound, match=r"node:pkg/a\.py:gone"):
         own_lines(parsed("x = 1"), node_key("pkg/a.py", "gone"))

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from remora.code.syntax.references import references
+from remora.code.syntax.references import find_name_references
 
 PROGRAM = '''\
 from shop.load import load as fetch
@@ -40,10 +40,10 @@ unload = reload = "load me"
 
 
 def kinds(name: str, source: str) -> list[tuple[int, str]]:
-    return [(each.line, each.kind) for each in references(name, source.encode())]
+    return [(each.line, each.kind) for each in find_name_references(name, source.encode())]
 
 
-def test_every_kind_of_use_is_told_apart() -> None:
+def test_every_kind_of_use() -> None:
     assert kinds("load", PROGRAM) == [
         (1, "import"),
         (2, "import"),
@@ -68,14 +68,16 @@ def test_every_kind_of_use_is_told_apart() -> None:
     ]
 
 
-def test_a_place_shows_its_line() -> None:
-    (found,) = references("total", b"class A:\r\n    total = 1  # \xc3\xa9\r\n")
+def test_a_reference_has_the_text_of_its_line() -> None:
+    (found,) = find_name_references("total", b"class A:\r\n    total = 1  # \xc3\xa9\r\n")
 
     assert (found.line, found.text) == (2, "total = 1  # é")
-    assert references("x", b"x = '" + b"a" * 500 + b"'")[0].text == "x = '" + "a" * 194 + "…"
+    assert (
+        find_name_references("x", b"x = '" + b"a" * 500 + b"'")[0].text == "x = '" + "a" * 194 + "…"
+    )
 
 
-def test_an_attribute_stands_where_its_name_does() -> None:
+def test_an_attribute_is_on_the_line_of_its_name() -> None:
     assert kinds("end", "(start\n .middle\n .end)\n") == [(3, "read")]
 
 
@@ -86,8 +88,8 @@ def test_a_file_that_is_not_python_is_searched_for_the_word() -> None:
 
 
 @pytest.mark.parametrize("source", [b"", b"# load\n", b"'load it'\n", b"unload()\n", b"\xff\n"])
-def test_what_is_no_use_is_not_found(source: bytes) -> None:
-    assert references("load", source) == []
+def test_comments_and_other_words_are_not_found(source: bytes) -> None:
+    assert find_name_references("load", source) == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of 3.12")

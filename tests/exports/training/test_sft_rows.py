@@ -194,7 +194,7 @@ def test_nothing_is_given_of_a_stream_that_was_changed(table: TraceFolder) -> No
     flip(table.agent_stream("lint-b"), b"bad_call")
     found, tally = exported(table, "sft")
     assert {json.loads(line)["agent_id"] for line in found} == {"lint-a"}
-    assert tally.damaged == ["lint-b.jsonl: line 18 is not what its hash says"]
+    assert tally.damaged == ["lint-b.jsonl: line 18 does not match its hash"]
     with pytest.raises(StreamDamaged, match="line 18"):
         rows(table, "sft", only(group_of_agent(table, "lint-b")))
 

@@ -128,7 +128,7 @@ def test_what_only_git_understands_is_waited_for_once(
     silent(root / ".git/odd")
     members = Members(root)
     assert set(members.sweep()) == {"a.py"}
-    monkeypatch.setattr("remora.hub.members.exclusion_rules.git_places", None)  # asking would fail
+    monkeypatch.setattr("remora.hub.members.exclusion_rules.git_paths", None)  # asking would fail
     assert set(members.sweep()) == {"a.py"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.code.callgraph.link_validity import outlived
+from remora.code.callgraph.incremental import invalidated
 from remora.code.callgraph.linker import Linker
 from remora.code.links import Edge
 from remora.errors import DiskError, HubDamaged
@@ -254,9 +254,9 @@ def test_the_databases_log_does_not_wait_while_it_is_found_out_what_an_edit_touc
     def watched(*asked: Any) -> Any:
         put(store, {"shop/till.py": ""})
         busy.append(store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
-        return outlived(*asked)
+        return invalidated(*asked)
 
-    monkeypatch.setattr("remora.hub.daemon.link_round.outlived", watched)
+    monkeypatch.setattr("remora.hub.daemon.link_round.invalidated", watched)
     begin_round(store._db)
 
     assert busy == [0]

@@ -16,6 +16,7 @@ SHOP = '''\
 class Cart:
     """What was chosen."""
 
+    # Put `item` into the cart.
     def add(self, item, count=1):
         if count < 1:
             raise ValueError("a count is at least one")
@@ -37,7 +38,7 @@ class Cart:
 '''
 WRITTEN = '''\
     def add(self, item, count=1):
-        """Add `item` to the cart.
+        """Put `item` into the cart.
 
         Raises:
             ValueError: If `count < 1`.
@@ -165,4 +166,4 @@ def test_the_projects_own_rules_are_kept(theatre: Theatre, docstring: Agent) -> 
     }
     played = play(theatre, docstring, "Cart.add", strategy="rank", files=rules)
     assert played.result.status == "submitted"
-    assert b'"""Add `item` to the cart.' in (played.after or b"")
+    assert b'"""Put `item` into the cart.' in (played.after or b"")

@@ -164,7 +164,7 @@ def test_an_outdated_docstring(case: tuple[str, Style, Sequence[str]], word: str
         assert f"Old {name} words." in (now.text or "")
     assert "Do it." in (now.text or "")
     assert "Stays put." in (now.text or "")
-    for name in found.differences.gone:
+    for name in found.differences.unknown_parameters:
         assert f"Old {name} words." not in (now.text or "")
     again = write(now, said, Manner(style=style))
     assert again == after

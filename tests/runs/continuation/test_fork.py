@@ -34,7 +34,7 @@ from remora.runs.records.totals import sums_of
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
@@ -189,6 +189,16 @@ class TestAFork:
         assert hashlib.sha256(then["a.py"]).hexdigest() == at.sha256
         with pytest.raises(UsageError, match="is not empty"):
             fork(desk, parent, 5, files=tmp_path / "then")
+
+    def test_of_a_trusted_run_no_settings_are_written(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path / "settings")
+        desk.write({"b.py": UNUSED, "ruff.toml": RULES, "remora.yaml": "exclude: []\n"})
+        desk.analyze(first, run_id=RUN)
+        parent = parent_of(desk)
+        fork(desk, parent, 1, files=tmp_path / "ours")
+        assert (tmp_path / "ours" / "remora.yaml").exists()
+        fork(desk, parent, 1, files=tmp_path / "theirs", trusted=True)
+        assert sorted(p.name for p in (tmp_path / "theirs").iterdir()) == ["b.py", "ruff.toml"]
 
 
 class TestAForkThatGoesOn:
@@ -365,7 +375,7 @@ def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
     packet = packet_of(desk, parent, 4, shown=False)
     trace = desk.project.trace
     for path in (trace.agent_stream(parent), trace.run_stream(RUN)):
-        seal(path)
+        compress_stream(path)
         assert not path.exists()
     made = fork(desk, parent, 4).job.agent_id
     assert packet_of(desk, made, 4, shown=False) == packet
@@ -382,7 +392,7 @@ def test_what_was_begun_as_its_command_was_killed_and_compressed_since_keeps_its
     made = fork(desk, parent, 4).job
     orphan = replace(made, attempt=3, agent_id=agent_id(made.operation, RUN, made.node_id, 3))
     begin(desk.project, orphan, start_of(desk, made.agent_id), utc_now)
-    seal(trace.agent_stream(orphan.agent_id))
+    compress_stream(trace.agent_stream(orphan.agent_id))
     assert fork(desk, parent, 4).job.attempt == 4
     assert [event.type for event in events_of(desk, orphan.agent_id)] == ["agent_start"]
 

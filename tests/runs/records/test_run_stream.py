@@ -16,7 +16,7 @@ from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
 from remora.runs.project import Project
 from remora.runs.provenance import head_after
 from remora.runs.records.run_stream import RunStream, opened_run
-from remora.trace.read.reader import data_of, read_events
+from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.head_signatures import Signer
 
@@ -73,7 +73,10 @@ def test_what_is_signed_is_the_head_just_before(project: Project, stream: RunStr
     events = list(read_events(project.trace.run_stream(RUN)))
     for before, event in pairwise(events):
         if event.type == RunEnd.type:
-            head, signature = Head(count=event.seq, hash=before.hash), data_of(event)["signature"]
+            head, signature = (
+                Head(count=event.seq, hash=before.hash),
+                event_data(event)["signature"],
+            )
             assert project.signer is not None
             assert project.signer.is_right("run", RUN, head, signature)
 

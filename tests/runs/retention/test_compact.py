@@ -19,9 +19,9 @@ from remora.runs.retention.compact_report import Compaction
 from remora.runs.retention.inventory import DAMAGE
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import list_streams, read_events
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.stream_removal import compacting
+from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
@@ -96,7 +96,7 @@ def test_a_project_without_records_has_nothing_to_compact(desk: Desk) -> None:
 class TestSealing:
     def test_after_two_days_its_streams_are_sealed_and_read_as_before(self, reviewed: Desk) -> None:
         run_id, trace = reviewed.newest, reviewed.project.trace
-        heads = {path.name: sound_head(path) for path in trace.agent_streams()}
+        heads = {path.name: verified_head(path) for path in trace.agent_streams()}
         events = [list(read_events(path)) for path in trace.agent_streams()]
         view, streams = reviewed.view(run_id), list_streams(trace)
         done = compact(reviewed.project, after(3))
@@ -105,7 +105,7 @@ class TestSealing:
         assert names(reviewed, "runs") == [f"{run_id}.jsonl.zst"]
         assert [list(read_events(path)) for path in trace.agent_streams()] == events
         assert {
-            path.name.removesuffix(".zst"): sound_head(path) for path in trace.agent_streams()
+            path.name.removesuffix(".zst"): verified_head(path) for path in trace.agent_streams()
         } == heads
         assert reviewed.view(run_id) == view
         assert [msgspec.structs.replace(s, bytes=0) for s in list_streams(trace)] == [
@@ -277,5 +277,8 @@ def test_a_dry_run_says_exactly_what_will_be_done(reviewed: Desk) -> None:
 
 
 def test_only_one_works_at_a_time(reviewed: Desk) -> None:
-    with compacting(reviewed.project.trace), pytest.raises(StreamLocked, match=str(os.getpid())):
+    with (
+        compaction_lock(reviewed.project.trace),
+        pytest.raises(StreamLocked, match=str(os.getpid())),
+    ):
         compact(reviewed.project, after(400))

@@ -20,7 +20,7 @@ from remora.runs.retention.retention_rules import (
     to_seal,
     unnamed,
 )
-from remora.trace.retention.unused_contents import Content
+from remora.trace.retention.unused_contents import StoredContent
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MIB = 1024 * 1024
@@ -41,9 +41,11 @@ def run(
     )  # fmt: skip
 
 
-def content(digest: str, age: float, size: int = 1, *, objects: bool = False) -> Content:
+def content(digest: str, age: float, size: int = 1, *, objects: bool = False) -> StoredContent:
     put = days(age).timestamp()
-    return Content(store="objects" if objects else "blobs", digest=digest, bytes=size, put=put)
+    return StoredContent(
+        store="objects" if objects else "blobs", digest=digest, bytes=size, put=put
+    )
 
 
 def ids(runs: object) -> list[str]:
@@ -138,7 +140,11 @@ class TestBySize:
 
 class TestContents:
     def going(
-        self, found: Content, *left: RunFacts, freed: tuple[str, ...] = (), policy: Policy = POLICY
+        self,
+        found: StoredContent,
+        *left: RunFacts,
+        freed: tuple[str, ...] = (),
+        policy: Policy = POLICY,
     ) -> bool:
         return list(unnamed([found], left, freed, policy, NOW)) == [found]
 

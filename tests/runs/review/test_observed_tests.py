@@ -8,7 +8,7 @@ import pytest
 from remora.agents.job import Job
 from remora.hub.observed_links import Observation
 from remora.memory.events import SubmitResult
-from remora.runs.records.agent_stream import agent_writer
+from remora.runs.records.agent_stream import agent_emitter
 from remora.runs.records.job_view import JobView
 from remora.runs.review.observed_tests import witnessed
 from tests.runs.conftest import Desk
@@ -50,8 +50,8 @@ def desk(desk: Desk) -> Desk:
 
 def seen(desk: Desk, observed: dict[str, Any], *, verified: bool = True) -> Observation:
     desk.project.trace.objects.put(TEST.encode())
-    with agent_writer(desk.project, JOB) as writer:
-        writer.append(SubmitResult(verified=verified, observed=observed), turn=1)
+    with agent_emitter(desk.project, JOB) as writer:
+        writer.emit(SubmitResult(verified=verified, observed=observed), turn=1)
     return witnessed(desk.project, [VIEW])
 
 

@@ -1,4 +1,4 @@
-"""Syncs shared by those who wait, and files synced side by side."""
+"""Group commit and sync pool: shared calls, parallel syncs."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from remora.trace.content.sync_pool import SyncPool
 
 
 class Slow:
-    """An act that takes a while, and notes what was there when it began."""
+    """A slow action that records what was there when it began."""
 
     def __init__(self) -> None:
         self.written = 0

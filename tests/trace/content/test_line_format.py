@@ -1,4 +1,4 @@
-"""How a file is split, from the front and from the end."""
+"""Line splitting, from the front and from the end."""
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from remora.memory.events import GENESIS
 from remora.trace.content import line_format as module
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import (
-    chained,
-    ended_lines,
-    framed,
+    complete_lines,
+    hashed_lines,
+    iter_lines,
     last_line,
     line_hash,
-    lines,
+    line_with_hash,
 )
 
 
@@ -40,7 +40,7 @@ def test_lines_are_what_newlines_alone_split(
     monkeypatch.setattr(module, "_CHUNK", block)
     monkeypatch.setattr(module, "_TAIL_BLOCK", block)
     with opened(tmp_path / "s", content) as file:
-        found = list(lines(FileSource(file)))
+        found = list(iter_lines(FileSource(file)))
         last = last_line(FileSource(file))
     *ended, rest = content.split(b"\n")
     assert [line.raw for line in found] == ended + [rest] * bool(rest)
@@ -56,7 +56,7 @@ def test_a_line_that_is_too_long_is_cut_in_memory_and_counted_whole(
     monkeypatch.setattr(module, "MAX_LINE", 10)
     monkeypatch.setattr(module, "_CHUNK", 7)
     with opened(tmp_path / "s", b"a\n" + b"b" * 25 + b"\nc\n") as file:
-        found = list(lines(FileSource(file)))
+        found = list(iter_lines(FileSource(file)))
     assert [(line.raw, line.size) for line in found] == [(b"a", 1), (b"b" * 10, 25), (b"c", 1)]
     assert [line.offset for line in found] == [0, 2, 28]
 
@@ -66,11 +66,11 @@ def test_lines_from_a_place_on_are_the_last_of_all(
     content: bytes, piece: int, tmp_path: Path
 ) -> None:
     with opened(tmp_path / "s", content) as file:
-        every = list(lines(FileSource(file)))
+        every = list(iter_lines(FileSource(file)))
         for number, line in enumerate(every):
-            rest = lines(FileSource(file), line.offset, number, piece=piece)
+            rest = iter_lines(FileSource(file), line.offset, number, piece=piece)
             assert list(rest) == every[number:]
-        assert list(ended_lines(FileSource(file))) == [line for line in every if line.ended]
+        assert list(complete_lines(FileSource(file))) == [line for line in every if line.ended]
 
 
 def test_behind_a_line_that_is_not_right_none_is(tmp_path: Path) -> None:
@@ -78,10 +78,10 @@ def test_behind_a_line_that_is_not_right_none_is(tmp_path: Path) -> None:
     for body in (b'{"a":1', b'{"a":2', b'{"a":3'):
         digest = line_hash(digest, body)
         hashes.append(digest)
-        stream += framed(body, digest)
+        stream += line_with_hash(body, digest)
     with opened(tmp_path / "s", stream) as file:
-        assert [found for _, found in chained(FileSource(file))] == hashes
+        assert [found for _, found in hashed_lines(FileSource(file))] == hashes
     with opened(tmp_path / "s", stream.replace(b'"a":2', b'"a":4')) as file:
-        assert [found for _, found in chained(FileSource(file))] == [hashes[0], None, None]
+        assert [found for _, found in hashed_lines(FileSource(file))] == [hashes[0], None, None]
     with opened(tmp_path / "s", stream[:-1]) as file:
-        assert [found for _, found in chained(FileSource(file))] == [*hashes[:2], None]
+        assert [found for _, found in hashed_lines(FileSource(file))] == [*hashes[:2], None]

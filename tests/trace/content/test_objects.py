@@ -1,4 +1,4 @@
-"""Contents by hash: complete or absent, private, checked when read."""
+"""Content store: files are complete or absent, private, and checked when read."""
 
 import os
 import stat
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
-from remora.trace.content.content_file import LARGEST_PACKED
+from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
 from remora.trace.content.objects import ObjectStore
-from remora.trace.content.zstd_frames import packed
+from remora.trace.content.zstd_frames import compressed_frames
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -47,7 +47,7 @@ def test_no_temporary_file_stays(folder: TraceFolder) -> None:
 def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
     digest = folder.objects.put(b"as it was")
     stored(folder.objects, digest).write_bytes(b"as it is!")
-    assert folder.objects.problem(digest) == "is not what its name says"
+    assert folder.objects.problem(digest) == "does not match its hash"
     with pytest.raises(StreamDamaged):
         folder.objects.get(digest)
 
@@ -133,18 +133,18 @@ def test_a_small_file_that_unpacks_to_more_than_was_ever_put_is_not_unpacked(
     folder: TraceFolder,
 ) -> None:
     megabyte = b"\0" * (1 << 20)
-    count = LARGEST_PACKED // len(megabyte) + 1
+    count = MAX_COMPRESSED_CONTENT // len(megabyte) + 1
     digest = sha256(megabyte * count).hexdigest()
     path = stored(folder.blobs, digest)
     path.parent.mkdir()
-    path.write_bytes(b"".join(packed(megabyte for _ in range(count))))
+    path.write_bytes(b"".join(compressed_frames(megabyte for _ in range(count))))
     assert path.stat().st_size < 10_000
-    with pytest.raises(StreamDamaged, match="unpacks to"):
+    with pytest.raises(StreamDamaged, match="decompress to"):
         next(folder.blobs.pieces(digest))
-    assert folder.blobs.problem(digest) == "is not what its name says"
+    assert folder.blobs.problem(digest) == "does not match its hash"
 
 
 def test_what_could_not_be_read_again_is_not_put(folder: TraceFolder) -> None:
-    assert folder.blobs.get(folder.blobs.put(b"x" * LARGEST_PACKED))[-1:] == b"x"
+    assert folder.blobs.get(folder.blobs.put(b"x" * MAX_COMPRESSED_CONTENT))[-1:] == b"x"
     with pytest.raises(StreamError, match="too large"):
-        folder.blobs.put(b"x" * (LARGEST_PACKED + 1))
+        folder.blobs.put(b"x" * (MAX_COMPRESSED_CONTENT + 1))

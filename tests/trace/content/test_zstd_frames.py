@@ -1,4 +1,4 @@
-"""Packed contents: the same bytes back, by any tool, from any place, or an error with a name."""
+"""Compressed contents: the same bytes by any tool, at any offset, or a named error."""
 
 import shutil
 import subprocess
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from remora.errors import StreamDamaged
 from remora.trace.content import zstd_frames as module
-from remora.trace.content.zstd_frames import MAGIC, FramesSource, packed
+from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_frames
 
 
 class Bytes:
-    """A Source in memory that counts what is read of it."""
+    """A source in memory that counts the bytes read."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -32,7 +32,7 @@ class Bytes:
 
 def pack(content: bytes, piece: int = 1 << 16) -> bytes:
     pieces = (content[at : at + piece] for at in range(0, len(content), piece))
-    return b"".join(packed(pieces))
+    return b"".join(compressed_frames(pieces))
 
 
 def lines(count: int) -> bytes:
@@ -46,7 +46,7 @@ CONTENTS = st.lists(st.binary(max_size=40) | st.just(b"a line\n"), max_size=30).
 def test_any_part_of_it_is_what_it_was(
     content: bytes, piece: int, at: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CONTENT", 16)
+    monkeypatch.setattr(module, "MAX_FRAME_CONTENT", 16)
     source = FramesSource(Bytes(pack(content, piece)), "it")
     assert source.size() == len(content)
     assert source.pread(len(content) + 1, 0) == content
@@ -57,7 +57,7 @@ def test_any_part_of_it_is_what_it_was(
 def test_how_it_was_cut_makes_no_difference(
     content: bytes, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CONTENT", 16)
+    monkeypatch.setattr(module, "MAX_FRAME_CONTENT", 16)
     assert pack(content, piece) == pack(content)
 
 
@@ -130,17 +130,17 @@ def test_what_claims_to_be_larger_than_a_frame_may_be_is_not_decompressed(size: 
     frame = zstandard.ZstdCompressor().compress(bytes(size))
     table = module._ENTRY.pack(len(frame), size) + module._FOOTER.pack(1, 0, module._SEEKABLE)
     made = frame + module._HEADER.pack(module._SKIPPABLE, len(table)) + table
-    if size <= module.CONTENT:
+    if size <= module.MAX_FRAME_CONTENT:
         assert FramesSource(Bytes(made), "it").pread(size, 0) == bytes(size)
         return
-    with pytest.raises(StreamDamaged, match="not that of its frames"):
+    with pytest.raises(StreamDamaged, match="does not match its frames"):
         FramesSource(Bytes(made), "it")
-    honest = module._ENTRY.pack(len(frame), module.CONTENT)
+    honest = module._ENTRY.pack(len(frame), module.MAX_FRAME_CONTENT)
     made = made.replace(table[: len(honest)], honest)
-    with pytest.raises(StreamDamaged, match="frame 1 is not as long"):
+    with pytest.raises(StreamDamaged, match="frame 1 does not have the size"):
         FramesSource(Bytes(made), "it").pread(1, 0)
 
 
 def test_a_file_that_zstd_alone_made_has_no_table() -> None:
-    with pytest.raises(StreamDamaged, match="no table"):
+    with pytest.raises(StreamDamaged, match="table at its end is missing"):
         FramesSource(Bytes(zstandard.ZstdCompressor().compress(lines(9))), "it")

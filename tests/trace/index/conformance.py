@@ -1,4 +1,4 @@
-"""What every backend answers. A backend says how it is asked and inherits the tests."""
+"""Conformance suite for query backends. A backend defines `queries` and inherits the tests."""
 
 from datetime import UTC, datetime
 
@@ -8,8 +8,8 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.trace.index.keys import KINDS
 from remora.trace.read.reader import list_streams, read_events
-from remora.trace.read.store_queries import Found, Query, TraceQueries
-from remora.trace.stream.compression import seal
+from remora.trace.read.store_queries import StreamMatch, StreamQuery, TraceQueries
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conftest import NODE, OTHER, RUN, World, parsed
 
@@ -17,15 +17,15 @@ NOW = datetime(2026, 1, 2, 3, 10, tzinfo=UTC)
 JOB = f"trace:{RUN}:lint:{NODE}"
 
 
-def told(found: list[Found]) -> dict[str, list[tuple[int, int]]]:
+def told(found: list[StreamMatch]) -> dict[str, list[tuple[int, int]]]:
     return {f.stream.agent_id: [(match.turn, match.call) for match in f.turns] for f in found}
 
 
 class QueryConformance:
-    """Subclass it as `Test…` and say what `queries` makes."""
+    """Subclass it as `Test…` and define `queries`."""
 
     def queries(self, folder: TraceFolder, indexing: tuple[str, ...] = KINDS) -> TraceQueries:
-        """What answers for the folder; its clock says NOW."""
+        """Return the query object for the folder; its clock returns NOW."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -131,7 +131,7 @@ class QueryConformance:
 
     def test_a_folder_without_streams(self, folder: TraceFolder) -> None:
         asked = self.queries(folder)
-        assert asked.find(Query()) == asked.find(Query(text="x")) == []
+        assert asked.find(StreamQuery()) == asked.find(StreamQuery(text="x")) == []
         with pytest.raises(NotFound):
             asked.get(f"{JOB}:1")
 
@@ -140,25 +140,25 @@ class QueryConformance:
     def test_without_a_question_every_stream_is_found(
         self, world: World, asked: TraceQueries
     ) -> None:
-        assert [found.stream for found in asked.find(Query())] == list_streams(world.folder)
-        assert {found.turns for found in asked.find(Query())} == {()}
+        assert [found.stream for found in asked.find(StreamQuery())] == list_streams(world.folder)
+        assert {found.turns for found in asked.find(StreamQuery())} == {()}
 
     @pytest.mark.parametrize(
         ("query", "names"),
         [
-            (Query(run="run-2"), ["open"]),
-            (Query(run="run"), []),
-            (Query(operation="docstring"), ["doc"]),
-            (Query(node="A.f"), ["doc", "first", "second"]),
-            (Query(node="src/b.py:*"), ["open"]),
-            (Query(node="nothing*"), []),
-            (Query(status="submitted"), ["doc", "odd", "second"]),
-            (Query(status="interrupted"), ["open"]),
-            (Query(status="failed", node="A.*"), ["first"]),
+            (StreamQuery(run="run-2"), ["open"]),
+            (StreamQuery(run="run"), []),
+            (StreamQuery(operation="docstring"), ["doc"]),
+            (StreamQuery(node="A.f"), ["doc", "first", "second"]),
+            (StreamQuery(node="src/b.py:*"), ["open"]),
+            (StreamQuery(node="nothing*"), []),
+            (StreamQuery(status="submitted"), ["doc", "odd", "second"]),
+            (StreamQuery(status="interrupted"), ["open"]),
+            (StreamQuery(status="failed", node="A.*"), ["first"]),
         ],
     )
     def test_streams_are_chosen(
-        self, query: Query, names: list[str], world: World, asked: TraceQueries
+        self, query: StreamQuery, names: list[str], world: World, asked: TraceQueries
     ) -> None:
         chosen = {getattr(world, name).name for name in names}
         assert {found.stream.agent_id for found in asked.find(query)} == chosen
@@ -166,19 +166,22 @@ class QueryConformance:
     @pytest.mark.parametrize(
         ("query", "turns"),
         [
-            (Query(outcome="partial"), {"first": [(2, 1)]}),
-            (Query(outcome="error"), {"first": [(3, 1)], "second": [(2, 1)]}),
-            (Query(tool="run_check"), {"first": [(3, 1)]}),
-            (Query(tool="never_done"), {"open": [(2, 1)]}),
-            (Query(decided_by="model"), {"second": [(1, 1), (1, 2)]}),
-            (Query(decided_by="fallback", outcome="success"), {"open": [(1, 1)]}),
-            (Query(tool="apply_fix", node="A.f"), {"first": [(1, 1)], "second": [(1, 1), (1, 2)]}),
-            (Query(outcome="partial", tool="run_check"), {}),
+            (StreamQuery(outcome="partial"), {"first": [(2, 1)]}),
+            (StreamQuery(outcome="error"), {"first": [(3, 1)], "second": [(2, 1)]}),
+            (StreamQuery(tool="run_check"), {"first": [(3, 1)]}),
+            (StreamQuery(tool="never_done"), {"open": [(2, 1)]}),
+            (StreamQuery(decided_by="model"), {"second": [(1, 1), (1, 2)]}),
+            (StreamQuery(decided_by="fallback", outcome="success"), {"open": [(1, 1)]}),
+            (
+                StreamQuery(tool="apply_fix", node="A.f"),
+                {"first": [(1, 1)], "second": [(1, 1), (1, 2)]},
+            ),
+            (StreamQuery(outcome="partial", tool="run_check"), {}),
         ],
     )
     def test_turns_are_chosen(
         self,
-        query: Query,
+        query: StreamQuery,
         turns: dict[str, list[tuple[int, int]]],
         world: World,
         asked: TraceQueries,
@@ -186,7 +189,7 @@ class QueryConformance:
         assert told(asked.find(query)) == {getattr(world, n).name: t for n, t in turns.items()}
 
     def test_a_turn_is_told_of(self, world: World, asked: TraceQueries) -> None:
-        (found,) = asked.find(Query(decided_by="model"))
+        (found,) = asked.find(StreamQuery(decided_by="model"))
         match = found.turns[0]
         assert (match.tool, match.outcome, match.decided_by) == ("apply_fix", "success", "model")
         assert (match.prompt_tokens, match.ms) == (321, 0)
@@ -196,7 +199,7 @@ class QueryConformance:
         assert (match.began, match.ended) == (times[0], times[-1])
 
     def test_a_turn_without_a_result_has_no_key(self, asked: TraceQueries) -> None:
-        (found,) = asked.find(Query(tool="never_done"))
+        (found,) = asked.find(StreamQuery(tool="never_done"))
         assert [(m.key, m.outcome, m.ms) for m in found.turns] == [(None, "", None)]
 
     @pytest.mark.parametrize(
@@ -219,20 +222,20 @@ class QueryConformance:
         world: World,
         asked: TraceQueries,
     ) -> None:
-        found = told(asked.find(Query(text=text, operation="lint", run=RUN)))
+        found = told(asked.find(StreamQuery(text=text, operation="lint", run=RUN)))
         assert found == {getattr(world, name).name: told for name, told in turns.items()}
 
     def test_text_narrows_what_else_was_asked(self, world: World, asked: TraceQueries) -> None:
-        found = asked.find(Query(text="apply_fix", tool="run_check", outcome="error"))
+        found = asked.find(StreamQuery(text="apply_fix", tool="run_check", outcome="error"))
         assert told(found) == {}  # no word of it in that turn
-        assert told(asked.find(Query(text="run_check", outcome="error")))
+        assert told(asked.find(StreamQuery(text="run_check", outcome="error")))
 
     def test_times_are_in_utc_and_meet_any_part_of_a_turn(
         self, world: World, asked: TraceQueries
     ) -> None:
         # the writer's clock: agent_start at :06, then each event a second later
         def turns(since: str | None, until: str | None = None) -> list[tuple[int, int]]:
-            query = Query(since=since, until=until, status="failed")
+            query = StreamQuery(since=since, until=until, status="failed")
             return told(asked.find(query)).get(world.first.name, [])
 
         assert turns("2026-01-02T03:04:15.1Z") == [(3, 1)]
@@ -246,25 +249,29 @@ class QueryConformance:
     @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "3y", "-2h", "999999w"])
     def test_what_is_no_time(self, text: str, asked: TraceQueries) -> None:
         with pytest.raises(UsageError):
-            asked.find(Query(since=text))
+            asked.find(StreamQuery(since=text))
 
     # streams that are not as they should be, and streams that go on
 
     def test_answers_follow_a_stream_that_grows(self, world: World, asked: TraceQueries) -> None:
         world.open.reopen()
         for turn in range(3, 6):
-            before = told(asked.find(Query(tool="late")))
+            before = told(asked.find(StreamQuery(tool="late")))
             world.open.whole_turn("late", output=str(turn))
-            after = told(asked.find(Query(tool="late")))
+            after = told(asked.find(StreamQuery(tool="late")))
             assert len(after[world.open.name]) == len(before.get(world.open.name, [])) + 1
             assert parsed(asked.line(f"trace:run-2:lint:{OTHER}:{turn}"))["turn"] == turn
 
     def test_a_sealed_stream_is_the_same_stream(self, world: World, asked: TraceQueries) -> None:
-        for query in (Query(text="needle"), Query(outcome="error"), Query(decided_by="model")):
+        for query in (
+            StreamQuery(text="needle"),
+            StreamQuery(outcome="error"),
+            StreamQuery(decided_by="model"),
+        ):
             before = asked.find(query)
             for agent in world.agents:
                 if agent.path.exists():
-                    seal(agent.path)
+                    compress_stream(agent.path)
             assert told(asked.find(query)) == told(before) != {}
         assert parsed(asked.line(f"{JOB}:1"))["agent_id"] == world.second.name
 
@@ -272,7 +279,7 @@ class QueryConformance:
         assert asked.get(f"{JOB}:1")
         world.second.path.unlink()
         assert parsed(asked.line(f"{JOB}:1"))["agent_id"] == world.first.name
-        assert told(asked.find(Query(decided_by="model"))) == {}
+        assert told(asked.find(StreamQuery(decided_by="model"))) == {}
 
     def test_a_changed_line_is_refused(self, world: World, asked: TraceQueries) -> None:
         assert asked.get(f"{JOB}:1")
@@ -288,7 +295,7 @@ class QueryConformance:
         (place,) = (i for i, line in enumerate(lines) if b'"read_code"' in line and b'"$' in line)
         lines[place] = lines[place].replace(b'"seq"', b'"sek"')
         world.first.path.write_bytes(b"\n".join(lines) + b"\n")
-        assert told(asked.find(Query(outcome="success", status="failed"))) == {
+        assert told(asked.find(StreamQuery(outcome="success", status="failed"))) == {
             world.first.name: [(1, 1)]
         }
         with pytest.raises(NotFound):
@@ -298,10 +305,10 @@ class QueryConformance:
     def test_files_that_are_no_streams(
         self, junk: bytes, world: World, asked: TraceQueries
     ) -> None:
-        before = told(asked.find(Query(tool="apply_fix")))
+        before = told(asked.find(StreamQuery(tool="apply_fix")))
         world.folder.agent_stream("junk").write_bytes(junk)
-        assert told(asked.find(Query(tool="apply_fix"))) == before
-        assert "junk" in told(asked.find(Query()))
+        assert told(asked.find(StreamQuery(tool="apply_fix"))) == before
+        assert "junk" in told(asked.find(StreamQuery()))
         assert asked.get(f"{JOB}:1")
 
     def test_a_stream_under_another_name_is_nobodys(
@@ -309,5 +316,5 @@ class QueryConformance:
     ) -> None:
         copy = world.folder.agent_stream("copy")
         copy.write_bytes(world.second.path.read_bytes())
-        assert "copy" not in told(asked.find(Query(tool="apply_fix")))
+        assert "copy" not in told(asked.find(StreamQuery(tool="apply_fix")))
         assert parsed(asked.line(f"{JOB}:1"))["agent_id"] == world.second.name

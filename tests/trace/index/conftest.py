@@ -1,4 +1,4 @@
-"""Streams with turns of every kind, for the tests of what is asked of them."""
+"""Streams with turns of every kind, for tests of queries."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 
@@ -51,8 +51,8 @@ class Agent:
         self.emit(AgentStart(packet=self.packet, attempt=attempt))
 
     def reopen(self) -> None:
-        """Open the stream, or go on with it."""
-        self.writer = StreamWriter.open(
+        """Open the stream, or continue it."""
+        self.writer = JsonlEventEmitter.open(
             self.path,
             self._identity,
             blobs=self._folder.blobs,
@@ -62,7 +62,7 @@ class Agent:
         )
 
     def emit(self, payload: Payload, delta: PacketDelta | None = None) -> Event:
-        event = self.writer.append(payload, turn=self.turn, delta=delta)
+        event = self.writer.emit(payload, turn=self.turn, delta=delta)
         self.packet = apply(self.packet, event.packet_delta)
         return event
 
@@ -100,7 +100,7 @@ class Agent:
 
 
 class World:
-    """Two runs: a job with a retry, another operation, another node, one that was interrupted."""
+    """Two runs: a job with a retry, another operation, another node, an interrupted agent."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self.folder = folder
@@ -137,12 +137,12 @@ class World:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """A line as any JSON parser gives it."""
+    """Return a line as any JSON parser decodes it."""
     said: dict[str, Any] = msgspec.json.decode(line)
     return said
 
 
 @pytest.fixture
 def world(folder: TraceFolder) -> World:
-    """A folder with every kind of stream in it."""
+    """A folder with every kind of stream."""
     return World(folder)

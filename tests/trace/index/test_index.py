@@ -1,4 +1,4 @@
-"""The index is a view: whatever becomes of its file, the answers are those of the streams."""
+"""Index database: whatever happens to its file, answers are those of the streams."""
 
 import contextlib
 import fcntl
@@ -19,19 +19,24 @@ import pytest
 
 from remora.errors import DiskError
 from remora.trace.index import index_database as database_module
-from remora.trace.index.index_database import mark
-from remora.trace.index.queries import prune, reindex, trace_queries
-from remora.trace.read.store_queries import Query
-from remora.trace.stream.compression import seal
+from remora.trace.index.index_database import row_checksum
+from remora.trace.index.queries import reindex, remove_missing_streams, trace_queries
+from remora.trace.read.store_queries import StreamQuery
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conftest import NODE, RUN, Agent, World
 
 JOB = f"trace:{RUN}:lint:{NODE}"
-QUERIES = [Query(), Query(outcome="error"), Query(tool="apply_fix"), Query(text="needle")]
+QUERIES = [
+    StreamQuery(),
+    StreamQuery(outcome="error"),
+    StreamQuery(tool="apply_fix"),
+    StreamQuery(text="needle"),
+]
 
 
 def answers(folder: TraceFolder, store: str = "kv") -> list[Any]:
-    """Everything that can be asked."""
+    """Return the answers to all queries."""
     asked = trace_queries(folder, store)
     keys = asked.get(f"index:run:{RUN}")
     return [keys, [asked.get(key) for key in keys], *map(asked.find, QUERIES)]
@@ -48,7 +53,7 @@ def edited(folder: TraceFolder) -> Iterator[sqlite3.Connection]:
 
 
 def read_by(work: Callable[[], object]) -> int:
-    """Bytes that the process asked the system for meanwhile."""
+    """Return the bytes that the process read during the call."""
 
     def count() -> int:
         return int(Path("/proc/self/io").read_text().split("rchar: ")[1].split()[0])
@@ -60,7 +65,7 @@ def read_by(work: Callable[[], object]) -> int:
 
 @pytest.fixture
 def right(world: World) -> list[Any]:
-    """What the streams say."""
+    """Answers from the streams."""
     found = answers(world.folder, "jsonl")
     assert answers(world.folder) == found
     assert index_of(world.folder).exists()
@@ -160,7 +165,7 @@ def test_a_row_that_lies_is_noticed(statement: str, world: World, right: list[An
 def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
     world: World, right: list[Any]
 ) -> None:
-    """The line itself says which one it is: swap two places, marks and all."""
+    """Two places are swapped, with correct checksums: the line itself identifies its event."""
     with edited(world.folder) as connection:
         rows = connection.execute("SELECT * FROM turns WHERE seq IS NOT NULL").fetchall()
         places = [row[12:16] for row in rows]
@@ -169,7 +174,7 @@ def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
             connection.execute(
                 'UPDATE turns SET "offset" = ?, size = ?, seq = ?, hash = ?, mark = ? '
                 "WHERE stream = ? AND turn = ? AND call = ?",
-                (*place, mark("turn", *forged), *row[:3]),
+                (*place, row_checksum("turn", *forged), *row[:3]),
             )
     assert answers(world.folder) == right
 
@@ -237,21 +242,24 @@ import sys
 from pathlib import Path
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import Query
+from remora.trace.read.store_queries import StreamQuery
 asked = trace_queries(TraceFolder(Path(sys.argv[1])))
-print(len(asked.get("index:run:run-1")), len(asked.find(Query(outcome="error"))))
+print(len(asked.get("index:run:run-1")), len(asked.find(StreamQuery(outcome="error"))))
 """
 
 
 def asked_by_another(folder: TraceFolder) -> list[int]:
-    """What a user who may read everything and write nothing is told."""
+    """Query as a user with read access only."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # not by `exec`: the interpreter may lie where that user cannot go
         try:
             os.setuid(65534)
             asked = trace_queries(folder)
-            told = [len(asked.get(f"index:run:{RUN}")), len(asked.find(Query(outcome="error")))]
+            told = [
+                len(asked.get(f"index:run:{RUN}")),
+                len(asked.find(StreamQuery(outcome="error"))),
+            ]
             os.write(writing, bytes(told))
         finally:
             os._exit(0)
@@ -281,7 +289,7 @@ def test_a_folder_of_which_nothing_may_be_written(indexed: bool) -> None:
 
 
 def test_a_full_disk(world: World, right: list[Any]) -> None:
-    """A file may not grow beyond a few pages: the answers are read from the streams."""
+    """The file cannot grow beyond a few pages: answers are read from the streams."""
     index_of(world.folder).unlink()
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
     ignoring = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -303,13 +311,15 @@ def test_only_what_is_new_is_read(folder: TraceFolder) -> None:
     for _ in range(60):
         agent.whole_turn(output="x" * 50_000)
     asked = trace_queries(folder)
-    assert read_by(lambda: asked.find(Query(tool="late"))) > 3_000_000
-    assert read_by(lambda: asked.find(Query(tool="late"))) < 300_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) > 3_000_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) < 300_000
     agent.whole_turn("late")
-    assert read_by(lambda: asked.find(Query(tool="late"))) < 300_000
+    assert read_by(lambda: asked.find(StreamQuery(tool="late"))) < 300_000
     agent.end()
-    seal(agent.path)  # compressed to next to nothing, and still not read from its beginning
-    assert [len(found.turns) for found in asked.find(Query(tool="late"))] == [1]
+    compress_stream(
+        agent.path
+    )  # compressed to next to nothing, and still not read from its beginning
+    assert [len(found.turns) for found in asked.find(StreamQuery(tool="late"))] == [1]
     assert read_by(lambda: asked.get(f"{JOB}:61")) < 300_000
 
 
@@ -319,14 +329,16 @@ def test_a_rewritten_stream_is_read_anew(world: World, right: list[Any]) -> None
     path.write_bytes(path.read_bytes().replace(b'"apply_fix"', b'"apply_foo"'))
     assert path.stat().st_size == status.st_size
     asked = trace_queries(world.folder)
-    assert {f.stream.agent_id for f in asked.find(Query(tool="apply_foo"))} == {world.second.name}
+    assert {f.stream.agent_id for f in asked.find(StreamQuery(tool="apply_foo"))} == {
+        world.second.name
+    }
     path.unlink()
     shorter = Agent(world.folder, attempt=2)
     shorter.whole_turn("other")
     shorter.writer.close()
     assert path.stat().st_size < status.st_size
     assert answers(world.folder) == answers(world.folder, "jsonl")
-    (found,) = asked.find(Query(tool="other"))
+    (found,) = asked.find(StreamQuery(tool="other"))
     assert len(found.turns) == 1
 
 
@@ -352,17 +364,17 @@ def test_pruning_takes_what_is_gone(damage: bytes | None, world: World, right: l
     world.doc.path.unlink()
     if damage is not None:
         index_of(world.folder).write_bytes(damage)
-    prune(world.folder)
+    remove_missing_streams(world.folder)
     assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
     assert world.second.name.encode() in index_of(world.folder).read_bytes()
 
 
 def test_pruning_makes_no_index(world: World, tmp_path: Path) -> None:
-    prune(world.folder)
+    remove_missing_streams(world.folder)
     assert not index_of(world.folder).exists()
     index_of(world.folder).symlink_to(tmp_path / "mine")
     with pytest.raises(DiskError):
-        prune(world.folder)
+        remove_missing_streams(world.folder)
 
 
 def test_reindexing_tells_what_it_read(world: World, right: list[Any]) -> None:
@@ -392,7 +404,7 @@ def test_many_ask_while_one_writes(folder: TraceFolder) -> None:
     def ask() -> None:
         asked, most = trace_queries(folder), 0
         while not done.is_set():
-            (found,) = asked.find(Query(tool="apply_fix"))
+            (found,) = asked.find(StreamQuery(tool="apply_fix"))
             if len(found.turns) < most:
                 wrong.append(found)
             most = len(found.turns)
@@ -406,7 +418,7 @@ def test_many_ask_while_one_writes(folder: TraceFolder) -> None:
     for asker in askers:
         asker.join()
     assert wrong == []
-    (found,) = trace_queries(folder).find(Query(tool="apply_fix"))
+    (found,) = trace_queries(folder).find(StreamQuery(tool="apply_fix"))
     assert len(found.turns) == 41
 
 
@@ -416,20 +428,20 @@ from pathlib import Path
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.index import index_update
 from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import Query
+from remora.trace.read.store_queries import StreamQuery
 index_update._COMMIT = 1
 print("begin", flush=True)
-trace_queries(TraceFolder(Path(sys.argv[1]))).find(Query(tool="x"))
+trace_queries(TraceFolder(Path(sys.argv[1]))).find(StreamQuery(tool="x"))
 """
 
 
 def kill_builders(folder: TraceFolder, rounds: int) -> int:
-    """How many were killed before they were done; after each the answers are right."""
+    """Return how many builders were killed before they ended; answers are checked after each."""
     agent = Agent(folder)
     for turn in range(300):
         agent.whole_turn(f"tool_{turn % 3}")
     agent.end()
-    right = trace_queries(folder, "jsonl").find(Query(tool="tool_1"))
+    right = trace_queries(folder, "jsonl").find(StreamQuery(tool="tool_1"))
     chosen, killed = random.Random(3), 0
     for _ in range(rounds):
         index_of(folder).unlink(missing_ok=True)
@@ -445,7 +457,7 @@ def kill_builders(folder: TraceFolder, rounds: int) -> int:
         builder.communicate()
         with edited(folder) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert trace_queries(folder).find(Query(tool="tool_1")) == right
+        assert trace_queries(folder).find(StreamQuery(tool="tool_1")) == right
     return killed
 
 

@@ -1,4 +1,4 @@
-"""The packet and the lines of any turn, as the whole stream gives them, without reading it."""
+"""Packets and lines of any turn are the same with and without the index."""
 
 import contextlib
 import os
@@ -20,12 +20,12 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, TurnStart
 from remora.memory.packet import packet_json
 from remora.trace.index import ingest
-from remora.trace.index.index_database import mark
+from remora.trace.index.index_database import row_checksum
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.index.rows import pack, unpack
+from remora.trace.index.rows import pack_packet, unpack_packet
 from remora.trace.read.reader import read_events, read_lines
 from remora.trace.read.state_at import packet_at
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, BASE, RUN, Recorder, play_run
 from tests.trace.index.conftest import Agent
@@ -68,7 +68,7 @@ def up_to(turn: int, lines: list[bytes], events: list[Event]) -> list[tuple[byte
 
 
 def check(folder: TraceFolder, name: str, turns: int) -> None:
-    """Every turn in any order: the packet, key order and all, and the lines."""
+    """Compare every turn in any order: the packet with its key order, and the lines."""
     path = folder.existing_agent(name)
     events, lines = list(read_events(path)), list(read_lines(path))
     reader = PacketReader(folder)
@@ -124,7 +124,7 @@ def test_only_a_part_of_a_long_stream_is_read(folder: TraceFolder) -> None:
     assert reader.packet_at(agent.name, 37) == right
     assert read_by(lambda: reader.packet_at(agent.name, 37)) < 500_000
     assert read_by(lambda: reader.turn_events(agent.name, 11)) < 500_000
-    seal(agent.path)
+    compress_stream(agent.path)
     assert reader.packet_at(agent.name, 37) == right
     assert len(reader.turn_events(agent.name, 11)) == 3
 
@@ -132,7 +132,7 @@ def test_only_a_part_of_a_long_stream_is_read(folder: TraceFolder) -> None:
 def test_a_sealed_stream_gives_the_same(folder: TraceFolder) -> None:
     agent = long_stream(folder, 20)
     check(folder, agent.name, 20)
-    seal(agent.path)
+    compress_stream(agent.path)
     check(folder, agent.name, 20)
     index_of(folder).unlink()
     check(folder, agent.name, 20)
@@ -156,7 +156,7 @@ def test_without_an_index_nothing_is_written(folder: TraceFolder) -> None:
 
 
 def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
-    """Put other values into all snapshots, with marks that are right."""
+    """Change values in all snapshots, with correct checksums."""
     rows = snapshots(folder)
     with edited(folder) as connection:
         connection.execute("DELETE FROM packets")
@@ -164,13 +164,13 @@ def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
             forged = (*row[:column], value, *row[column + 1 : -1])
             connection.execute(
                 "INSERT OR REPLACE INTO packets VALUES (?,?,?,?,?,?)",
-                (*forged, mark("packet", *forged)),
+                (*forged, row_checksum("packet", *forged)),
             )
 
 
 @pytest.mark.parametrize("column", range(1, 5))
 def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, column: int) -> None:
-    """Its packet, its turn or its place: the decision names the hash of what was shown."""
+    """Its packet, turn or place is wrong: the decision names the hash of the shown packet."""
     agent = long_stream(folder, 30)
     check(folder, agent.name, 30)
     honest = snapshots(folder)
@@ -181,7 +181,7 @@ def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, colu
 
 
 def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
-    """The recorded hash covers what was shown; with `shown=False` more than that is asked."""
+    """The recorded hash covers the shown packet; `shown=False` needs more."""
     agent = Recorder(folder)
     for number in range(12):
         agent.start_turn({"line": 1}, {"line": 2}, {"line": 3})
@@ -189,9 +189,11 @@ def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
         agent.result({}, update_knowledge={f"k{number}": "v" * 200})
     agent.end()
     check(folder, AGENT, 12)
-    packets = [unpack(row[4]) for row in snapshots(folder)]
+    packets = [unpack_packet(row[4]) for row in snapshots(folder)]
     assert packets[-1].candidate_actions
-    lying = [pack(replace(p, candidate_actions=p.candidate_actions[:2] * 2)) for p in packets]
+    lying = [
+        pack_packet(replace(p, candidate_actions=p.candidate_actions[:2] * 2)) for p in packets
+    ]
     forge(folder, 4, lying)
     check(folder, AGENT, 12)
 
@@ -243,8 +245,8 @@ def test_rules_that_are_not_known_are_refused(rule: str, folder: TraceFolder) ->
 
 
 def test_a_turn_that_was_begun_again_lower_is_found(folder: TraceFolder) -> None:
-    """No writer goes back in turns. Of a stream that does, a turn is over when a later one begins:
-    for its lines as for its packet."""
+    """No writer goes back in turns. In a stream that does, a turn ends when a later one begins, for
+    its lines as for its packet."""
     agent = Agent(folder)
     for turn in (1, 2, 1, 3):
         agent.turn = turn
@@ -268,4 +270,4 @@ def test_files_are_those_of_the_run_and_the_agent(folder: TraceFolder) -> None:
 @given(st.binary(max_size=60))
 def test_what_is_no_packet(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        unpack(junk)
+        unpack_packet(junk)

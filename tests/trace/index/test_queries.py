@@ -1,4 +1,4 @@
-"""The two backends answer as all backends must, and alike whatever happens."""
+"""Both query backends pass the conformance suite and give the same answers."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from remora.ids import is_id
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
 from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import Query, TraceQueries
+from remora.trace.read.store_queries import StreamQuery, TraceQueries
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.index.conformance import NOW, QueryConformance
 from tests.trace.index.conftest import NODE, OTHER, Agent, World
@@ -24,7 +24,7 @@ STEPS = st.one_of(
     st.tuples(st.just("end"), st.integers(0, 2)),
 )
 QUERIES = st.builds(
-    Query,
+    StreamQuery,
     tool=st.none() | TOOLS,
     outcome=st.none() | OUTCOMES,
     node=st.none() | st.sampled_from(["A.f", "*", "g"]),
@@ -38,7 +38,7 @@ class TestJsonl(QueryConformance):
 
     def test_nothing_is_written(self, world: World, asked: TraceQueries) -> None:
         before = sorted(world.folder.path.rglob("*"))
-        asked.find(Query(tool="apply_fix"))
+        asked.find(StreamQuery(tool="apply_fix"))
         assert sorted(world.folder.path.rglob("*")) == before
 
 
@@ -61,7 +61,7 @@ def play(agents: list[Agent], step: tuple[Any, ...]) -> None:
 
 @given(st.lists(STEPS, max_size=12), st.lists(QUERIES, min_size=1, max_size=3))
 def test_the_backends_agree_after_every_event(
-    steps: list[tuple[Any, ...]], queries: list[Query]
+    steps: list[tuple[Any, ...]], queries: list[StreamQuery]
 ) -> None:
     with tempfile.TemporaryDirectory() as root:
         folder = TraceFolder(Path(root))
@@ -76,7 +76,7 @@ def test_the_backends_agree_after_every_event(
             play(agents, step)
             for query in queries:
                 assert kv.find(query) == jsonl.find(query)
-            if any(found.turns for found in jsonl.find(Query(until="0s"))):
+            if any(found.turns for found in jsonl.find(StreamQuery(until="0s"))):
                 key = f"index:node:{NODE}"
                 assert kv.get(key) == jsonl.get(key)
         for agent in agents:

@@ -1,4 +1,4 @@
-"""Streams of other versions and other writers: read as far as they go, and never a traceback."""
+"""Streams of other versions and writers: read as far as possible, without exceptions."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from remora.trace.index import ingest
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.index.queries import trace_queries
 from remora.trace.read.reader import read_lines
-from remora.trace.read.store_queries import Found, Query
-from remora.trace.stream.compression import seal
+from remora.trace.read.store_queries import StreamMatch, StreamQuery
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import AGENTS, OF_AGENTS, STREAMS, expected, laid_out
 from tests.trace.conftest import rechained
@@ -45,14 +45,18 @@ def test_old_streams_are_indexed(path: Path, tmp_path: Path) -> None:
                 key = "trace:{run_id}:{operation}:{node_id}:{turn}@{agent_id}".format(**line)
                 assert asked.get(key) == line
                 count += 1
-        matches = [m for found in asked.find(Query(since="2020-01-01")) for m in found.turns]
+        matches = [m for found in asked.find(StreamQuery(since="2020-01-01")) for m in found.turns]
         assert sum(match.key is not None for match in matches) == count
 
 
 def test_a_folder_of_old_streams(tmp_path: Path) -> None:
     folder = laid_out([path for path in STREAMS if path.parent == AGENTS[0].parent], tmp_path)
     kv, jsonl = (trace_queries(folder, store) for store in ("kv", "jsonl"))
-    for query in (Query(outcome="error"), Query(decided_by="model"), Query(text="unused")):
+    for query in (
+        StreamQuery(outcome="error"),
+        StreamQuery(decided_by="model"),
+        StreamQuery(text="unused"),
+    ):
         assert kv.find(query) == jsonl.find(query) != []
 
 
@@ -69,7 +73,7 @@ def changed(lines: list[bytes], place: int, key: str, value: Any) -> list[bytes]
 def test_whatever_a_line_holds(
     tmp_path_factory: pytest.TempPathFactory, place: int, key: str, value: Any
 ) -> None:
-    """A chain that is right around an event that is not: both backends say the same of it."""
+    """Valid hashes around an invalid event: both backends give the same answer."""
     folder = TraceFolder(tmp_path_factory.mktemp("folder"))
     folder.create()
     agent = Agent(folder)
@@ -80,7 +84,7 @@ def test_whatever_a_line_holds(
     forged = changed(lines, place, key, value)
     agent.path.write_bytes(rechained(forged) if key != "hash" else b"\n".join([*forged, b""]))
     kv, jsonl = (trace_queries(folder, store) for store in ("kv", "jsonl"))
-    for query in (Query(until="0s"), Query(tool="apply_fix"), Query(text="done")):
+    for query in (StreamQuery(until="0s"), StreamQuery(tool="apply_fix"), StreamQuery(text="done")):
         assert kv.find(query) == jsonl.find(query)
     job = f"trace:{RUN}:lint:{NODE}"
     for ask in (f"index:run:{RUN}", f"{job}:1", f"{job}:4"):
@@ -93,7 +97,7 @@ def test_whatever_a_line_holds(
 
 
 def outcome(ask: Callable[..., object], *words: object) -> object:
-    """The answer, or the error for people."""
+    """Return the answer, or the error."""
     try:
         return ask(*words)
     except RemoraError as error:
@@ -101,7 +105,7 @@ def outcome(ask: Callable[..., object], *words: object) -> object:
 
 
 def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) -> None:
-    """What was indexed before may be told; what was not is told to the damage."""
+    """Indexed rows may be returned; other rows only up to the damage."""
     other = Agent(folder, attempt=2)
     other.whole_turn()
     other.end()
@@ -110,17 +114,17 @@ def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) 
         agent.whole_turn(output=[f"{turn}" * 900] * 100)
     agent.end()
     kv, jsonl = (trace_queries(folder, store) for store in ("kv", "jsonl"))
-    whole = kv.find(Query(tool="apply_fix"))
-    seal(agent.path)
+    whole = kv.find(StreamQuery(tool="apply_fix"))
+    compress_stream(agent.path)
     sealed = folder.existing_agent(agent.name)
     good = sealed.read_bytes()
     lost = 0
     for place in (0, len(good) // 3, len(good) // 2, len(good) - 40, len(good) - 1):
         sealed.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
-        known = kv.find(Query(tool="apply_fix"))
+        known = kv.find(StreamQuery(tool="apply_fix"))
         (folder.path / "index.db").unlink()
-        found = kv.find(Query(tool="apply_fix"))
-        assert found == jsonl.find(Query(tool="apply_fix"))
+        found = kv.find(StreamQuery(tool="apply_fix"))
+        assert found == jsonl.find(StreamQuery(tool="apply_fix"))
         for few, many in ((found, known), (known, whole)):
             assert turns(few) <= turns(many)
         lost += len(turns(whole) - turns(found))
@@ -128,10 +132,10 @@ def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) 
         assert outcome(kv.line, key) == outcome(jsonl.line, key)
     assert lost
     sealed.write_bytes(good)
-    assert [f.turns for f in kv.find(Query(tool="apply_fix"))] == [f.turns for f in whole]
+    assert [f.turns for f in kv.find(StreamQuery(tool="apply_fix"))] == [f.turns for f in whole]
 
 
-def turns(found: list[Found]) -> set[tuple[str, int]]:
+def turns(found: list[StreamMatch]) -> set[tuple[str, int]]:
     return {(f.stream.agent_id, match.turn) for f in found for match in f.turns}
 
 
@@ -139,7 +143,7 @@ def turns(found: list[Found]) -> set[tuple[str, int]]:
 def test_nesting_without_end(depth: int, folder: TraceFolder) -> None:
     agent = nested_agent(folder, depth)
     kv, jsonl = (trace_queries(folder, store) for store in ("kv", "jsonl"))
-    assert kv.find(Query(tool="apply_fix")) == jsonl.find(Query(tool="apply_fix"))
+    assert kv.find(StreamQuery(tool="apply_fix")) == jsonl.find(StreamQuery(tool="apply_fix"))
     assert PacketReader(folder).packet_at(agent.name, 0).turn == 0
 
 
@@ -147,13 +151,13 @@ def test_nesting_without_end(depth: int, folder: TraceFolder) -> None:
 def test_nesting_at_the_end_of_the_stack(
     depth: int, folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How deep the decoder goes depends on who called it; no depth is an exception."""
+    """The decoder's depth limit depends on the caller; no depth raises an exception."""
     monkeypatch.setattr(ingest, "SPACING", 1)
     monkeypatch.setattr(ingest, "_SHARE", 0)
     agent = nested_agent(folder, depth)
     for _ in range(2):
-        assert trace_queries(folder).find(Query())
-        trace_queries(folder).find(Query(tool="apply_fix"))
+        assert trace_queries(folder).find(StreamQuery())
+        trace_queries(folder).find(StreamQuery(tool="apply_fix"))
         for turn in range(3):
             outcome(PacketReader(folder).packet_at, agent.name, turn)
 
@@ -175,10 +179,10 @@ def nested_agent(folder: TraceFolder, depth: int) -> Agent:
 def test_a_file_that_no_agent_is_named_by_is_passed_over(name: bytes, tmp_path: Path) -> None:
     folder = laid_out([path for path in STREAMS if path.parent == AGENTS[0].parent], tmp_path)
     before = [
-        trace_queries(folder, store).find(Query(outcome="error")) for store in ("kv", "jsonl")
+        trace_queries(folder, store).find(StreamQuery(outcome="error")) for store in ("kv", "jsonl")
     ]
     odd = Path(os.fsdecode(os.fsencode(folder.traces) + b"/" + name + b".jsonl"))
     odd.write_bytes(AGENTS[0].read_bytes())
     for queries in (trace_queries(folder, "kv"), trace_queries(folder, "jsonl")):
-        assert queries.find(Query(outcome="error")) in before
+        assert queries.find(StreamQuery(outcome="error")) in before
         assert queries.get("index:operation:lint")

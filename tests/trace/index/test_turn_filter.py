@@ -1,4 +1,4 @@
-"""Words are found wherever they stand in a line, and times are read as people write them."""
+"""Text search in lines, and parsing of times."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,7 +12,7 @@ from remora.errors import UsageError
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index import turn_filter
 from remora.trace.index.rows import TurnRow
-from remora.trace.index.time_parsing import point_in_time
+from remora.trace.index.time_parsing import parse_time
 from remora.trace.index.turn_filter import TextSearch
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -78,12 +78,12 @@ def test_what_is_no_text_at_all_has_no_words() -> None:
     ],
 )
 def test_times(text: str, when: str) -> None:
-    assert point_in_time(text, NOW) == when
-    assert point_in_time(text, NOW.astimezone(timezone(timedelta(hours=5)))) == when
+    assert parse_time(text, NOW) == when
+    assert parse_time(text, NOW.astimezone(timezone(timedelta(hours=5)))) == when
 
 
 @pytest.mark.parametrize("text", ["", " ", "soon", "2026-02-30", "25:00", "3y", "-1h", "999999w"])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(UsageError) as error:
-        point_in_time(text, NOW)
+        parse_time(text, NOW)
     assert repr(text) in error.value.message

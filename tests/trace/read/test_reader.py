@@ -13,7 +13,7 @@ from remora.trace.read.reader import (
     read_events,
     read_lines,
     stream_status,
-    typed,
+    typed_payload,
 )
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_agent, play_run
@@ -128,5 +128,5 @@ def test_data_that_is_not_what_its_type_holds_is_damage_with_its_place(data: byt
         b'{"v":1,"seq":7,"timestamp":"","run_id":"r","agent_id":"a","operation":"","node_id":"",'
         b'"turn":1,"type":"agent_end","data":' + data + b',"packet_delta":null}'
     )
-    with pytest.raises(StreamDamaged, match="a: event 7 is no agent_end"):
-        typed(event)
+    with pytest.raises(StreamDamaged, match="a: event 7 is not a valid agent_end"):
+        typed_payload(event)

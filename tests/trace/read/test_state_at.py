@@ -1,4 +1,4 @@
-"""Packet and files of every turn come back from the streams and `objects/` alone."""
+"""Packet and files of every turn, restored from the streams and `objects/`."""
 
 import tempfile
 from pathlib import Path
@@ -12,8 +12,8 @@ from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import AgentStart, Change, RunStart, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import FileAt, files_at, packet_at
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.read.state_at import FileState, files_at, packet_at
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, BASE, RUN, Recorder, RunRecorder, agent_identity, play_run
@@ -39,7 +39,7 @@ TURNS = st.lists(
 )
 
 
-def bytes_of(folder: TraceFolder, files: dict[str, FileAt]) -> dict[str, bytes | None]:
+def bytes_of(folder: TraceFolder, files: dict[str, FileState]) -> dict[str, bytes | None]:
     return {
         path: None if file.sha256 is None else folder.objects.get(file.sha256)
         for path, file in files.items()
@@ -47,7 +47,7 @@ def bytes_of(folder: TraceFolder, files: dict[str, FileAt]) -> dict[str, bytes |
 
 
 def clean(value: Any) -> Any:
-    """Deltas are made of plain values: a lone surrogate is one that JSON cannot hold."""
+    """Return plain values without lone surrogates, which JSON cannot represent."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
@@ -162,10 +162,10 @@ def test_files_that_moved_on_and_those_of_a_parent_lie_on_the_base(folder: Trace
     gone = Change(path="src/d.py", before=put(b"d"), after=None, mode=0o644)
     mine = Change(path="src/b.py", before=before.after, after=put(b"mine"), mode=0o755)
     path = folder.agent_stream(AGENT)
-    with StreamWriter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
         start = AgentStart(packet=DecisionPacket(), rebased=rebased, changes=(before, gone))
-        writer.append(start, turn=0)
-        writer.append(ToolResulted(tool="x", changes=(mine,)), turn=1)
+        writer.emit(start, turn=0)
+        writer.emit(ToolResulted(tool="x", changes=(mine,)), turn=1)
     run.end()
     run_events, events = list(read_events(run.writer.path)), list(read_events(path))
     begun = {

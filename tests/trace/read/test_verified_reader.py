@@ -1,4 +1,4 @@
-"""Reading that makes every hash again: whole streams are given, changed ones refused."""
+"""Verified reading: valid streams are returned, changed ones refused."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.trace.read.reader import read_events
-from remora.trace.read.verified_reader import sound_events, sound_head
-from remora.trace.stream.compression import seal
+from remora.trace.read.verified_reader import verified_events, verified_head
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import play_run
 
@@ -25,32 +25,32 @@ def stream(folder: TraceFolder) -> Path:
 def test_a_sound_stream_gives_what_any_reading_gives(stream: Path) -> None:
     events = list(read_events(stream))
     for _ in ("plain", "sealed"):
-        assert list(sound_events(stream)) == events
-        assert sound_head(stream) == sound_head(stream, torn=True)
-        assert sound_head(stream).hash == events[-1].hash
-        assert sound_head(stream).count == len(events)
+        assert list(verified_events(stream)) == events
+        assert verified_head(stream) == verified_head(stream, torn=True)
+        assert verified_head(stream).hash == events[-1].hash
+        assert verified_head(stream).count == len(events)
         if stream.exists():
-            seal(stream)
+            compress_stream(stream)
 
 
 def test_a_changed_line_is_never_given(stream: Path) -> None:
     stream.write_bytes(changed(stream.read_bytes()))
     for read in (
-        lambda: list(sound_events(stream)),
-        lambda: sound_head(stream),
-        lambda: sound_head(stream, torn=True),
+        lambda: list(verified_events(stream)),
+        lambda: verified_head(stream),
+        lambda: verified_head(stream, torn=True),
     ):
-        with pytest.raises(StreamDamaged, match="is not what its hash says"):
+        with pytest.raises(StreamDamaged, match="does not match its hash"):
             read()
 
 
 @pytest.mark.parametrize("tail", [b'{"v":1,"se', b"\0\0\0", b"\0\0\n", b'{"v":1}\n'])
 def test_a_torn_tail_is_left_out_where_it_may_be(stream: Path, tail: bytes) -> None:
-    head, whole = sound_head(stream), stream.read_bytes()
+    head, whole = verified_head(stream), stream.read_bytes()
     stream.write_bytes(whole + tail)
-    assert sound_head(stream, torn=True) == head
+    assert verified_head(stream, torn=True) == head
     with pytest.raises(StreamDamaged):
-        sound_head(stream)
+        verified_head(stream)
     stream.write_bytes(whole + b"\0\n" + tail)  # one line at the end is torn, never two
     with pytest.raises(StreamDamaged):
-        sound_head(stream, torn=True)
+        verified_head(stream, torn=True)

@@ -1,4 +1,4 @@
-"""The record of what went: a chain that is only added to."""
+"""Expired log: an append-only hash chain."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,15 +7,15 @@ import pytest
 
 from remora.errors import DiskError, StreamDamaged
 from remora.memory.events import Head
-from remora.trace.content.line_format import carries
-from remora.trace.retention.expired_log import Expired, log_expired, read_expired
+from remora.trace.content.line_format import valid_hash
+from remora.trace.retention.expired_log import ExpiredStream, log_expired, read_expired
 from remora.trace.trace_folder import TraceFolder
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 
 
-def entry(name: str, count: int = 3) -> Expired:
-    return Expired(
+def entry(name: str, count: int = 3) -> ExpiredStream:
+    return ExpiredStream(
         kind="agent", id=name, run_id="r", head=Head(count=count, hash="a" * 64), bytes=9,
         reason="age",
     )  # fmt: skip
@@ -37,7 +37,7 @@ def test_entries_are_kept_in_order_with_their_time_and_a_hash_each(folder: Trace
     assert {one.timestamp for one in found} == {"2026-06-01T12:30:00.000000Z"}
     previous = "0" * 64
     for line in place(folder).read_bytes().splitlines():
-        digest = carries(line, previous)
+        digest = valid_hash(line, previous)
         assert digest is not None
         previous = digest
 

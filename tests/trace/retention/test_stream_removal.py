@@ -1,28 +1,28 @@
-"""A stream that goes: held, sound to its last line, and with all its files."""
+"""Stream removal: locked, verified to the last line, with all files."""
 
 import os
 
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, StreamLocked
-from remora.trace.read.verified_reader import sound_head
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.stream_removal import (
-    compacting,
-    held_stream,
-    quarantines,
-    remove_leftovers,
+    compaction_lock,
+    locked_stream,
+    quarantine_files,
     remove_stream,
+    remove_unfinished_files,
 )
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, Recorder, play_run
 
 
 def test_a_sound_streams_head_is_its_writers(folder: TraceFolder) -> None:
     _, agent = play_run(folder)
-    assert sound_head(agent.writer.path) == agent.writer.head
-    seal(agent.writer.path)
-    assert sound_head(agent.writer.path) == agent.writer.head
+    assert verified_head(agent.writer.path) == agent.writer.head
+    compress_stream(agent.writer.path)
+    assert verified_head(agent.writer.path) == agent.writer.head
 
 
 def test_a_torn_or_changed_stream_has_none(folder: TraceFolder) -> None:
@@ -32,21 +32,21 @@ def test_a_torn_or_changed_stream_has_none(folder: TraceFolder) -> None:
     for bad in (whole[:-1], whole + b"x", whole.replace(b'"turn":2', b'"turn":1', 1)):
         path.write_bytes(bad)
         with pytest.raises(StreamDamaged):
-            sound_head(path)
+            verified_head(path)
 
 
 def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     _, agent = play_run(folder)
     path = agent.writer.path
     plain = path.read_bytes()
-    seal(path)
+    compress_stream(path)
     path.write_bytes(plain)
     torn = [path.with_name(f"{path.name}.quarantine-{n}") for n in (1, 2)]
     for place in torn:
         place.touch()
     other = folder.agent_stream(f"{AGENT}-2")
     other.touch()
-    assert quarantines(path) == torn
+    assert quarantine_files(path) == torn
     remove_stream(path)
     assert list(folder.traces.iterdir()) == [other]
     remove_stream(path)
@@ -55,22 +55,22 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
 def test_a_stream_is_held_against_its_writers(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     path = agent.writer.path
-    with pytest.raises(StreamLocked), held_stream(path):
+    with pytest.raises(StreamLocked), locked_stream(path):
         pass
     agent.writer.close()
-    with held_stream(path) as size:
+    with locked_stream(path) as size:
         assert size == path.stat().st_size
         with pytest.raises(StreamLocked):
             agent.reopen()
-    with pytest.raises(NotFound), held_stream(folder.agent_stream("nobody")):
+    with pytest.raises(NotFound), locked_stream(folder.agent_stream("nobody")):
         pass
 
 
 def test_only_one_compacts_at_a_time(folder: TraceFolder) -> None:
     me = f"process {os.getpid()}"
-    with compacting(folder), pytest.raises(StreamLocked, match=me), compacting(folder):
+    with compaction_lock(folder), pytest.raises(StreamLocked, match=me), compaction_lock(folder):
         pass
-    with compacting(folder):
+    with compaction_lock(folder):
         pass
 
 
@@ -83,7 +83,7 @@ def test_what_killed_processes_left_half_made_goes_when_it_is_old(folder: TraceF
     for path in half:
         path.write_bytes(b"half")
         os.utime(path, (1_000, 1_000))
-    assert remove_leftovers(folder, 500) == 0
-    assert remove_leftovers(folder, 2_000) == 8
+    assert remove_unfinished_files(folder, 500) == 0
+    assert remove_unfinished_files(folder, 2_000) == 8
     assert not any(path.exists() for path in half)
     assert set(folder.path.rglob("*")) >= set(before)

@@ -1,4 +1,4 @@
-"""Which contents a stream names, and how the others go beside those who put them again."""
+"""References to contents, and removal of unreferenced ones during concurrent puts."""
 
 import fcntl
 import os
@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 
 from remora.trace.content import byte_source as module
-from remora.trace.retention.unused_contents import contents_of, names_in, remove_contents
-from remora.trace.stream.compression import seal
+from remora.trace.retention.unused_contents import (
+    referenced_contents,
+    remove_contents,
+    stored_contents,
+)
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, RUN, play_run
 
 
 def all_contents(folder: TraceFolder) -> dict[str, str]:
-    return {content.digest: content.store for content in contents_of(folder)}
+    return {content.digest: content.store for content in stored_contents(folder)}
 
 
 def test_a_runs_streams_name_all_that_it_stored(folder: TraceFolder) -> None:
@@ -25,10 +29,10 @@ def test_a_runs_streams_name_all_that_it_stored(folder: TraceFolder) -> None:
     stored = all_contents(folder)
     assert set(stored.values()) == {"blobs", "objects"}
     agent, run = folder.agent_stream(AGENT), folder.run_stream(RUN)
-    named = names_in(agent, stored) | names_in(run, stored)
+    named = referenced_contents(agent, stored) | referenced_contents(run, stored)
     assert named == set(stored)
-    seal(agent)
-    assert names_in(agent, stored) | names_in(run, stored) == named
+    compress_stream(agent)
+    assert referenced_contents(agent, stored) | referenced_contents(run, stored) == named
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 65, 66, 67, 1000])
@@ -43,7 +47,7 @@ def test_a_name_is_found_wherever_it_is_cut(
         + f'"{"0" * 65}" "{digests[0].upper()}" {digests[1]}x'
     )
     other = sha256(b"other").hexdigest()
-    assert names_in(path, [*digests, other, "0" * 64]) == set(digests)
+    assert referenced_contents(path, [*digests, other, "0" * 64]) == set(digests)
 
 
 def test_strangers_in_a_store_are_no_contents(folder: TraceFolder, tmp_path: Path) -> None:
@@ -52,7 +56,7 @@ def test_strangers_in_a_store_are_no_contents(folder: TraceFolder, tmp_path: Pat
     (folder.blobs.folder / "zz").symlink_to(tmp_path)
     (folder.objects.folder / "loose").write_text("mine")
     assert all_contents(folder) == {digest: "blobs"}
-    assert list(contents_of(TraceFolder(tmp_path / "nowhere"))) == []
+    assert list(stored_contents(TraceFolder(tmp_path / "nowhere"))) == []
 
 
 def test_only_what_is_older_is_removed(folder: TraceFolder) -> None:

@@ -1,4 +1,4 @@
-"""Sealed streams: read like any other, thawed to be written, never lost in between."""
+"""Compressed streams: read like plain ones, restored for writing, never lost in between."""
 
 import fcntl
 import os
@@ -14,12 +14,29 @@ import zstandard
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError, StreamLocked
 from remora.trace.content import zstd_frames
-from remora.trace.read.reader import last_event, list_streams, opened, read_events, stream_status
+from remora.trace.read.reader import (
+    last_event,
+    list_streams,
+    open_stream,
+    read_events,
+    stream_status,
+)
 from remora.trace.read.state_at import packet_at
 from remora.trace.read.transcript import transcript
 from remora.trace.stream import compression as module
-from remora.trace.stream.compression import is_in_place, seal, sealed_size, thaw
-from remora.trace.trace_folder import TraceFolder, is_sealed, plain_path, sealed_path, stream_id
+from remora.trace.stream.compression import (
+    compress_stream,
+    compressed_size,
+    decompress_stream,
+    is_current_stream,
+)
+from remora.trace.trace_folder import (
+    TraceFolder,
+    compressed_path,
+    is_compressed,
+    plain_path,
+    stream_id,
+)
 from tests.trace.conftest import AGENT, Recorder, play_run
 
 
@@ -29,7 +46,7 @@ def names(path: Path) -> list[str]:
 
 @pytest.fixture
 def path(folder: TraceFolder) -> Path:
-    """An agent's stream that ended."""
+    """An agent's stream that has ended."""
     play_run(folder)
     return folder.agent_stream(AGENT)
 
@@ -37,10 +54,10 @@ def path(folder: TraceFolder) -> Path:
 @pytest.mark.parametrize("name", ["a", "a.jsonl", "a.jsonl.zst", "jsonl", "a-b.c_d"])
 def test_both_paths_of_a_stream_spell_its_id(name: str, folder: TraceFolder) -> None:
     plain = folder.agent_stream(name)
-    assert stream_id(plain) == stream_id(sealed_path(plain)) == name
-    assert plain_path(sealed_path(plain)) == plain_path(plain) == plain
-    assert is_sealed(sealed_path(plain))
-    assert not is_sealed(plain)
+    assert stream_id(plain) == stream_id(compressed_path(plain)) == name
+    assert plain_path(compressed_path(plain)) == plain_path(plain) == plain
+    assert is_compressed(compressed_path(plain))
+    assert not is_compressed(plain)
 
 
 class TestReading:
@@ -49,9 +66,9 @@ class TestReading:
         (before,) = list_streams(folder)
         packet, told = packet_at(events, 3), list(transcript(events))
         bytes_before = path.stat().st_size
-        size = seal(path)
+        size = compress_stream(path)
         assert names(path) == [f"{AGENT}.jsonl.zst"]
-        for place in (path, sealed_path(path)):
+        for place in (path, compressed_path(path)):
             assert list(read_events(place)) == events
             assert last_event(place) == last
             assert stream_status(place) == status == "submitted"
@@ -63,16 +80,18 @@ class TestReading:
 
     def test_zstd_gives_the_bytes_and_so_the_hash(self, path: Path) -> None:
         content = path.read_bytes()
-        assert sealed_size(path) == seal(path) == sealed_path(path).stat().st_size
-        made = sealed_path(path).read_bytes()
+        assert (
+            compressed_size(path) == compress_stream(path) == compressed_path(path).stat().st_size
+        )
+        made = compressed_path(path).read_bytes()
         decompressor = zstandard.ZstdDecompressor()
         assert decompressor.stream_reader(made, read_across_frames=True).read() == content
 
     def test_the_folder_names_each_stream_once(self, path: Path, folder: TraceFolder) -> None:
         content = path.read_bytes()
-        seal(path)
-        assert list(folder.agent_streams()) == [sealed_path(path)]
-        assert folder.existing_agent(AGENT) == sealed_path(path)
+        compress_stream(path)
+        assert list(folder.agent_streams()) == [compressed_path(path)]
+        assert folder.existing_agent(AGENT) == compressed_path(path)
         path.write_bytes(content)
         assert list(folder.agent_streams()) == [path]
         assert folder.existing_agent(AGENT) == path
@@ -83,32 +102,32 @@ class TestReading:
     def test_of_two_files_the_plain_one_is_the_stream(self, path: Path) -> None:
         events = list(read_events(path))
         first = path.read_bytes().split(b"\n")[0] + b"\n"
-        seal(path)
+        compress_stream(path)
         path.write_bytes(first)
-        assert list(read_events(sealed_path(path))) == events[:1]
+        assert list(read_events(compressed_path(path))) == events[:1]
         path.write_bytes(b"")
         assert list(read_events(path)) == events
 
     def test_a_link_is_not_followed(self, path: Path, tmp_path: Path) -> None:
-        seal(path)
-        sealed_path(path).rename(tmp_path / "elsewhere.zst")
-        sealed_path(path).symlink_to(tmp_path / "elsewhere.zst")
+        compress_stream(path)
+        compressed_path(path).rename(tmp_path / "elsewhere.zst")
+        compressed_path(path).symlink_to(tmp_path / "elsewhere.zst")
         with pytest.raises(DiskError):
             list(read_events(path))
         with pytest.raises(DiskError):
-            thaw(path)
+            decompress_stream(path)
 
     def test_a_damaged_file_is_told(self, path: Path, folder: TraceFolder) -> None:
-        seal(path)
-        made = sealed_path(path).read_bytes()
-        sealed_path(path).write_bytes(made[:100] + bytes([made[100] ^ 1]) + made[101:])
+        compress_stream(path)
+        made = compressed_path(path).read_bytes()
+        compressed_path(path).write_bytes(made[:100] + bytes([made[100] ^ 1]) + made[101:])
         with pytest.raises(StreamDamaged, match=rf"{AGENT}.jsonl.zst is damaged: frame 1"):
             list(read_events(path))
         with pytest.raises(StreamDamaged):
-            thaw(path)
+            decompress_stream(path)
         assert [info.status for info in list_streams(folder)] == ["damaged"]
-        sealed_path(path).write_bytes(made[:-1])
-        with pytest.raises(StreamDamaged, match="table"), opened(path):
+        compressed_path(path).write_bytes(made[:-1])
+        with pytest.raises(StreamDamaged, match="table"), open_stream(path):
             pass
         assert names(path) == [f"{AGENT}.jsonl.zst"]
 
@@ -117,14 +136,14 @@ class TestSealing:
     def test_a_live_writer_is_left_alone(self, folder: TraceFolder) -> None:
         agent = Recorder(folder)
         with pytest.raises(StreamLocked, match=f"process {os.getpid()}"):
-            seal(agent.writer.path)
+            compress_stream(agent.writer.path)
         assert names(agent.writer.path) == [f"{AGENT}.jsonl"]
         agent.writer.close()
 
     def test_an_empty_stream_is_not_sealed(self, folder: TraceFolder) -> None:
         folder.agent_stream("a").touch()
         with pytest.raises(StreamError, match="empty"):
-            seal(folder.agent_stream("a"))
+            compress_stream(folder.agent_stream("a"))
         assert names(folder.agent_stream("a")) == ["a.jsonl"]
 
     def test_what_does_not_give_the_bytes_back_is_not_kept(
@@ -132,68 +151,70 @@ class TestSealing:
     ) -> None:
         content = path.read_bytes()
         monkeypatch.setattr(
-            module, "packed", lambda pieces: zstd_frames.packed([b"".join(pieces)[1:]])
+            module,
+            "compressed_frames",
+            lambda pieces: zstd_frames.compressed_frames([b"".join(pieces)[1:]]),
         )
         with pytest.raises(StreamDamaged, match="same bytes"):
-            seal(path)
+            compress_stream(path)
         assert path.read_bytes() == content
         assert names(path) == [path.name]
 
     def test_sealing_again_is_what_ends_a_kill_between_both_files(self, path: Path) -> None:
         content = path.read_bytes()
-        seal(path)
-        made = sealed_path(path).read_bytes()
+        compress_stream(path)
+        made = compressed_path(path).read_bytes()
         path.write_bytes(content)
-        seal(path)
-        assert names(path) == [sealed_path(path).name]
-        assert sealed_path(path).read_bytes() == made
+        compress_stream(path)
+        assert names(path) == [compressed_path(path).name]
+        assert compressed_path(path).read_bytes() == made
 
     def test_a_stream_that_is_thawed_just_now_is_not_sealed_over(self, path: Path) -> None:
         content = path.read_bytes()
-        seal(path)
+        compress_stream(path)
         path.write_bytes(content)
-        with sealed_path(path).open() as thawing:
+        with compressed_path(path).open() as thawing:
             fcntl.flock(thawing, fcntl.LOCK_EX)
             with pytest.raises(StreamLocked):
-                seal(path)
+                compress_stream(path)
         assert path.read_bytes() == content
 
 
 class TestThawing:
     def test_the_bytes_are_what_they_were(self, path: Path) -> None:
         content = path.read_bytes()
-        thaw(path)
-        seal(path)
-        thaw(sealed_path(path))
+        decompress_stream(path)
+        compress_stream(path)
+        decompress_stream(compressed_path(path))
         assert names(path) == [path.name]
         assert path.read_bytes() == content
 
     def test_a_plain_stream_is_never_overwritten(self, path: Path) -> None:
-        seal(path)
+        compress_stream(path)
         path.write_bytes(b"mine")
-        thaw(path)
+        decompress_stream(path)
         assert path.read_bytes() == b"mine"
 
     def test_a_writer_sees_that_it_opened_the_wrong_file(self, path: Path) -> None:
         content = path.read_bytes()
-        seal(path)
+        compress_stream(path)
         empty = os.open(path, os.O_RDWR | os.O_CREAT)
-        assert not is_in_place(empty, path)
-        thaw(path)
+        assert not is_current_stream(empty, path)
+        decompress_stream(path)
         assert path.read_bytes() == content
-        assert not is_in_place(empty, path)
+        assert not is_current_stream(empty, path)
         os.close(empty)
         now = os.open(path, os.O_RDWR)
-        assert is_in_place(now, path)
-        seal(path)
-        assert not is_in_place(now, path)
+        assert is_current_stream(now, path)
+        compress_stream(path)
+        assert not is_current_stream(now, path)
         os.close(now)
 
     def test_of_many_at_once_one_does_it(self, path: Path) -> None:
         content = path.read_bytes()
         for _ in range(10):
-            seal(path)
-            threads = [threading.Thread(target=thaw, args=(path,)) for _ in range(8)]
+            compress_stream(path)
+            threads = [threading.Thread(target=decompress_stream, args=(path,)) for _ in range(8)]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -205,12 +226,12 @@ class TestThawing:
 CHILD = """
 import sys
 from pathlib import Path
-from remora.trace.stream.compression import seal, thaw
+from remora.trace.stream.compression import compress_stream, decompress_stream
 path = Path(sys.argv[1])
 print("ready", flush=True)
 while True:
-    seal(path)
-    thaw(path)
+    compress_stream(path)
+    decompress_stream(path)
 """
 
 
@@ -228,9 +249,9 @@ def test_a_kill_at_any_moment_loses_nothing(rounds: int, path: Path, folder: Tra
         child.send_signal(signal.SIGKILL)
         child.communicate()
         seen.add(tuple(sorted(name.rpartition("-")[0] or name for name in names(path))))
-        with opened(path) as source:
+        with open_stream(path) as source:
             assert sha256(source.pread(source.size(), 0)).digest() == digest
-        thaw(path)
+        decompress_stream(path)
         assert sha256(path.read_bytes()).digest() == digest
     assert len(seen) > 1, f"every kill came at the same place: {seen}"
     assert stream_id(next(folder.agent_streams())) == AGENT
@@ -255,7 +276,7 @@ def test_a_writer_goes_on_where_a_sealed_stream_ended(folder: TraceFolder) -> No
     agent.start_turn()
     agent.writer.close()
     path, head = agent.writer.path, agent.writer.head
-    seal(path)
+    compress_stream(path)
     agent.reopen()
     assert agent.writer.head == head
     agent.start_turn()

@@ -1,6 +1,8 @@
-"""Emitters: the same events, wherever they go."""
+"""Emitters: the same events from all of them."""
 
+import inspect
 import io
+import os
 import time
 
 import pytest
@@ -10,13 +12,8 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, ContextUpdate, Event, Payload, TurnStart
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.transcript import LlmConversationLogger, transcript
-from remora.trace.stream.emitters import (
-    EventEmitter,
-    JsonlEventEmitter,
-    NullEventEmitter,
-    TeeEmitter,
-)
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.stream.emitters import EventEmitter, NullEventEmitter, TeeEmitter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 from tests.trace.conftest import AGENT, agent_identity, play_run
@@ -29,10 +26,8 @@ PAYLOADS: list[tuple[Payload, PacketDelta | None]] = [
 
 
 def to_file(folder: TraceFolder) -> JsonlEventEmitter:
-    return JsonlEventEmitter(
-        StreamWriter.open(
-            folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, clock=ticking()
-        )
+    return JsonlEventEmitter.open(
+        folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, clock=ticking()
     )
 
 
@@ -108,12 +103,35 @@ def test_a_clock_is_read_once_for_each_event() -> None:
 @pytest.mark.slow
 def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
     """The benchmark asks for 20,000 events/s; this floor only catches a slip of kind."""
-    writer = StreamWriter.open(
+    writer = JsonlEventEmitter.open(
         folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, durability="none"
     )
     payload = ContextUpdate(source="hub", value={"found": ["x" * 40] * 4})
     start = time.process_time()  # others may be at work here too
     for _ in range(10_000):
-        writer.append(payload, turn=1)
+        writer.emit(payload, turn=1)
     assert 10_000 / (time.process_time() - start) > 4_000
     writer.close()
+
+
+def test_an_event_passes_four_objects_before_the_write(
+    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: list[str] = []
+    write = os.write
+
+    def noting(file: int, data: bytes) -> int:
+        frame = inspect.currentframe()
+        while frame is not None:
+            owner = frame.f_locals.get("self")
+            if type(owner).__module__.startswith("remora.") and id(owner) not in seen:
+                seen.add(id(owner))
+                passed.insert(0, type(owner).__name__)
+            frame = frame.f_back
+        return write(file, data)
+
+    seen: set[int] = set()
+    emitter = TeeEmitter(to_file(folder))
+    monkeypatch.setattr(os, "write", noting)
+    emitter.emit(TurnStart(), turn=1)
+    assert passed == ["TeeEmitter", "JsonlEventEmitter", "JsonlTraceStore", "LineFile"]

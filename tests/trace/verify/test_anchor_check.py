@@ -1,4 +1,4 @@
-"""What a run's stream and its agents' streams say of each other."""
+"""Anchors in a run's stream, compared with its agents' streams."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No byte of a stream can change unseen."""
+"""Every change of a single byte of a stream is found."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, TurnStart
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.stream_check import Target, verify_stream
+from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import StreamReport
 from tests.trace.conftest import AGENT, Recorder, RunRecorder, play_run, target
 
@@ -30,7 +30,7 @@ def write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def check(alone: Target, content: bytes, place: int, byte: int) -> None:
+def check(alone: VerifyTarget, content: bytes, place: int, byte: int) -> None:
     changed = content[:place] + bytes([byte]) + content[place + 1 :]
     write(alone.path, changed)
     report: StreamReport = verify_stream(alone)

@@ -1,4 +1,4 @@
-"""Whatever lies in `.agentfs/`, a report comes out, in JSON, and no exception."""
+"""Any content of `.agentfs/` gives a JSON report and no exception."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ SOUND = play()
 
 
 def verified(agent: bytes, run: bytes) -> dict[str, Any]:
-    """The report on a folder that holds these two streams, their contents missing."""
+    """Return the report on a folder with these two streams; their contents are missing."""
     with tempfile.TemporaryDirectory() as root:
         folder = TraceFolder(Path(root))
         folder.create()

@@ -1,4 +1,4 @@
-"""Every kind of fault is found, on its line, and a sound folder has none."""
+"""Every kind of problem is found on its line; a valid folder has none."""
 
 import json
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import read_events, read_lines
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.stream_check import verify_stream
@@ -40,7 +40,7 @@ def found(folder: TraceFolder) -> set[tuple[int, str]]:
 
 
 def on_lines(path: Path, edit: Edit, *, forged: bool) -> None:
-    """Edit the lines as they are, or with every hash made right again."""
+    """Edit the lines, with or without correcting every hash."""
     lines = edit(list(read_lines(path)))
     path.write_bytes(rechained(lines) if forged else b"".join(line + b"\n" for line in lines))
 
@@ -114,7 +114,7 @@ class TestSound:
         with path.open("ab") as file:
             file.write(b"torn")
         assert found(folder) == {(2, "torn_tail")}
-        StreamWriter.open(path, agent_identity(), blobs=folder.blobs).close()
+        JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs).close()
         assert found(folder) == set()
 
 
@@ -316,14 +316,14 @@ class TestContent:
 
     def test_a_base_file_without_content(self, folder: TraceFolder) -> None:
         path = folder.run_stream(RUN)
-        with StreamWriter.open(path, Identity(RUN), blobs=folder.blobs) as writer:
-            writer.append(RunStart(base={"files": {"a": {"sha256": "0" * 64}, "b": 3}}), turn=0)
+        with JsonlEventEmitter.open(path, Identity(RUN), blobs=folder.blobs) as writer:
+            writer.emit(RunStart(base={"files": {"a": {"sha256": "0" * 64}, "b": 3}}), turn=0)
         (report,) = verify_all(folder, RUN).streams
         assert [(p.line, p.kind) for p in report.problems] == [(1, "blob")] * 2
 
 
 class TestAlone:
-    """A stream by itself, wherever it lies: what needs no run is checked."""
+    """A stream by itself in any folder: checks that need no run."""
 
     def test_a_stream_verifies_by_its_path(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
@@ -357,8 +357,8 @@ def test_only_the_first_of_very_many_problems_are_kept(folder: TraceFolder) -> N
 
 def test_agents_without_a_start_or_packet_are_named(folder: TraceFolder) -> None:
     path = folder.agent_stream(AGENT)
-    with StreamWriter.open(path, agent_identity(), blobs=folder.blobs) as writer:
-        writer.append(TurnStart(), turn=1)
-        writer.append(AgentStart(packet=DecisionPacket()), turn=1)
-        writer.append(AgentEnd(status="failed", stop_reason="max_turns"), turn=1)
+    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+        writer.emit(TurnStart(), turn=1)
+        writer.emit(AgentStart(packet=DecisionPacket()), turn=1)
+        writer.emit(AgentEnd(status="failed", stop_reason="max_turns"), turn=1)
     assert (1, "schema") in found(folder)

@@ -1,4 +1,4 @@
-"""Forks, retries and resumed agents: what their streams say of where they come from."""
+"""Origins of forks, retries and resumed agents."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ FORK = "lint-fork"
 
 
 def fork(folder: TraceFolder, **origin: Any) -> None:
-    """An unrun fork, whose `agent_start` holds `origin` beside what every other holds."""
+    """Return a fork without turns, whose `agent_start` has `origin` too."""
     recorder = Recorder(folder, FORK)
     recorder.writer.close()
     (line,) = read_lines(recorder.writer.path)
@@ -112,7 +112,7 @@ class TestFiles:
 
 class TestResumed:
     def test_an_agent_that_began_twice_and_decided_a_turn_twice(self, folder: TraceFolder) -> None:
-        """Killed after its decision, it is opened again and decides the turn anew."""
+        """Killed after its decision, it is resumed and decides the turn again."""
         run = RunRecorder(folder)
         run.job_start()
         agent = Recorder(folder)
@@ -152,7 +152,7 @@ class TestResumed:
 
 
 class TestVersions:
-    """What is not known here is told, never guessed."""
+    """Unknown versions are reported, never guessed."""
 
     @pytest.mark.parametrize("version", [{"fold": "fold/9"}, {"trim": "trim/9"}])
     def test_an_unknown_fold_or_trim_list(

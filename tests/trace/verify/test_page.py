@@ -1,4 +1,4 @@
-"""docs/verify.md: its nine kinds are all there are, each has its fault, and its program works."""
+"""docs/verify.md: it lists all nine kinds, each has an example here, and its program works."""
 
 import os
 import re
@@ -20,7 +20,7 @@ Fault = Callable[[TraceFolder, Path], None]
 
 
 def edited(old: bytes, new: bytes, *, forged: bool = True) -> Fault:
-    """In the first line that has it; `forged` with every hash made right again."""
+    """Edit the first line that contains the text; `forged` corrects every hash."""
 
     def make(_: TraceFolder, path: Path) -> None:
         lines = list(read_lines(path))
@@ -69,7 +69,7 @@ FAULTS: dict[str, Fault] = {
 
 @pytest.fixture
 def stream(folder: TraceFolder) -> Path:
-    """An agent's at work, with a run."""
+    """The stream of a running agent, with a run."""
     run = RunRecorder(folder)
     run.job_start()
     run.writer.close()
@@ -107,7 +107,7 @@ def test_the_pages_program_checks_an_anchor(stream: Path) -> None:
     assert not holds(stream, head.count, first)
     assert not holds(stream, head.count + 1, head.hash)
     edited(b'"turn":1', b'"turn":2', forged=False)(TraceFolder(stream.parent), stream)
-    with pytest.raises(SystemExit, match="not what its hash says"):
+    with pytest.raises(SystemExit, match="does not match its hash"):
         holds(stream, head.count, head.hash)
 
 

@@ -1,4 +1,4 @@
-"""Heads that somebody kept elsewhere: printed, read back, and held against the streams."""
+"""Saved anchors: printed, parsed, and compared with the streams."""
 
 import json
 import os
@@ -10,9 +10,9 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import GENESIS, JobStart
 from remora.trace.read.reader import read_lines
-from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.retention.expired_log import ExpiredStream, log_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
-from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_of
+from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_signatures import Signer
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_run, rechained
@@ -21,7 +21,7 @@ SIGNER = Signer(b"a key of our own" * 2)
 
 
 def taken(folder: TraceFolder, signer: Signer | None = None) -> list[SavedAnchor]:
-    return [anchor_of(path, kind, signer) for kind, path in streams_of(folder)]
+    return [anchor_of(path, kind, signer) for kind, path in streams_to_anchor(folder)]
 
 
 def faults(folder: TraceFolder, saved: list[SavedAnchor], signer: Signer | None = None) -> set[str]:
@@ -42,10 +42,10 @@ class TestTaking:
         other = RunRecorder(folder, "run-2")
         other.emit(JobStart(agent_id="lint-other", operation="lint", node_id=NODE))
         Recorder(folder, "lint-other").writer.close()
-        names = [(kind, stream_id(path)) for kind, path in streams_of(folder, "run-2")]
+        names = [(kind, stream_id(path)) for kind, path in streams_to_anchor(folder, "run-2")]
         assert names == [("run", "run-2"), ("agent", "lint-other")]
         with pytest.raises(NotFound):
-            list(streams_of(folder, "run-3"))
+            list(streams_to_anchor(folder, "run-3"))
 
     @pytest.mark.parametrize("tail", [b"{", b"\0" * 99])
     def test_a_torn_tail_is_left_out(self, tail: bytes, folder: TraceFolder) -> None:
@@ -87,7 +87,7 @@ class TestReadingBack:
     )
     def test_what_is_no_anchor_is_named_by_its_line(self, line: str) -> None:
         good = f"run r 1 {GENESIS}\n"
-        with pytest.raises(UsageError, match="line 2 is no anchor"):
+        with pytest.raises(UsageError, match="line 2 is not an anchor"):
             parse_anchors(good + line)
 
     @pytest.mark.parametrize("text", ["{", '{"anchors": 7}', '{"anchors": [{"kind": "x"}]}'])
@@ -155,13 +155,13 @@ class TestHolding:
 
 
 class TestExpired:
-    """What retention removed is on record; it is told and no fault."""
+    """Removed streams are recorded; they are reported, and are not a problem."""
 
     NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
     def expire(self, folder: TraceFolder, *anchors: SavedAnchor) -> None:
         entries = [
-            Expired(kind=a.kind, id=a.id, run_id=RUN, head=a.head, bytes=1, reason="old")
+            ExpiredStream(kind=a.kind, id=a.id, run_id=RUN, head=a.head, bytes=1, reason="old")
             for a in anchors
         ]
         log_expired(folder, entries, self.NOW)

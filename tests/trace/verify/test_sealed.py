@@ -1,23 +1,23 @@
-"""A sealed stream is verified like any other; damage to its compressed bytes is found."""
+"""Compressed streams are verified like plain ones; damage to the compressed bytes is found."""
 
 from pathlib import Path
 
 import pytest
 
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.anchor_file import anchor_of, streams_of
+from remora.trace.verify.anchor_file import anchor_of, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, RUN, play_run
 
 
 @pytest.fixture
 def sealed(folder: TraceFolder) -> list[Path]:
-    """The run's file and its agent's."""
+    """The compressed files of a run and its agent."""
     play_run(folder)
     plain = (folder.run_stream(RUN), folder.agent_stream(AGENT))
     for path in plain:
-        seal(path)
+        compress_stream(path)
     assert not any(path.exists() for path in plain)
     return [folder.existing_run(RUN), folder.existing_agent(AGENT)]
 
@@ -25,12 +25,12 @@ def sealed(folder: TraceFolder) -> list[Path]:
 def test_it_says_what_it_said_before(folder: TraceFolder) -> None:
     play_run(folder)
     before = verify_all(folder).as_json()
-    heads = [anchor_of(path, kind) for kind, path in streams_of(folder)]
+    heads = [anchor_of(path, kind) for kind, path in streams_to_anchor(folder)]
     for path in (folder.run_stream(RUN), folder.agent_stream(AGENT)):
-        seal(path)
+        compress_stream(path)
     assert verify_all(folder).as_json() == before
     assert verify_all(folder, AGENT).as_json()["streams"] == before["streams"][1:]
-    assert [anchor_of(path, kind) for kind, path in streams_of(folder)] == heads
+    assert [anchor_of(path, kind) for kind, path in streams_to_anchor(folder)] == heads
     assert verify_all(folder, saved=heads).ok
 
 

@@ -1,4 +1,4 @@
-"""A signed run: every anchor in it was made by a holder of the key, or it is a fault."""
+"""Signed runs: an anchor that was not made with the key is a problem."""
 
 from hashlib import sha256
 from hmac import new as hmac
@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from remora.errors import ConfigError, DiskError
 from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd, RunStart
 from remora.trace.read.reader import read_lines
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.head_signatures import Signer, find_signer, signer_for, with_signature
-from remora.trace.verify.verify_report import Report
+from remora.trace.verify.head_signatures import Signer, load_signer, signer_for, with_signature
+from remora.trace.verify.verify_report import VerifyReport
 from tests.trace.conftest import AGENT, NODE, RUN, play_agent, rechained
 
 KEY = b"sixteen bytes at least"
@@ -23,14 +23,14 @@ SIGNER = Signer(KEY)
 OTHER = Signer(b"some other key of theirs")
 
 
-def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> StreamWriter:
-    """A run of one job that was accepted, appended to as a run's stream is."""
-    writer = StreamWriter.open(
+def play_signed(folder: TraceFolder, signer: Signer | None = SIGNER) -> JsonlEventEmitter:
+    """Record a signed run of one accepted job."""
+    writer = JsonlEventEmitter.open(
         folder.run_stream(RUN), Identity(RUN), blobs=folder.blobs, objects=folder.objects
     )
 
     def append(payload: Payload) -> None:
-        writer.append(with_signature(payload, signer, RUN, writer.head), turn=0)
+        writer.emit(with_signature(payload, signer, RUN, writer.head), turn=0)
 
     append(RunStart())
     append(JobStart(agent_id=AGENT, operation="lint", node_id=NODE))
@@ -51,7 +51,7 @@ def forge(path: Path, number: int, old: bytes, new: bytes) -> None:
     path.write_bytes(rechained(lines))
 
 
-def problems(report: Report) -> list[tuple[int, str]]:
+def problems(report: VerifyReport) -> list[tuple[int, str]]:
     return [(p.line, p.kind) for stream in report.streams for p in stream.problems]
 
 
@@ -110,7 +110,7 @@ def test_a_stripped_signature_is_a_fault_with_the_key_and_without(
 
 
 def test_a_forger_without_the_key_is_found_by_whoever_has_it(folder: TraceFolder) -> None:
-    """He rewrites the end of the agent, its anchors and every hash of both streams."""
+    """The forger rewrites the end of the agent, its anchors and every hash of both streams."""
     path = play_signed(folder).path
     agent = folder.agent_stream(AGENT)
     before = list(read_lines(agent))
@@ -163,9 +163,9 @@ class TestKey:
         assert [
             signer and signer.name
             for signer in (
-                find_signer({}, str(file)),
-                find_signer(given, str(file)),
-                find_signer({}, None),
+                load_signer({}, str(file)),
+                load_signer(given, str(file)),
+                load_signer({}, None),
             )
         ] == [SIGNER.name, OTHER.name, None]
 
@@ -173,25 +173,25 @@ class TestKey:
         file = tmp_path / "key"
         file.write_bytes(KEY)
         file.chmod(0o640)
-        with pytest.raises(ConfigError, match="others may read"):
-            find_signer({}, str(file))
+        with pytest.raises(ConfigError, match="can read this signing key"):
+            load_signer({}, str(file))
 
     def test_a_short_one_is_refused_and_not_shown(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
-            find_signer({"REMORA_SIGNING_KEY": "hunter2"}, None)
+            load_signer({"REMORA_SIGNING_KEY": "hunter2"}, None)
         assert "hunter2" not in refused.value.message + refused.value.hint
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(DiskError, match="No such file"):
-            find_signer({}, str(tmp_path / "key"))
+            load_signer({}, str(tmp_path / "key"))
 
     def test_it_is_named_by_its_whole_path_or_from_the_users_home(self, tmp_path: Path) -> None:
-        """A relative one would be somebody else's file in a cloned repository."""
+        """A relative path would be a file of a cloned repository."""
         file = tmp_path / "key"
         file.write_bytes(KEY)
         file.chmod(0o600)
-        found = find_signer({"HOME": str(tmp_path)}, "~/key")
+        found = load_signer({"HOME": str(tmp_path)}, "~/key")
         assert found is not None
         assert found.name == SIGNER.name
-        with pytest.raises(ConfigError, match="whole path"):
-            find_signer({}, "key")
+        with pytest.raises(ConfigError, match="must be absolute"):
+            load_signer({}, "key")

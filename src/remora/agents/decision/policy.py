@@ -23,16 +23,36 @@ Decision = ToolCalled | AgentError
 
 
 def by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
-    """The one complete candidate, if there is no other; None where somebody has to choose."""
-    only = packet.candidate_actions
-    if len(only) != 1 or not is_complete(only[0], tools):
-        return None
+    """Return the only candidate, if it is complete; None if a model has to choose."""
+    return _candidate(packet, 0) if _single(packet, tools) else None
+
+
+def without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Decision:
+    """Return the first complete candidate: scripts list the safest one first."""
+    for index, candidate in enumerate(packet.candidate_actions):
+        if is_complete(candidate, tools):
+            return _candidate(packet, index)
+    return AgentError(
+        kind="no_model",
+        message="no candidate is complete, and there is no model to ask",
+        packet_sha256=canonical_sha256(packet),
+        trim=0,
+    )
+
+
+def _single(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> bool:
+    candidates = packet.candidate_actions
+    return len(candidates) == 1 and is_complete(candidates[0], tools)
+
+
+def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
+    chosen = packet.candidate_actions[index]
     return ToolCalled(
-        tool=only[0].tool,
-        args=only[0].args,
+        tool=chosen.tool,
+        args=chosen.args,
         decided_by="rule",
-        scores=[None],
-        choice=0,
+        scores=[None] * len(packet.candidate_actions),
+        choice=index,
         packet_sha256=canonical_sha256(packet),
         trim=0,
     )

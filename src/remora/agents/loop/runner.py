@@ -10,7 +10,7 @@ import msgspec
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
 from remora.agents.decision.candidates import as_candidates, offered
 from remora.agents.decision.model_query import ask
-from remora.agents.decision.policy import Decision, by_answer, by_rule
+from remora.agents.decision.policy import Decision, by_answer, by_rule, without_model
 from remora.agents.inputs.hub_pull import PullHook
 from remora.agents.inputs.node_versions import Sides
 from remora.agents.inputs.packet_extensions import checked_extensions
@@ -222,6 +222,8 @@ class AgentRunner:
         ruled = by_rule(packet, self._schemas)
         if ruled is not None:
             return ruled
+        if asking.strategy == "rules":
+            return without_model(packet, self._schemas)
         if self._at.turn.response is None:
             unasked = await ask(
                 packet, self._schemas, asking, self._model, self._emit, self._at.history

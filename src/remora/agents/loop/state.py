@@ -29,9 +29,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import part
+from remora.trace.read.reader import decode_part
 
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
@@ -120,7 +120,7 @@ class AgentState:
         self.turn = Turn(number=event.turn, given=ready, offered=ready)
 
     def _updated(self, event: Event) -> None:
-        source = part(event, _Source).source
+        source = decode_part(event, _Source).source
         if source == "context":
             self.looked += 1
         elif source == "hub":
@@ -147,7 +147,7 @@ class AgentState:
         self._before = self.context.packet
 
     def _resulted(self, event: Event) -> None:
-        result = part(event, _Result)
+        result = decode_part(event, _Result)
         self.changes += result.changes
         self.outputs.add(event.turn, event)
         self.turn.resulted = True
@@ -167,7 +167,7 @@ class AgentState:
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
         """What the event says, with what was moved to blobs in its place."""
         try:
-            found = whole_payload(event, self._blobs)
+            found = resolved_payload(event, self._blobs)
         except (ValueError, RecursionError) as error:
             raise _none_of(event, kind) from error
         if not isinstance(found, kind):

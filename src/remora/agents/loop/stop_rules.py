@@ -15,7 +15,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.trace.read.reader import part
+from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]
 MAX_IDENTICAL_CALLS = 3
@@ -42,7 +42,7 @@ class Tally:
         if event.type == ModelRequest.type:
             self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
         elif event.type == ToolCalled.type:
-            self._count(part(event, _Decided))
+            self._count(decode_part(event, _Decided))
         elif event.type == ToolResulted.type:
             self.raw_bytes += raw_size(event)
 
@@ -128,12 +128,12 @@ class _Sent(msgspec.Struct):
 
 def sent_tokens(event: Event) -> int:
     """The tokens of a request, also of one whose text was moved to a blob."""
-    return part(event, _Sent).prompt_tokens
+    return decode_part(event, _Sent).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
     """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
-    raw = bytes(part(event, _Raw).raw_output)
+    raw = bytes(decode_part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 
 

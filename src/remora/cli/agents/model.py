@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from remora.bootstrap.invocation import open_config
-from remora.bootstrap.open_project import model_status
+from remora.bootstrap.open_project import model_status, withheld_key
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
@@ -24,8 +24,9 @@ def status(options: Options) -> int:
     Exit 3 if it cannot be asked. No server is started.
     """
     caller = caller_of(options)
-    found = model_status(caller, open_config(caller, caller.find_root()))
-    emit(options, found.document, _shown(found))
+    config = open_config(caller, caller.find_root())
+    found = model_status(caller, config)
+    emit(options, found.document, _shown(found, withheld_key(caller, config)))
     return 3 if found.problem else 0
 
 
@@ -53,11 +54,13 @@ model = group(
 )
 
 
-def _shown(found: Status) -> Iterator[str]:
+def _shown(found: Status, no_key: str) -> Iterator[str]:
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
     yield click.style(plain(f"{document['name']} ({document['provider']})"), bold=True)
     yield plain(f"address   {where}")
+    if no_key:
+        yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'not told'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"can       {able or 'not known'}"

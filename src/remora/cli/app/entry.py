@@ -13,8 +13,7 @@ from remora.errors import RemoraError
 
 _HALF = "nothing stays half done: the next command completes or takes back what was begun"
 _BROKEN = (
-    "a package that Remora needs cannot be loaded: install Remora again, with all it needs "
-    "(`pip install --force-reinstall remora`)"
+    "a package that Remora needs cannot be loaded: install Remora again, with its dependencies"
 )
 _BUG = "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
 

@@ -13,6 +13,7 @@ from remora.files.project_files import find_root
 from remora.runs.project import Project
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals
+from remora.text import plain
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -34,6 +35,8 @@ def complete(options: Options, project: Project) -> None:
         paths = ", ".join(entry.path for entry in left.journal.entries)
         what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
         note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
+    for conflict in left.conflicts:
+        note(options, plain(f"{conflict.path}: {conflict.detail}"))
 
 
 def _complete_commit(options: Options, project: Project) -> None:

@@ -13,7 +13,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
 from remora.hub.observe.observed_run import SECONDS
-from remora.sandbox.isolation import SAFE_LEVEL, describe
+from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 from remora.text import plain
 
 _MOST_TOLD = 5
@@ -62,7 +62,7 @@ def observe(
         stdout=sys.stderr.fileno() if options.json else None,
     )
     prepared = Prepared(caller_of(options, flags), wish)
-    note(options, f"the tests are {describe(prepared.level)}")
+    note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
         note(options, "what this level does not stop, they can do with your rights")
     done = prepared.run()

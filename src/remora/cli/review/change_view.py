@@ -20,7 +20,7 @@ from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
 from remora.text import plain
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.read.reader import part, read_events
+from remora.trace.read.reader import decode_part, read_events
 
 _FEW = 6
 """Actions that are shown without being asked for; the last ones, which led here."""
@@ -73,7 +73,7 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
     """The packet as it was shown for the decision that made the last change, and what came of it."""
     turn = job.turns
     for event in read_events(project.trace.existing_agent(job.agent_id)):
-        if event.type == ToolResulted.type and part(event, _Changed).changes:
+        if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
             turn = event.turn
     reader = PacketReader(project.trace, indexed=False)
     document = turn_document(reader, project.trace.blobs, job.agent_id, turn)

@@ -16,10 +16,11 @@ from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete, outside_git
 from remora.cli.run.resume import resume
-from remora.cli.run.running import report, tell_isolation, to_its_end
+from remora.cli.run.running import planned_within, report, tell_isolation, to_its_end
 from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
 from remora.cli.views.progress import watching
 from remora.errors import DiskError, UsageError
+from remora.models.no_model import NoModel
 from remora.runs.execution.run import Run
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.documents import plan_document
@@ -101,7 +102,8 @@ def analyze(options: Options, **asked: Any) -> int:
     _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
     complete(options, project)
-    prepared = prepare(caller, wish, project)
+    with planned_within(asked["max_time"]):
+        prepared = prepare(caller, wish, project)
     try:
         return _analyze(options, caller, prepared, wish, asked)
     finally:
@@ -127,6 +129,8 @@ def _analyze(
     _make_records(prepared)
     note(options, f"{shape(plan)}: {estimate(plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
+    if isinstance(model, NoModel):
+        note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
     if outside_git(prepared.project.root):
         note(
             options,

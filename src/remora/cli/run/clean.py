@@ -23,6 +23,7 @@ _KINDS = {
     "base": ("frozen copy", "frozen copies"),
     "ref": ("kept commit", "kept commits"),
     "contents": ("set of contents", "sets of contents"),
+    "conflict": ("file left by a conflict", "files left by conflicts"),
     "hub": ("Hub database", "Hub databases"),
 }
 
@@ -77,7 +78,7 @@ def _lines(options: Options, done: Cleaning) -> Iterator[str]:
         if kind == "contents":
             told = f"contents: {found[0].name}"
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
-        if options.verbose:
+        if options.verbose or kind == "conflict":  # they may hold a text that is nowhere else
             yield from (plain(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:

@@ -22,11 +22,12 @@ from remora.runs.report.run_facts import report_on
     type=click.Choice(list(FORMATS)),
     help="Markdown (the default), a page of HTML, SARIF 2.1.0 or JSON.",
 )
-def report(options: Options, run: str, form: str | None) -> int:
+@click.option("--raw", is_flag=True, help="Leave secrets in it: for your own eyes.")
+def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     """Tell of a run in one text: Markdown for a pull request, HTML, SARIF or JSON.
 
     The page needs nothing but itself. SARIF holds each proposed change with its fix, and each
-    finding that is left. RUN is a run's name, the beginning of one, or `last`, as it is without
+    finding that is left. Secrets in it are replaced, as in a stream: the report is for others. RUN is a run's name, the beginning of one, or `last`, as it is without
     one.
     """
     if options.json and form not in (None, "json"):
@@ -34,5 +35,5 @@ def report(options: Options, run: str, form: str | None) -> int:
     project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")
-    click.echo(FORMATS[name](report_on(project, view)), nl=name in ("sarif", "json"))
+    click.echo(FORMATS[name](report_on(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0

@@ -3,7 +3,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+import threading
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from remora.bootstrap.resume_run import Resumable, carry_on
 from remora.cli.app.options import Options
@@ -11,16 +13,49 @@ from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again
 from remora.cli.views.progress import watching
 from remora.cli.views.run_view import run_lines, tried_lines
-from remora.errors import NotFound
+from remora.errors import NotFound, UsageError
 from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.documents import never_answered
 from remora.runs.records.results import read_run, run_document
-from remora.sandbox.isolation import best_level, describe
+from remora.sandbox.isolation import best_level, describe_level
 from remora.trace.stream.line_builder import utc_now
 
 GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
+
+
+PLANNING_S = 30.0
+"""Seconds that planning may take under a time limit, however short that is."""
+
+
+class _OutOfTime(BaseException):
+    """Raised wherever the main thread is: no handler of errors may take it for one of its own."""
+
+
+@contextmanager
+def planned_within(seconds: float | None) -> Iterator[None]:
+    """Raise UsageError if the block takes longer than `seconds` and PLANNING_S; None: no limit."""
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise _OutOfTime
+
+    seconds = max(seconds, PLANNING_S)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _OutOfTime:
+        raise UsageError(
+            f"planning did not end within {seconds:g} s, as --max-time says",
+            hint="name fewer files or a smaller folder, or give it more time",
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def to_its_end(
@@ -64,7 +99,7 @@ def brought_to_its_end(
 
 def tell_isolation(options: Options) -> None:
     """Say how subprocesses are held, once per command."""
-    note(options, f"subprocesses are {describe(best_level())}")
+    note(options, f"subprocesses are {describe_level(best_level())}")
 
 
 def report(

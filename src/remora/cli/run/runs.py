@@ -14,7 +14,7 @@ from remora.cli.views.run_view import run_lines
 from remora.runs.project import Project
 from remora.runs.records.documents import diff_document
 from remora.runs.records.name_lookup import LAST, run_named
-from remora.runs.records.results import jobs_asked, list_runs, read_run, run_document
+from remora.runs.records.results import jobs_asked, read_run, run_document, run_documents
 from remora.runs.records.run_listing import RunLine, listed_runs
 from remora.text import plain
 from remora.trace.read.reader import DAMAGED
@@ -29,7 +29,8 @@ def runs(options: Options) -> int:
     did not fit your files. A damaged run's stream cannot be read to its end.
     """
     project = project_of(options)
-    emit(options, {"runs": list_runs(project)}, _runs(options, project))
+    found = listed_runs(project.trace)
+    emit(options, {"runs": run_documents(found)}, _runs(options, project, found))
     return 0
 
 
@@ -73,8 +74,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     return 1 if damaged else 0
 
 
-def _runs(options: Options, project: Project) -> Iterator[str]:
-    found = listed_runs(project.trace)
+def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[str]:
     if not found:
         yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
         return

@@ -17,7 +17,7 @@ from remora.cli.views.event_summary import gist
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.text import plain
-from remora.trace.read.reader import last_event, part, read_events
+from remora.trace.read.reader import decode_part, last_event, read_events
 
 _TYPE = max(map(len, PAYLOADS))
 
@@ -54,7 +54,7 @@ def whole(path: Path) -> int:
     so that either a whole one is printed or an error. Raises StreamDamaged."""
     count = 0
     for event in read_events(path):
-        part(event, dict[str, msgspec.Raw])
+        decode_part(event, dict[str, msgspec.Raw])
         count += 1
     return count
 

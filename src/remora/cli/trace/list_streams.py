@@ -14,7 +14,7 @@ from remora.cli.trace.stream_names import queries_of
 from remora.cli.views.job_view import status_word
 from remora.runs.records.name_lookup import run_named
 from remora.trace.read.reader import list_streams
-from remora.trace.read.store_queries import Found, Query
+from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.trace_folder import TraceFolder
 
 _RUN = len("20260131-093000")
@@ -66,8 +66,8 @@ def list_(options: Options, **asked: str | None) -> int:
     """
     folder = records_of(options)
     query = _query(folder, asked)
-    if query == Query():
-        found = [Found(stream=stream) for stream in list_streams(folder)]
+    if query == StreamQuery():
+        found = [StreamMatch(stream=stream) for stream in list_streams(folder)]
     else:
         found = queries_of(options, folder).find(query)
     of_turns = query.of_turns()
@@ -79,18 +79,18 @@ def list_(options: Options, **asked: str | None) -> int:
     return 0
 
 
-def _query(folder: TraceFolder, asked: dict[str, str | None]) -> Query:
+def _query(folder: TraceFolder, asked: dict[str, str | None]) -> StreamQuery:
     run, status = asked["run"], asked["status"]
     meant = {"run": None if run is None else run_named(folder, run)}
-    return Query(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
+    return StreamQuery(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
 
 
-def _document(found: Found, *, of_turns: bool) -> dict[str, Any]:
+def _document(found: StreamMatch, *, of_turns: bool) -> dict[str, Any]:
     built = msgspec.structs.asdict(found.stream)
     return {**built, "matches": msgspec.to_builtins(found.turns)} if of_turns else built
 
 
-def _turns(found: Sequence[Found], *, verbose: bool) -> Iterator[str]:
+def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
     rows: list[list[object]] = []
     for one in sorted(found, key=lambda one: (one.stream.run_id, one.stream.node_id)):
         for turn in one.turns:
@@ -108,9 +108,9 @@ def _turns(found: Sequence[Found], *, verbose: bool) -> Iterator[str]:
     yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
 
 
-def _streams(streams: list[dict[str, Any]], query: Query, *, verbose: bool) -> Iterator[str]:
+def _streams(streams: list[dict[str, Any]], query: StreamQuery, *, verbose: bool) -> Iterator[str]:
     if not streams:
-        fits = query == Query()
+        fits = query == StreamQuery()
         yield "no streams yet; `remora analyze` writes them" if fits else "no stream fits"
         return
     names = ["status", "agent_id", "run_id", "node_id", "turns"]

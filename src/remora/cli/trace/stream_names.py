@@ -14,7 +14,7 @@ from remora.trace.index.packet_reader import PacketReader
 from remora.trace.index.queries import trace_queries
 from remora.trace.read.store_queries import TraceQueries
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import Signer, find_signer
+from remora.trace.verify.head_signatures import Signer, load_signer
 
 
 def path_of(folder: TraceFolder, name: str) -> Path:
@@ -52,7 +52,7 @@ def signer_of(options: Options) -> Signer | None:
         environ=os.environ,
         flags={},
     )
-    return find_signer(os.environ, config.runner.memory.signing_key_file)
+    return load_signer(os.environ, config.runner.memory.signing_key_file)
 
 
 def _memory(options: Options, folder: TraceFolder) -> MemoryConfig | None:

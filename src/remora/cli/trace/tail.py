@@ -16,8 +16,8 @@ from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, JobEnd, JobStart, decode_event
 from remora.runs.records.name_lookup import LAST, stream_named
 from remora.text import plain
-from remora.trace.read.follow import Follower
-from remora.trace.read.reader import read_events, stream_status, typed
+from remora.trace.read.follow import StreamFollower
+from remora.trace.read.reader import read_events, stream_status, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 _PAUSE_S = 0.2
@@ -64,10 +64,10 @@ class _Watched:
 
     def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
         self._folder = folder
-        self._own = Follower(own, number)
+        self._own = StreamFollower(own, number)
         self._follow = follow
         at_work = _at_work(own) if follow else ()
-        self._agents = {name: Follower(folder.agent_stream(name), number) for name in at_work}
+        self._agents = {name: StreamFollower(folder.agent_stream(name), number) for name in at_work}
 
     def show(self, shown: Shown) -> None:
         """Give each line as it comes. Raises as reading does."""
@@ -87,10 +87,10 @@ class _Watched:
 
     def _notice(self, event: Event) -> None:
         """A job that begins brings a stream of its own."""
-        job = typed(event) if self._follow and event.type == JobStart.type else None
+        job = typed_payload(event) if self._follow and event.type == JobStart.type else None
         if isinstance(job, JobStart) and job.agent_id not in self._agents:
             path = self._folder.agent_stream(job.agent_id)
-            self._agents[job.agent_id] = Follower(path, _ALL)
+            self._agents[job.agent_id] = StreamFollower(path, _ALL)
 
 
 class _Printer:
@@ -112,7 +112,7 @@ def _at_work(path: Path) -> list[str]:
     """The agents whose job began and did not end; none in an agent's own stream."""
     found: dict[str, None] = {}
     for event in read_events(path):
-        data = typed(event) if event.type in (JobStart.type, JobEnd.type) else None
+        data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
         if isinstance(data, JobStart):
             found[data.agent_id] = None
         elif isinstance(data, JobEnd):

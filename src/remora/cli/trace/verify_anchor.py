@@ -15,7 +15,7 @@ from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import plain
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_of
+from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
 
 _MOST = 100_000_000
@@ -75,7 +75,7 @@ def anchor(options: Options, run: str | None) -> int:
     signer = signer_of(options)
     found: list[SavedAnchor] = []
     damaged: list[dict[str, Any]] = []
-    for kind, path in streams_of(folder, run_id):
+    for kind, path in streams_to_anchor(folder, run_id):
         try:
             found.append(anchor_of(path, kind, signer))
         except (StreamDamaged, DiskError) as error:

@@ -151,7 +151,7 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
     """Runs before this one whose change sets were forgotten."""
     older = [
         run
-        for run in listed_runs(project.trace)
+        for run in listed_runs(project.trace, skip=view.run_id)
         if run.pending and (run.started, run.run_id) < (view.started, view.run_id)
     ]
     if older:

@@ -7,12 +7,12 @@ import click
 from remora.cli.app.output import count, room, wrapped
 from remora.memory.packet import clip
 from remora.text import plain
-from remora.trace.verify.verify_report import Report, Signatures, StreamReport
+from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
 
 _FEW = 3
 
 
-def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[str]:
+def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
     """Every problem; the sound streams too where there are few of them, or with `-v`. `saved` is
     the number of heads that were kept elsewhere."""
     each = verbose or len(report.streams) <= _FEW
@@ -35,7 +35,7 @@ def report_lines(report: Report, *, verbose: bool, saved: int = 0) -> Iterator[s
     yield from _vouched(report, saved if not bad else 0)
 
 
-def _vouched(report: Report, held: int) -> Iterator[str]:
+def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
     """What heads that were kept elsewhere, and a key, could vouch for."""
     if held:
         yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
@@ -53,7 +53,7 @@ def _stream(stream: StreamReport) -> str:
     return f"{state}  {told if width is None else clip(told, width - 5)}"
 
 
-def _signed(counted: Signatures) -> str:
+def _signed(counted: SignatureCounts) -> str:
     """What the key could vouch for, and what not."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
@@ -63,7 +63,7 @@ def _signed(counted: Signatures) -> str:
     return "signatures: " + "; ".join(parts)
 
 
-def _unanchored(report: Report) -> str:
+def _unanchored(report: VerifyReport) -> str:
     """Streams whose end nothing vouches for: running or interrupted agents."""
     loose = sum(stream.anchored is False for stream in report.streams)
     return f"; {loose:,} without an end (running or interrupted)" if loose else ""

@@ -1,27 +1,30 @@
-"""What every rule works with: the files, the modules, and the answers of other rules.
+"""Analysis context of the rules: files, modules, and the answers of other rules.
 
-Everything that is looked at in the program goes through here and is noted, so that each answer knows
-its inputs. Whoever asks for less than a whole file keeps to less. What is kept between questions is
-kept by `remembered`.
+All access to the program goes through here and is recorded as an input, so that each answer knows
+its inputs. A rule that needs only part of a file depends on that part alone. Values kept between
+questions go through `memoize`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from remora.code.callgraph.abstract_values import MODULE, Value, Values
-from remora.code.callgraph.files import answer_inputs
-from remora.code.callgraph.files.answer_inputs import Crowd, bit
-from remora.code.callgraph.files.file_cache import IndexedFiles
-from remora.code.callgraph.files.invalidation import given_on, public
-from remora.code.callgraph.files.ir_index import File
+from remora.code.callgraph import incremental
+from remora.code.callgraph.abstract_values import MODULE, Value
+from remora.code.callgraph.files.file_cache import FileCache
+from remora.code.callgraph.files.ir_index import IndexedFile
+from remora.code.callgraph.files.module_interface import reexported_modules, star_names
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.callgraph.module_lookup import Modules
-from remora.code.callgraph.solver import MOST_ANSWERS, Solver
-from remora.code.ir.model import Call, last_name
+from remora.code.callgraph.incremental import MentionLimit, input_bit
+from remora.code.callgraph.module_lookup import ModuleLookup
+from remora.code.callgraph.solver import MAX_ANSWERS, Rule, Solver
+from remora.code.ir.model import Call, unqualified_name
 
 
-class Place(NamedTuple):
-    """Where a term is evaluated. `level` is how often more it may be asked who calls a function."""
+class ProgramPoint(NamedTuple):
+    """Where a term is evaluated: a statement (`at`) in a scope of a file.
+
+    `level` is the context depth: how many more times a parameter may be resolved by its callers.
+    """
 
     level: int
     path: str
@@ -29,172 +32,180 @@ class Place(NamedTuple):
     at: int
 
 
-def _nothing(_kind: str, _name: str = "") -> int:
+def _no_input(_kind: str, _name: str = "") -> int:
     return 0
 
 
 class Context(Solver):
-    """A solver over the files of one program; without `noting`, which costs half as much again, no
-    inputs are noted."""
+    """A solver over the files of one program.
+
+    Recording inputs takes half as much time again; without `track_inputs` there are none.
+    """
 
     def __init__(
         self,
         program: Program,
-        rules: Mapping[str, Callable[..., Values]],
-        files: IndexedFiles,
+        rules: Mapping[str, Rule],
+        files: FileCache,
         *,
-        noting: bool,
-        most: int = MOST_ANSWERS,
+        track_inputs: bool,
+        max_answers: int = MAX_ANSWERS,
     ) -> None:
-        super().__init__(rules, most)
-        self._bit = bit if noting else _nothing
+        super().__init__(rules, max_answers)
+        self._bit = input_bit if track_inputs else _no_input
         self._program = program
-        self._modules = Modules(program.paths())
-        self._files = files.of(program)
-        self._imported: dict[tuple[str, int, str], Value | None] = {}
-        self.deriving: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
-        """Name → classes that have a base of that name, as `remembered`."""
-        self._starred: dict[str, dict[str, tuple[str, ...]]] = {}
-        self._given: dict[str, frozenset[str]] = {}
+        self._modules = ModuleLookup(program.paths())
+        self._files = files.for_program(program)
+        self._imports: dict[tuple[str, int, str], Value | None] = {}
+        self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
+        """Name → classes with a base of that name, as cached by `memoize`."""
+        self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._star_names: dict[str, frozenset[str]] = {}
 
-    def file(self, path: str) -> File | None:
-        """A file with its indexes; None where there is none."""
-        self.inputs |= self._bit(answer_inputs.BODY, path)
+    def file(self, path: str) -> IndexedFile | None:
+        """Return the indexed file, or None; depends on all of its content."""
+        self.inputs |= self._bit(incremental.BODY, path)
         return self._files.file(path)
 
-    def surface(self, path: str) -> File | None:
-        """The same for who looks at nothing in it but what `outline` tells."""
-        self.inputs |= self._bit(answer_inputs.OUTLINE, path)
+    def interface_file(self, path: str) -> IndexedFile | None:
+        """Return the file for a rule that reads only its `interface`."""
+        self.inputs |= self._bit(incremental.INTERFACE, path)
         return self._files.file(path)
 
-    def around(self, path: str, scope: int) -> File | None:
-        """The same for who looks at nothing but one scope and those around it."""
+    def scope_file(self, path: str, scope: int) -> IndexedFile | None:
+        """Return the file for a rule that reads only one scope and the scopes around it."""
         file = self._files.file(path)
-        is_outer = file is not None and file.is_outer(scope)
-        self.inputs |= self._bit(answer_inputs.OUTLINE if is_outer else answer_inputs.BODY, path)
+        in_interface = file is not None and file.is_module_level(scope)
+        self._depend(path, in_interface=in_interface)
         return file
 
-    def head(self, path: str, scope: int) -> File | None:
-        """The same for who looks at nothing but the head of a definition, and those around it."""
+    def definition_file(self, path: str, scope: int) -> IndexedFile | None:
+        """Return the file for a rule that reads only the head of one definition, not its body."""
         file = self._files.file(path)
-        is_outer = file is not None and file.is_outer(file.scopes[scope].parent)
-        self.inputs |= self._bit(answer_inputs.OUTLINE if is_outer else answer_inputs.BODY, path)
+        in_interface = file is not None and file.is_module_level(file.scopes[scope].parent)
+        self._depend(path, in_interface=in_interface)
         return file
 
     def call(self, path: str, number: int) -> Call | None:
-        """One call of a file, which may stand outside of functions."""
+        """Return one call of a file; depends on the interface if it is outside functions."""
         file = self._files.file(path)
         call = None if file is None else file.lowered.calls[number]
-        is_outer = file is not None and call is not None and file.is_outer(call.scope)
-        self.inputs |= self._bit(answer_inputs.OUTLINE if is_outer else answer_inputs.BODY, path)
+        in_interface = file is not None and call is not None and file.is_module_level(call.scope)
+        self._depend(path, in_interface=in_interface)
         return call
 
+    def _depend(self, path: str, *, in_interface: bool) -> None:
+        kind = incremental.INTERFACE if in_interface else incremental.BODY
+        self.inputs |= self._bit(kind, path)
+
     def mentioning(self, name: str) -> Collection[str]:
-        """Paths of the files that mention a name."""
-        self.inputs |= self._bit(answer_inputs.MENTIONS, name)
+        """Return the paths of the files that mention a name."""
+        self.inputs |= self._bit(incremental.MENTIONS, name)
         return self._program.mentioning(name)
 
-    def crowded(self, name: str, most: Crowd) -> bool:
-        """Whether more than `most` files mention a name."""
-        self.inputs |= self._bit(answer_inputs.CROWD, f"{most} {name}")
-        return len(self._program.mentioning(name)) > most
+    def is_common(self, name: str, limit: MentionLimit) -> bool:
+        """True if more than `limit` files mention a name."""
+        self.inputs |= self._bit(incremental.MENTION_COUNT, f"{limit} {name}")
+        return len(self._program.mentioning(name)) > limit
 
-    def beside(self, path: str) -> Collection[str]:
-        """Paths of the files in the same folder, itself among them."""
+    def folder_files(self, path: str) -> Collection[str]:
+        """Return the paths of all files in the folder of `path`, including `path`."""
         folder = path.rpartition("/")[0]
-        self.inputs |= self._bit(answer_inputs.FOLDER, folder)
+        self.inputs |= self._bit(incremental.FOLDER, folder)
         return {p for p in self._program.paths() if p.rpartition("/")[0] == folder}
 
     def aliases(self, name: str, path: str | None = None) -> Collection[str]:
-        """Other names that files, or the one at `path`, give what they import as `name`."""
-        self.inputs |= self._bit(answer_inputs.ALIAS, name)
+        """Return the names under which `name` is imported, by all files or by the one at `path`."""
+        self.inputs |= self._bit(incremental.ALIAS, name)
         paths = self._program.mentioning(name) if path is None else (path,)
         files = (self._files.file(each) for each in paths)
         return {alias for file in files if file is not None for alias in file.aliases.get(name, ())}
 
-    def imported(self, path: str, level: int, dotted: str) -> Value | None:
-        """The module that an import in `path` names; None where it is not of the project."""
-        self._note_module(dotted)
-        return self._resolved(path, level, dotted)
+    def resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
+        """Return the module that an import in `path` names; None for one outside the project."""
+        self._depend_on_module(dotted)
+        return self._resolve_import(path, level, dotted)
 
-    def inside(self, value: Value, name: str) -> Value | None:
-        """The submodule `name` of a package or namespace."""
-        self._note_module(name)
-        return self._modules.inside(value, name)
+    def submodule(self, value: Value, name: str) -> Value | None:
+        """Return the submodule `name` of a package or namespace."""
+        self._depend_on_module(name)
+        return self._modules.submodule(value, name)
 
-    def is_ours(self, dotted: str) -> bool:
-        """Whether the first part of `dotted` is a module of the project."""
-        self._note_module(dotted.partition(".")[0])
-        return self._modules.is_ours(dotted)
+    def is_project_module(self, dotted: str) -> bool:
+        """True if the first part of `dotted` is a module of the project."""
+        self._depend_on_module(dotted.partition(".")[0])
+        return self._modules.is_project_module(dotted)
 
-    def _note_module(self, dotted: str) -> None:
-        self.inputs |= self._bit(answer_inputs.MODULE, last_name(dotted))
+    def _depend_on_module(self, dotted: str) -> None:
+        self.inputs |= self._bit(incremental.MODULE, unqualified_name(dotted))
 
-    def starred(self, path: str, name: str) -> Collection[str]:
-        """Paths of the modules from which the star imports of a file give it the name."""
-        self.inputs |= self._bit(answer_inputs.STAR, name) | self._bit(answer_inputs.STARS)
-        return self._all_starred(path).get(name, ())
+    def star_sources(self, path: str, name: str) -> Collection[str]:
+        """Return the paths of the modules that provide `name` to a file by `import *`."""
+        self.inputs |= self._bit(incremental.STAR_NAME, name)
+        self.inputs |= self._bit(incremental.STAR_MODULES)
+        return self._all_star_sources(path).get(name, ())
 
-    def _resolved(self, path: str, level: int, dotted: str) -> Value | None:
-        asked = (path, level, dotted)
-        if asked not in self._imported:
-            find = self._modules
-            found = find.relative(*asked) if level else find.absolute(path, dotted)
-            self._imported[asked] = found
-        return self._imported[asked]
+    def _resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
+        key = (path, level, dotted)
+        if key not in self._imports:
+            lookup = self._modules
+            self._imports[key] = (
+                lookup.relative(path, level, dotted) if level else lookup.absolute(path, dotted)
+            )
+        return self._imports[key]
 
-    def _all_starred(self, path: str) -> Mapping[str, tuple[str, ...]]:
-        """Names that the star imports of a file give it, and from which modules."""
-        known = self._starred.get(path)
+    def _all_star_sources(self, path: str) -> Mapping[str, tuple[str, ...]]:
+        known = self._star_sources.get(path)
         if known is None:
             sources: dict[str, dict[str, None]] = {}
             for module in self._star_modules(path):
-                for name in self._public(module):
+                for name in self._names_by_star(module):
                     sources.setdefault(name, {})[module] = None
             known = {name: tuple(found) for name, found in sources.items()}
-            self._starred[path] = known
+            self._star_sources[path] = known
         return known
 
-    def _public(self, path: str) -> Collection[str]:
-        """What `from path import *` gives; files may give each other their names in circles."""
-        if path not in self._given:
-            taken: dict[str, list[str]] = {}
-            waiting = [path]
-            while waiting:
-                if (module := waiting.pop()) not in taken:
-                    taken[module] = self._taken_in(module)
-                    waiting += taken[module]
-            self._given.update(self._handed_on(taken))
-        return self._given[path]
+    def _names_by_star(self, path: str) -> Collection[str]:
+        """Return what `from path import *` provides; modules may export each other in a cycle."""
+        if path not in self._star_names:
+            sources: dict[str, list[str]] = {}
+            pending = [path]
+            while pending:
+                if (module := pending.pop()) not in sources:
+                    sources[module] = self._reexported(module)
+                    pending += sources[module]
+            self._star_names.update(self._propagate_star_names(sources))
+        return self._star_names[path]
 
-    def _handed_on(self, taken: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """By module what it gives, where `taken` are those whose names each gives on."""
-        given: dict[str, set[str]] = {}
-        for module in taken:
+    def _propagate_star_names(
+        self, sources: Mapping[str, list[str]]
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the names each module exports; `sources` are the modules it exports again."""
+        exported: dict[str, set[str]] = {}
+        for module in sources:
             file = self._files.file(module)
-            given[module] = set() if file is None else set(public(file.lowered))
+            exported[module] = set() if file is None else set(star_names(file.lowered))
         grows = True
         while grows:
             grows = False
-            for module, sources in taken.items():
+            for module, others in sources.items():
                 file = self._files.file(module)
-                every = file is not None and file.lowered.exports is not None
-                offered = {n for each in sources for n in given[each]}
-                names = {n for n in offered if every or not n.startswith("_")}
-                if not names <= given[module]:
-                    given[module] |= names
+                has_all = file is not None and file.lowered.exports is not None
+                offered = {name for other in others for name in exported[other]}
+                names = {name for name in offered if has_all or not name.startswith("_")}
+                if not names <= exported[module]:
+                    exported[module] |= names
                     grows = True
-        return {module: frozenset(names) for module, names in given.items()}
+        return {module: frozenset(names) for module, names in exported.items()}
 
     def _star_modules(self, path: str) -> list[str]:
         file = self._files.file(path)
-        return self._modules_of(path, file.lowered.stars) if file is not None else []
+        return self._module_paths(path, file.lowered.stars) if file is not None else []
 
-    def _taken_in(self, path: str) -> list[str]:
-        """Paths of the modules whose names `import *` of one gives too."""
+    def _reexported(self, path: str) -> list[str]:
         file = self._files.file(path)
-        return self._modules_of(path, given_on(file.lowered)) if file is not None else []
+        return self._module_paths(path, reexported_modules(file.lowered)) if file else []
 
-    def _modules_of(self, path: str, sources: Iterable[tuple[int, str]]) -> list[str]:
-        found = [self._resolved(path, *source) for source in sources]
+    def _module_paths(self, path: str, sources: Iterable[tuple[int, str]]) -> list[str]:
+        found = [self._resolve_import(path, *source) for source in sources]
         return [value[1] for value in found if value is not None and value[0] == MODULE]

@@ -1,14 +1,15 @@
-"""Who calls whom: every question is answered backward from the place that is asked about."""
+"""Call graph queries: callees, callers, importers and subclasses of a node, answered on demand."""
 
 from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, MODULE, Values
-from remora.code.callgraph.callers.aliases import CALL, STORE, Carriers, Site
+from remora.code.callgraph.callers.aliases import CALL, STORE, AliasSearch, Site
 from remora.code.callgraph.context import Context
-from remora.code.callgraph.files.file_cache import IndexedFiles
-from remora.code.callgraph.files.ir_index import File
+from remora.code.callgraph.files.file_cache import FileCache
+from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program
+from remora.code.callgraph.incremental import AliasDigest
 from remora.code.callgraph.names.call_targets import (
     Targets,
     call_targets,
@@ -17,105 +18,103 @@ from remora.code.callgraph.names.call_targets import (
 )
 from remora.code.callgraph.names.imported_names import imported_as, imports_of
 from remora.code.callgraph.rules.rule_table import RULES
-from remora.code.callgraph.solver import MOST_ANSWERS
-from remora.code.ir.model import CLASS_SCOPE, Call, Read, Store
+from remora.code.callgraph.solver import MAX_ANSWERS
+from remora.code.ir.model import CLASS_SCOPE, AttributeRead, AttributeWrite, Call
 from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
-_MOST_SITES = 3_000
-"""Places in the code of which it is kept what is called there."""
-Found = dict[str, tuple[int, set[int]]]
+_MAX_CACHED_SITES = 3_000
+"""Call sites whose targets are cached."""
+EdgeLines = dict[str, tuple[int, set[int]]]
+"""Node key → tier and lines."""
 
 
-class Linked(NamedTuple):
-    """What a node calls, and a module imports; `inputs` says what of the program that was found
-    from, see `touched`. An import has no lines."""
+class NodeLinks(NamedTuple):
+    """Callees of a node and imports of a module; `inputs` are what they were computed from.
+
+    An import has no lines.
+    """
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
     inputs: int
 
 
-class Carried(NamedTuple):
-    """All names that lead to a node, as a hash, and what that was found from."""
-
-    names: bytes
-    inputs: int
-
-
 class Linker:
-    """Links of one state of a program; what was found once is remembered.
+    """Links of one state of a program; results are cached.
 
-    `files` may be shared with others. Only with `noting` it can say from which inputs links were
-    found: `linked`, `carried`. `most` answers to what lies behind a question are remembered.
+    Linkers may share `files`. Only with `track_inputs` do `links` and `alias_digest` have inputs.
+    `max_answers` limits the answers that the solver caches.
     """
 
     def __init__(
         self,
         program: Program,
-        files: IndexedFiles | None = None,
+        files: FileCache | None = None,
         *,
-        noting: bool = False,
-        most: int = MOST_ANSWERS,
+        track_inputs: bool = False,
+        max_answers: int = MAX_ANSWERS,
     ) -> None:
-        kept = IndexedFiles() if files is None else files
-        self._ctx = Context(program, RULES, kept, noting=noting, most=most)
-        self._carriers = Carriers(self._ctx)
+        cache = FileCache() if files is None else files
+        self._ctx = Context(
+            program, RULES, cache, track_inputs=track_inputs, max_answers=max_answers
+        )
+        self._aliases = AliasSearch(self._ctx)
         self._targets: dict[Site, tuple[Targets, int]] = {}
         self._callees: dict[str, tuple[tuple[Edge, ...], int]] = {}
         self._callers: dict[str, tuple[tuple[Edge, ...], int]] = {}
-        self._imported: dict[str, tuple[frozenset[str], int]] = {}
+        self._imports: dict[str, tuple[frozenset[str], int]] = {}
 
     def callees(self, key: str) -> tuple[Edge, ...]:
-        """What a node calls; nothing for an unknown one."""
-        self._make_room()
-        return self._ctx.remembered(self._callees, key, lambda: self._find_callees(key))
+        """Return what a node calls; nothing for an unknown node."""
+        self._limit_cache()
+        return self._ctx.memoize(self._callees, key, lambda: self._find_callees(key))
 
     def callers(self, key: str) -> tuple[Edge, ...]:
-        """Which nodes call it: exactly those among whose callees it is."""
-        self._make_room()
-        return self._ctx.remembered(self._callers, key, lambda: self._find_callers(key))
+        """Return the nodes that call a node: exactly those that have it among their callees."""
+        self._limit_cache()
+        return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
-    def linked(self, key: str) -> Linked:
-        """What a node calls and imports, and from which inputs that was found."""
+    def links(self, key: str) -> NodeLinks:
+        """Return what a node calls and imports, with the inputs of both."""
         self._ctx.inputs = 0
         calls = self.callees(key)
         path, qualname = split_node_key(key)
-        imports = self._imports(path) if qualname == MODULE_NAME else frozenset()
+        imports = self._imports_of(path) if qualname == MODULE_NAME else frozenset()
         edges = tuple(Edge(key=each, tier=TIERS[0], lines=()) for each in sorted(imports))
-        return Linked(calls, edges, self._ctx.inputs)
+        return NodeLinks(calls, edges, self._ctx.inputs)
 
     @property
-    def decisive(self) -> Set[str]:
-        """Keys of the nodes whose `carried` names decided something in what was `linked`."""
-        return self._carriers.decisive
+    def alias_dependent(self) -> Set[str]:
+        """Keys of the nodes whose aliases decided part of the `links` computed so far."""
+        return self._aliases.alias_dependent
 
-    def carried(self, key: str) -> Carried:
-        """By which names a node may be reached; without one there are none."""
+    def alias_digest(self, key: str) -> AliasDigest:
+        """Return the digest of the names that reach a node; empty names for an unknown node."""
         self._ctx.inputs = 0
         file, qualname = self._node(key)
-        names = b"" if file is None else self._carriers.told(file, file.nodes[qualname])
-        return Carried(names, self._ctx.inputs)
+        names = b"" if file is None else self._aliases.digest(file, file.nodes[qualname])
+        return AliasDigest(names, self._ctx.inputs)
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Modules that import the node, or the module: exactly those among whose imports it is."""
+        """Return the modules that import a node: exactly those that have it among their imports."""
         file, qualname = self._node(key)
         if file is None:
             return ()
-        found: Found = {}
+        found: EdgeLines = {}
         for path in self._ctx.mentioning(imported_as(file.path, qualname)):
-            if key in self._imports(path):
+            if key in self._imports_of(path):
                 found[node_key(path)] = (0, set())
         return _edges(found)
 
     def subclasses(self, key: str) -> tuple[Edge, ...]:
-        """Classes that derive from it, directly or not."""
+        """Return all direct and indirect subclasses of a class."""
         file, qualname = self._node(key)
         number = None if file is None else file.nodes[qualname]
         if file is None or number is None or file.scopes[number].kind != CLASS_SCOPE:
             return ()
-        found: Found = {}
+        found: EdgeLines = {}
         for value, tier in self._ctx.solve(("derived", file.path, number)):
             other = self._ctx.file(value[1])
             if other is not None:
@@ -123,18 +122,20 @@ class Linker:
         return _edges(found)
 
     def constructor(self, key: str) -> str | None:
-        """The first `__init__` of the program in the MRO of a class; None where there is none."""
+        """Return the first `__init__` of the program in the MRO of a class, or None."""
         file, qualname = self._node(key)
         if file is None or file.scopes[file.nodes[qualname]].kind != CLASS_SCOPE:
             return None
-        asked = ("class_attribute", 0, file.path, file.nodes[qualname], "__init__")
-        return self._first(self._ctx.solve(asked), {FUNCTION})
+        question = ("class_attribute", 0, file.path, file.nodes[qualname], "__init__")
+        return self._first(self._ctx.solve(question), {FUNCTION})
 
-    def imported(self, dotted: str) -> str | None:
-        """What `pkg.Name` is in `pkg`, a module of the program that has it from elsewhere too; None
-        where that is no function and no class of the program."""
+    def resolve_export(self, dotted: str) -> str | None:
+        """Return the definition behind `pkg.Name`, following re-exports of the module `pkg`.
+
+        None unless it is a function or class of the program.
+        """
         module, _, name = dotted.rpartition(".")
-        found = self._ctx.imported("", 0, module) if module else None
+        found = self._ctx.resolve_import("", 0, module) if module else None
         if found is None or found[0] != MODULE:
             return None
         return self._first(self._ctx.solve(("export", 0, found[1], name)), {FUNCTION, CLASS})
@@ -146,13 +147,12 @@ class Linker:
                 return node_key(other.path, other.scopes[value[2]].qualname)
         return None
 
-    def _make_room(self) -> None:
-        """What was found for other questions can be found again."""
-        if len(self._targets) > _MOST_SITES:
-            for kept in (self._targets, self._callees, self._callers):
-                kept.clear()
+    def _limit_cache(self) -> None:
+        if len(self._targets) > _MAX_CACHED_SITES:
+            for cache in (self._targets, self._callees, self._callers):
+                cache.clear()
 
-    def _node(self, key: str) -> tuple[File | None, str]:
+    def _node(self, key: str) -> tuple[IndexedFile | None, str]:
         path, qualname = split_node_key(key)
         file = self._ctx.file(path)
         known = file is not None and qualname in file.nodes and key.startswith("node:")
@@ -162,70 +162,69 @@ class Linker:
         file, qualname = self._node(key)
         if file is None:
             return ()
-        found: Found = {}
+        found: EdgeLines = {}
         for kind, numbers in enumerate(file.sites_by_owner.get(qualname, ())):
             for number in numbers:
                 line = _record(file, kind, number).line
                 site = (file.path, kind, number)
-                for target, tier in self._site(site).items():
-                    if self._is_followed(target, site):
-                        _note(found, target, tier, line)
+                for target, tier in self._site_targets(site).items():
+                    if self._is_caller_site(target, site):
+                        _add_edge(found, target, tier, line)
         return _edges(found)
 
-    def _is_followed(self, target: str, site: Site) -> bool:
-        """Whether `callers` of the target would look at the site."""
+    def _is_caller_site(self, target: str, site: Site) -> bool:
+        """True if `callers` of the target would look at the site."""
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True
-        file = self._ctx.surface(path)
+        file = self._ctx.interface_file(path)
         if file is None or qualname not in file.nodes:
             return True
         number = file.nodes[qualname]
-        self._ctx.head(path, number)
-        return self._carriers.admits(file, number, site)
+        self._ctx.definition_file(path, number)
+        return self._aliases.is_candidate(file, number, site)
 
     def _find_callers(self, key: str) -> tuple[Edge, ...]:
         file, qualname = self._node(key)
         if file is None:
             return ()
-        found: Found = {}
-        for site in self._carriers.sites(file, file.nodes[qualname]):
-            targets = self._site(site)
+        found: EdgeLines = {}
+        for site in self._aliases.candidate_sites(file, file.nodes[qualname]):
+            targets = self._site_targets(site)
             other = self._ctx.file(site[0])
             if key in targets and other is not None:
                 record = _record(other, site[1], site[2])
                 owner = node_key(other.path, other.scopes[record.scope].qualname)
-                _note(found, owner, targets[key], record.line)
+                _add_edge(found, owner, targets[key], record.line)
         return _edges(found)
 
-    def _site(self, site: Site) -> Targets:
+    def _site_targets(self, site: Site) -> Targets:
         def find() -> Targets:
             path, kind, number = site
             if kind == CALL:
                 return call_targets(self._ctx, path, number)
             if kind == STORE:
                 return store_targets(self._ctx, path, number)
-            return self._read(path, number)
+            return self._read_targets(path, number)
 
-        return self._ctx.remembered(self._targets, site, find)
+        return self._ctx.memoize(self._targets, site, find)
 
-    def _read(self, path: str, number: int) -> Targets:
+    def _read_targets(self, path: str, number: int) -> Targets:
         file = self._ctx.file(path)
         if file is None:
             return {}
         read = file.lowered.reads[number]
         return read_targets(self._ctx, path, read.scope, read.at, read.term)
 
-    def _imports(self, path: str) -> frozenset[str]:
-        """Keys of the nodes that a file imports by a name it mentions."""
-        return self._ctx.remembered(
-            self._imported, path, lambda: frozenset(imports_of(self._ctx, path))
+    def _imports_of(self, path: str) -> frozenset[str]:
+        return self._ctx.memoize(
+            self._imports, path, lambda: frozenset(imports_of(self._ctx, path))
         )
 
 
-def _record(file: File, kind: int, number: int) -> Call | Read | Store:
+def _record(file: IndexedFile, kind: int, number: int) -> Call | AttributeRead | AttributeWrite:
     lowered = file.lowered
-    records: tuple[Sequence[Call | Read | Store], ...] = (
+    records: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
         lowered.calls,
         lowered.reads,
         lowered.stores,
@@ -233,14 +232,14 @@ def _record(file: File, kind: int, number: int) -> Call | Read | Store:
     return records[kind][number]
 
 
-def _note(found: Found, key: str, tier: int, line: int) -> None:
+def _add_edge(found: EdgeLines, key: str, tier: int, line: int) -> None:
     known, lines = found.setdefault(key, (tier, set()))
     lines.add(line)
     if tier < known:
         found[key] = (tier, lines)
 
 
-def _edges(found: Found) -> tuple[Edge, ...]:
+def _edges(found: EdgeLines) -> tuple[Edge, ...]:
     order: Iterable[tuple[int, str]] = sorted((tier, key) for key, (tier, _) in found.items())
     return tuple(
         Edge(key=key, tier=TIERS[tier], lines=tuple(sorted(found[key][1]))) for tier, key in order

@@ -1,11 +1,12 @@
-"""Least solutions of questions that depend on one another, also in circles.
+"""Least-fixpoint solver for questions that depend on one another, with cycles.
 
 A question is a tuple whose first item names the rule that answers it. A rule reads the answers of
-other questions; answers only grow, and who read one that grew is asked again. Nothing is read before
-it was answered but in a circle, so that rules may also look at whether there is an answer; and so the
-answers do not depend on the order of the questions. Nothing recurses without end.
+other questions. Answers only grow, and a question whose rule read an answer is evaluated again when
+that answer grows. Outside cycles an answer is read only when it is complete, so rules may also test
+if there is an answer at all; the result does not depend on the order of the questions. Recursion is
+bounded.
 
-With each answer goes what of the program it was found from, as a set of bits (see `inputs`).
+The solver stores each answer with its inputs, a set of bits (see `incremental`).
 """
 
 from collections.abc import Callable, Mapping
@@ -18,16 +19,16 @@ Rule = Callable[..., Values]
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
-_DEEPEST = 24
-_REPLACED = frozenset(("mro",))  # answers whose order counts: the newest holds
-_WHOLE = frozenset(("bases", "derived", "sites"))  # answers that are lists: none is too long
-_MOST_ROUNDS = 40
-MOST_ANSWERS = 60_000
-"""Kept from one question to the next; about 0.6 KB each."""
+_MAX_DEPTH = 24
+_ORDERED_RULES = frozenset(("mro",))  # order counts, so a new answer replaces the old one
+_LIST_RULES = frozenset(("bases", "derived", "call_sites"))  # lists of any length, never TOP
+_MAX_ROUNDS = 40
+MAX_ANSWERS = 60_000
+"""Answers kept between questions; about 0.6 KB each."""
 
 
 class _TooDeepError(Exception):
-    """A question that has to be answered before others go on."""
+    """A question too deep in the recursion: the solver must answer it first."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -35,97 +36,97 @@ class _TooDeepError(Exception):
 
 
 class Solver:
-    """Answers questions by `rules` and remembers what it found."""
+    """Answer questions by `rules` and cache up to `max_answers` answers."""
 
-    def __init__(self, rules: Mapping[str, Callable[..., Values]], most: int) -> None:
+    def __init__(self, rules: Mapping[str, Rule], max_answers: int) -> None:
         self.inputs = 0
-        """What was read since somebody set this to 0."""
+        """All inputs read since this was last set to 0."""
         self._rules = rules
-        self._most = most
+        self._max_answers = max_answers
         self._answers: dict[Question, Values] = {}
         self._inputs: dict[Question, int] = {}
-        self._same: dict[int, int] = {}
-        self._open: dict[Question, set[Question]] = {}
+        self._interned: dict[int, int] = {}
+        self._readers: dict[Question, set[Question]] = {}
         self._rounds: dict[Question, int] = {}
         self._queue: dict[Question, None] = {}
-        self._given_up: set[Question] = set()
+        self._abandoned: set[Question] = set()
         self._current: Question | None = None
         self._depth = 0
 
     def solve(self, question: Question) -> Values:
-        """The answer, final."""
+        """Return the final answer; within a rule, the same as `read`."""
         if self._current is None:
             found = self._answers.get(question)
             if found is not None:
                 self.inputs |= self._inputs[question]
                 return found
-            if len(self._answers) > self._most:
+            if len(self._answers) > self._max_answers:
                 self._answers.clear()
                 self._inputs.clear()
-                self._same.clear()
-            self._bring(question)
-            return self._settle(question)
+                self._interned.clear()
+            self._answer_depth_first(question)
+            return self._run_to_fixpoint(question)
         return self.read(question)
 
     def read(self, question: Question) -> Values:
-        """The answer as far as it is known; whoever asks from a rule is asked again if it grows."""
+        """Return the answer so far; the rule that reads it runs again if the answer grows."""
         answer = self._answers.get(question)
         if answer is None:
-            if self._depth >= _DEEPEST:
+            if self._depth >= _MAX_DEPTH:
                 raise _TooDeepError(question)
-            self._begin(question)
+            self._open(question)
             try:
-                answer = self._ask(question)
+                answer = self._evaluate(question)
             except _TooDeepError:
                 del self._answers[question]
-                self._given_up.add(question)
+                self._abandoned.add(question)
                 raise
-        readers = self._open.get(question)
+        readers = self._readers.get(question)
         if readers is not None and self._current is not None:
             readers.add(self._current)
         self.inputs |= self._inputs[question]
         return answer
 
-    def _begin(self, question: Question) -> None:
+    def _open(self, question: Question) -> None:
         self._answers[question] = EMPTY
         self._inputs.setdefault(question, 0)
-        self._open.setdefault(question, set())
+        self._readers.setdefault(question, set())
 
-    def _bring(self, question: Question) -> None:
-        """Have the question answered, and first those that lie too deep below it."""
-        waiting = [question]
-        while waiting:
+    def _answer_depth_first(self, question: Question) -> None:
+        """Answer the question, and before it those that are too deep in the recursion."""
+        pending = [question]
+        while pending:
             try:
-                self.read(waiting[-1])
-                waiting.pop()
+                self.read(pending[-1])
+                pending.pop()
             except _TooDeepError as deep:
-                if deep.question not in waiting:
-                    waiting.append(deep.question)
-                else:  # a circle that is longer than we go down: somebody has to begin
-                    self._begin(deep.question)
+                if deep.question not in pending:
+                    pending.append(deep.question)
+                else:  # a cycle longer than the depth limit: start it with an empty answer
+                    self._open(deep.question)
                     self._queue[deep.question] = None
 
-    def remembered(self, kept: dict[_K, tuple[_T, int]], name: _K, make: Callable[[], _T]) -> _T:
-        """What `make` gives, made once, and each time noted with all that it was made from.
+    def memoize(self, cache: dict[_K, tuple[_T, int]], key: _K, make: Callable[[], _T]) -> _T:
+        """Return the cached result of `make`, and record the inputs it was made from.
 
-        In a rule it may read no answers: they may still grow.
+        Within a rule, `make` must not read answers: they may still grow.
         """
-        known = kept.get(name)
+        known = cache.get(key)
         if known is None:
             outer, self.inputs = self.inputs, 0
             try:
                 made = make()
-                known = kept[name] = (made, self._one(self.inputs))
+                known = cache[key] = (made, self._intern(self.inputs))
             finally:
                 self.inputs = outer
         self.inputs |= known[1]
         return known[0]
 
-    def _one(self, inputs: int) -> int:
-        """Equal sets are one object: thousands of answers were found from the same."""
-        return self._same.setdefault(inputs, inputs)
+    def _intern(self, inputs: int) -> int:
+        """Return one object for equal sets: thousands of answers have the same inputs."""
+        return self._interned.setdefault(inputs, inputs)
 
-    def _ask(self, question: Question) -> Values:
+    def _evaluate(self, question: Question) -> Values:
         outer, self._current = self._current, question
         read, self.inputs = self.inputs, 0
         self._depth += 1
@@ -138,65 +139,65 @@ class Solver:
                 known_from = self._inputs[question]
                 both = known_from | self.inputs
                 if both != known_from:
-                    self._inputs[question] = self._one(both)
+                    self._inputs[question] = self._intern(both)
             self.inputs = read
         known = self._answers[question]
-        if question[0] in _REPLACED:
+        if question[0] in _ORDERED_RULES:
             answer = found
-        elif question[0] in _WHOLE:
+        elif question[0] in _LIST_RULES:
             answer = tuple({**dict(known), **dict(found)}.items())
         else:
             answer = join((known, found))
-        if _same(known, answer) or not self._may_grow(question):
+        if _equal(known, answer) or not self._may_grow(question):
             return known
         self._answers[question] = answer
-        for reader in self._open[question]:
+        for reader in self._readers[question]:
             self._queue[reader] = None
         return answer
 
     def _may_grow(self, question: Question) -> bool:
         rounds = self._rounds[question] = self._rounds.get(question, 0) + 1
-        return rounds < _MOST_ROUNDS
+        return rounds < _MAX_ROUNDS
 
-    def _settle(self, question: Question) -> Values:
-        while waiting := self._next():
+    def _run_to_fixpoint(self, question: Question) -> Values:
+        while pending := self._next():
             try:
-                self._ask(waiting)
+                self._evaluate(pending)
             except _TooDeepError as deep:
-                self._queue[waiting] = None
-                self._bring(deep.question)
-        self._hand_on_inputs()
-        self._open.clear()
+                self._queue[pending] = None
+                self._answer_depth_first(deep.question)
+        self._propagate_inputs()
+        self._readers.clear()
         self._rounds.clear()
         self.inputs |= self._inputs[question]
         return self._answers[question]
 
     def _next(self) -> Question | None:
-        """What is to be asked again."""
-        while self._queue or self._given_up:
+        """Return the next question to evaluate again."""
+        while self._queue or self._abandoned:
             if self._queue:
-                waiting, _ = self._queue.popitem()
-                if waiting in self._answers:
-                    return waiting
+                pending, _ = self._queue.popitem()
+                if pending in self._answers:
+                    return pending
             else:
-                waiting = self._given_up.pop()
-            if waiting not in self._answers and self._open[waiting]:  # somebody read it meanwhile
-                self._bring(waiting)
+                pending = self._abandoned.pop()
+            if pending not in self._answers and self._readers[pending]:
+                self._answer_depth_first(pending)
         return None
 
-    def _hand_on_inputs(self) -> None:
-        """In a circle not all was known yet when an answer was read."""
+    def _propagate_inputs(self) -> None:
+        """Add the inputs of each answer to its readers: in a cycle they were read incomplete."""
         known = self._inputs
-        waiting = [question for question in self._open if known[question]]
-        while waiting:
-            question = waiting.pop()
-            given = known[question]
-            for reader in self._open[question]:
-                both = known[reader] | given
+        pending = [question for question in self._readers if known[question]]
+        while pending:
+            question = pending.pop()
+            inputs = known[question]
+            for reader in self._readers[question]:
+                both = known[reader] | inputs
                 if both != known[reader]:
-                    known[reader] = self._one(both)
-                    waiting.append(reader)
+                    known[reader] = self._intern(both)
+                    pending.append(reader)
 
 
-def _same(left: Values, right: Values) -> bool:
+def _equal(left: Values, right: Values) -> bool:
     return left is right or (left is not TOP and right is not TOP and dict(left) == dict(right))

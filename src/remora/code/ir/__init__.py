@@ -1,1 +1,1 @@
-"""The intermediate form of a file: all that the call graph needs to know of it."""
+"""Intermediate representation (IR) of a file, the input of the call graph."""

@@ -1,8 +1,7 @@
-"""What linking needs of one file, compact enough to be stored whole.
+"""Records of the IR: scopes, calls, attribute and container writes of one file.
 
-A *term* says how a value is made, in as few objects as possible: null where nothing is known of
-it, a string for a name, an integer for the result of the call with that number, and for the rest
-a sequence that begins with one of the tags below.
+A *term* describes how a value is made: None if unknown, a string for a name, an integer for the
+result of the call with that number, else a sequence that starts with one of the tags below.
 """
 
 from collections.abc import Sequence
@@ -11,26 +10,26 @@ from typing import Any
 import msgspec
 
 ATTRIBUTE = 1  # base, name
-ITEM = 2  # base, key (a string, an integer, or null where it is not constant)
+ITEM = 2  # base, key (a string, an integer, or None if not constant)
 SLICE = 3  # base
 CONTAINER = 4  # number of the container
-SCOPE = 5  # number of the scope: the function, class or lambda itself
+SCOPE = 5  # number of the scope: a function, class or lambda object
 EITHER = 6  # terms …
 AWAIT = 7  # term
-EACH = 8  # term: what iterating over it gives
+ELEMENT = 8  # term: an element from iterating over it
 TEXT = 9  # a string constant that may be a name
 CONSTANT = 10  # name of its builtin type
 STAR = 11  # term: `*term` among arguments or items
-ENTERED = 12  # term, whether asynchronously: what `with` binds
-INSTANCE = 13  # term: an instance of the class, or of one of the classes
+ENTERED = 12  # term, is asynchronous: the value bound by `with`
+INSTANCE = 13  # term: an instance of the class or one of the classes
 DECLARED = 14  # annotation: a value of that type
 GENERIC = 15  # annotation only: base, arguments …
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
-VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, NARROWED, GONE = range(7)
+VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, NARROWED, DELETED = range(7)
 ASYNC, GENERATOR = 1, 2
-LOOP, ENDS, TRYING = 1, 2, 4
+LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -42,14 +41,14 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     default: Any
 
 
-class Bind(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One place that gives a name a value.
+class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One binding of a name.
 
-    `at` is the number of its statement, `scope` where its terms are evaluated. By `kind`: VALUE and
-    NARROWED `term`; DEFINITION `term` the scope's number and `extra` the call of the outermost
-    decorator; IMPORT `term` the dotted module, `extra` what else is loaded with it; IMPORT_FROM
-    `term` (level, module) and `extra` the name; ANNOTATED `term` the annotation, `extra` the value;
-    GONE nothing.
+    `at` is the number of its statement, `scope` where its terms are evaluated. Fields by `kind`:
+    VALUE and NARROWED: `term`. DEFINITION: `term` is the scope number, `extra` the call of the
+    outermost decorator. IMPORT: `term` is the dotted module, `extra` a submodule loaded with it.
+    IMPORT_FROM: `term` is (level, module), `extra` the name. ANNOTATED: `term` is the annotation,
+    `extra` the value. DELETED: none.
     """
 
     kind: int
@@ -62,8 +61,9 @@ class Bind(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A module, class, function, lambda or comprehension.
 
-    `qualname` is that of the node its code belongs to; `at` the number of the statement that makes
-    it, evaluated in `parent`. `results` and `yields` are (statement, term).
+    `qualname` is that of the node its code belongs to. `at` is the number of the statement in
+    `parent` that creates it. `outer` are its global and nonlocal names. `results` and `yields` are
+    (statement, term).
     """
 
     kind: int
@@ -77,14 +77,14 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     decorators: tuple[int, ...]
     annotation: Any
     bases: tuple[Any, ...]
-    binds: dict[str, tuple[Bind, ...]]
+    binds: dict[str, tuple[Binding, ...]]
     outer: tuple[str, ...]
     results: tuple[tuple[int, Any], ...]
     yields: tuple[tuple[int, Any], ...]
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A call: `at` is its statement's number; an implicit one is made by syntax, as by `with`."""
+    """A call; `at` is the number of its statement. Syntax such as `with` makes implicit calls."""
 
     scope: int
     at: int
@@ -95,8 +95,8 @@ class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
     implicit: bool = False
 
 
-class Read(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An attribute that is read and not called: it may be a property."""
+class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A read of an attribute that is not called; it may be a property."""
 
     scope: int
     at: int
@@ -104,7 +104,7 @@ class Read(msgspec.Struct, frozen=True, array_like=True, gc=False):
     term: Any
 
 
-class Store(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`base.name = term`."""
 
     scope: int
@@ -116,8 +116,8 @@ class Store(msgspec.Struct, frozen=True, array_like=True, gc=False):
     annotation: Any = None
 
 
-class Fill(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`base[key] = term`, or `base.append(term)` and the like (`key` null)."""
+class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """`base[key] = term`, or a call such as `base.append(term)` (`key` is None)."""
 
     scope: int
     at: int
@@ -127,7 +127,7 @@ class Fill(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A display or a comprehension; `keys` only of a dict."""
+    """A list, tuple, set or dict literal, or a comprehension; `keys` only for dicts."""
 
     scope: int
     at: int
@@ -137,10 +137,10 @@ class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Statements that run, or do not run, together.
+    """Statements that run together or not at all.
 
-    `group` is one number for all arms of an if, try or match, `arms` how many there are if one of
-    them is always taken, else 0; `flags` are LOOP, ENDS (it leaves the function), TRYING.
+    `group` is the same number for all arms of an if, try or match. `arms` is their number if one
+    of them always runs, else 0. `flags`: LOOP, LEAVES_FUNCTION, IN_TRY.
     """
 
     parent: int
@@ -150,24 +150,25 @@ class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 Export = str | tuple[int, str]
-"""A name in `__all__`, or (level, module) of one whose `__all__` is taken in."""
+"""A name in `__all__`, or (level, module) of a module whose `__all__` is included."""
 
 
-class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file for the linker.
+class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """IR of one file.
 
-    `names` are all names by which it may mention something, for an index over files; `def NAME`
-    and `class (NAME` among them say that it defines NAME, or a class with a base called so.
-    `statements` is the block of each statement; `exports` is null without an `__all__` that can be read.
+    `names` are all names that the file uses, for an index over files. They include `def NAME` for
+    definitions, `class (NAME` for bases, `set NAME` for attributes set on anything but `self`, and
+    `property NAME`. `statements` is the block of each statement. `exports` is None without an
+    `__all__` that can be evaluated.
     """
 
     path: str
     names: tuple[str, ...]
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()
-    reads: tuple[Read, ...] = ()
-    stores: tuple[Store, ...] = ()
-    fills: tuple[Fill, ...] = ()
+    reads: tuple[AttributeRead, ...] = ()
+    stores: tuple[AttributeWrite, ...] = ()
+    fills: tuple[ContainerWrite, ...] = ()
     containers: tuple[Container, ...] = ()
     blocks: tuple[Block, ...] = ()
     statements: tuple[int, ...] = ()
@@ -175,41 +176,48 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     exports: tuple[Export, ...] | None = None
 
 
-def weight(lowered: Lowered) -> int:
-    """About how many records are held of a file whose indexes are; about 1 KB is needed for each."""
+def estimated_records(lowered: LoweredFile) -> int:
+    """Estimate the records in the indexes of a file; each takes about 1 KB."""
     return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
-def last_name(term: Any) -> str:
-    """`c` of the dotted `a.b.c`, term or text; "" of what is not dotted."""
+_COMPOUND = (list, tuple)
+
+
+def has_tag(term: Any, tag: int) -> bool:
+    """True for a compound term with that tag."""
+    return isinstance(term, _COMPOUND) and bool(term[0] == tag)
+
+
+def unqualified_name(term: Any) -> str:
+    """Return `c` for the term or text `a.b.c`; "" for any other term."""
     if isinstance(term, str):
         return term.rpartition(".")[2]
-    is_attribute = isinstance(term, list | tuple) and term[0] == ATTRIBUTE
-    return str(term[2]) if is_attribute else ""
+    return str(term[2]) if has_tag(term, ATTRIBUTE) else ""
 
 
-class _Named(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """As `Lowered` begins."""
+class _LoweredFileStart(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The first fields of `LoweredFile`."""
 
     path: str
     names: tuple[str, ...]
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Lowered)
-_named_decoder = msgspec.msgpack.Decoder(_Named)
+_decoder = msgspec.msgpack.Decoder(LoweredFile)
+_start_decoder = msgspec.msgpack.Decoder(_LoweredFileStart)
 
 
-def encode_lowered(lowered: Lowered) -> bytes:
-    """As it is stored."""
+def encode_lowered(lowered: LoweredFile) -> bytes:
+    """Return the stored form."""
     return _encoder.encode(lowered)
 
 
-def decode_lowered(stored: bytes) -> Lowered:
-    """The inverse of `encode_lowered`. Raises msgspec.DecodeError."""
+def decode_lowered(stored: bytes) -> LoweredFile:
+    """Reverse `encode_lowered`. Raises msgspec.DecodeError."""
     return _decoder.decode(stored)
 
 
 def decode_names(stored: bytes) -> tuple[str, ...]:
-    """The `names` alone of what is stored: a twelfth of the time. Raises msgspec.DecodeError."""
-    return _named_decoder.decode(stored).names
+    """Decode only `names`, in a twelfth of the time. Raises msgspec.DecodeError."""
+    return _start_decoder.decode(stored).names

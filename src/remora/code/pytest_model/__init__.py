@@ -1,1 +1,1 @@
-"""A project as pytest sees it: its tests, fixtures, and the functions they reach."""
+"""Static model of a project's pytest tests and fixtures, and the nodes they exercise."""

@@ -1,72 +1,72 @@
-"""The files of a project as pytest sees them, with the classes in which their tests run."""
+"""Test files of a project, and the classes in which their tests run."""
 
 from collections.abc import Iterable, Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.ir.model import CLASS_SCOPE, last_name
+from remora.code.ir.model import CLASS_SCOPE, unqualified_name
 from remora.code.links import Edge
-from remora.code.pytest_model.pytest_file import Suite, is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import PytestFile, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
 
-_SUBCLASSES = 200
-_DEEPEST = 4
-"""Classes between one of the project's and `TestCase`."""
-_ROOM = 30_000
-"""Records of the files that are held."""
-_MOST_CALLING = 64
-"""Files of which it is kept who calls what in them."""
+_MAX_CLASSES = 200
+_MAX_BASE_DEPTH = 4
+"""Maximum number of classes between a test class and `TestCase`."""
+_MAX_RECORDS = 30_000
+"""Maximum number of records of cached files."""
+_MAX_CALL_FILES = 64
+"""Maximum number of files with cached attribute calls."""
 
 
-class Suites:
-    """A file is looked at once while there is room: ask one as long as the code stays as it is."""
+class PytestProject:
+    """Cached pytest files of one state of the code."""
 
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
         self._program = program
-        self._known: dict[str, Suite | None] = {}
-        self._weight = 0
+        self._files: dict[str, PytestFile | None] = {}
+        self._records = 0
         self._classes: dict[str, frozenset[str]] = {}
-        self._calling: dict[str, dict[str, dict[str, None]]] = {}
+        self._attribute_calls: dict[str, dict[str, dict[str, None]]] = {}
         self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
-    def at(self, path: str) -> Suite | None:
-        """A file as pytest sees it; None where there is nothing of pytest's in it."""
-        if path in self._known:
-            known = self._known.pop(path)  # used last: it goes last
+    def file(self, path: str) -> PytestFile | None:
+        """Return a file as pytest sees it; None if it has no tests or fixtures."""
+        if path in self._files:
+            known = self._files.pop(path)  # most recently used goes last
         else:
             known = self._find(path)
-            self._weight += _weight(known)
-        self._known[path] = known
-        while self._weight > _ROOM and len(self._known) > 1:
-            self._weight -= _weight(self._known.pop(next(iter(self._known))))
+            self._records += _records(known)
+        self._files[path] = known
+        while self._records > _MAX_RECORDS and len(self._files) > 1:
+            self._records -= _records(self._files.pop(next(iter(self._files))))
         return known
 
-    def _find(self, path: str) -> Suite | None:
+    def _find(self, path: str) -> PytestFile | None:
         lowered = self._program.lowered(path)
         if lowered is None:
             return None
         known = is_test_file(path) or is_conftest(path) or "fixture" in lowered.names
-        # bases of test classes, such as tests/base.py
-        return Suite(lowered) if known or "/test" in f"/{path}" else None
+        # test folders may hold base classes, such as tests/base.py
+        return PytestFile(lowered) if known or "/test" in f"/{path}" else None
 
-    def named_after(self, module: str) -> Iterator[Suite]:
-        """The test files that are named after a module."""
+    def files_named_after(self, module: str) -> Iterator[PytestFile]:
+        """Yield the test files named after a module."""
         ends = (f"/test_{module}.py", f"/{module}_test.py")
         for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
-            if suite := self.at(path):
-                yield suite
+            if pytest_file := self.file(path):
+                yield pytest_file
 
     def classes_in(self, path: str) -> frozenset[str]:
-        """Qualnames of the classes of a file."""
+        """Return the qualnames of the classes of a file."""
         if path not in self._classes:
             lowered = self._program.lowered(path)
             scopes = lowered.scopes if lowered is not None else ()
             self._classes[path] = frozenset(s.qualname for s in scopes if s.kind == CLASS_SCOPE)
         return self._classes[path]
 
-    def decorated(self, edge: Edge) -> list[str]:
-        """Keys of what is decorated where a caller calls something."""
+    def decorated_at(self, edge: Edge) -> list[str]:
+        """Return keys of the nodes decorated at the lines of a link."""
         path, qualname = split_node_key(edge.key)
         if path not in self._decorated:
             self._decorated[path] = self._find_decorated(path)
@@ -74,7 +74,7 @@ class Suites:
         return [key for line in edge.lines for key in places.get((qualname, line), ())]
 
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
-        """By the node and the line that call a decorator."""
+        """Map the calling node and line of decorators to the decorated nodes."""
         found: dict[tuple[str, int], list[str]] = {}
         lowered = self._program.lowered(path)
         if lowered is None:
@@ -85,94 +85,95 @@ class Suites:
                 found.setdefault((caller, call.line), []).append(node_key(path, scope.qualname))
         return found
 
-    def calling(self, path: str, name: str) -> Iterable[str]:
-        """Keys of the nodes of a file that call an attribute of that name."""
-        if path not in self._calling:
-            if len(self._calling) >= _MOST_CALLING:
-                self._calling.clear()
-            self._calling[path] = self._find_calling(path)
-        return self._calling[path].get(name, ())
+    def nodes_calling(self, path: str, name: str) -> Iterable[str]:
+        """Return keys of the nodes in a file that call an attribute called `name`."""
+        if path not in self._attribute_calls:
+            if len(self._attribute_calls) >= _MAX_CALL_FILES:
+                self._attribute_calls.clear()
+            self._attribute_calls[path] = self._find_attribute_calls(path)
+        return self._attribute_calls[path].get(name, ())
 
-    def _find_calling(self, path: str) -> dict[str, dict[str, None]]:
+    def _find_attribute_calls(self, path: str) -> dict[str, dict[str, None]]:
         found: dict[str, dict[str, None]] = {}
         lowered = self._program.lowered(path)
         for call in lowered.calls if lowered is not None else ():
-            name = "" if isinstance(call.callee, str) else last_name(call.callee)
+            name = "" if isinstance(call.callee, str) else unqualified_name(call.callee)
             if name and lowered is not None:
                 owner = lowered.scopes[call.scope].qualname
                 found.setdefault(name, {})[node_key(path, owner)] = None
         return found
 
-    def running(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
-        """Classes, by file, in which pytest runs the inherited test `name` of class `owner`."""
-        waiting, seen = [(path, owner)], {(path, owner)}
-        while waiting and len(seen) < _SUBCLASSES:
-            file, qualname = waiting.pop()
-            suite = self.at(file)
-            scope = suite.classes.get(qualname) if suite is not None else None
+    def classes_running(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the files and classes in which pytest runs test `name` of class `owner`."""
+        pending, seen = [(path, owner)], {(path, owner)}
+        while pending and len(seen) < _MAX_CLASSES:
+            file, qualname = pending.pop()
+            pytest_file = self.file(file)
+            scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
             if scope is None or ((file, qualname) != (path, owner) and name in scope.binds):
                 continue
             if is_test_file(file) and (
-                scope.name.startswith("Test") or self._is_case(file, qualname)
+                scope.name.startswith("Test") or self._is_unittest_case(file, qualname)
             ):
                 yield file, qualname
             for edge in self._linker.subclasses(node_key(file, qualname)):
-                below = split_node_key(edge.key)
-                if below not in seen:
-                    seen.add(below)
-                    waiting.append(below)
+                subclass = split_node_key(edge.key)
+                if subclass not in seen:
+                    seen.add(subclass)
+                    pending.append(subclass)
 
-    def prepared(self, path: str, owner: str, name: str) -> Iterator[tuple[Suite, str]]:
-        """Tests, by file, that run where the method `name` of class `owner` prepares them, or
-        gives them a fixture; those that the classes inherit too."""
-        for file, runs in self.running(path, owner, name):
-            suite = self.at(file)
-            if suite is not None:
-                for test in dict.fromkeys(self._inherited(file, runs)):
-                    yield suite, f"{runs}.{test}"
+    def tests_set_up_by(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
+        """Yield own and inherited tests of the classes that run method `name` of `owner`."""
+        for file, runs in self.classes_running(path, owner, name):
+            pytest_file = self.file(file)
+            if pytest_file is not None:
+                for test in dict.fromkeys(self._test_names(file, runs)):
+                    yield pytest_file, f"{runs}.{test}"
 
-    def _inherited(self, path: str, qualname: str) -> Iterator[str]:
-        """Names of the tests of a class and of those above it."""
-        waiting, seen = [(path, qualname)], {(path, qualname)}
-        while waiting and len(seen) < _SUBCLASSES:
-            file, owner = waiting.pop()
-            suite = self.at(file)
-            tests = suite.tests(owner) if suite is not None else ()
+    def _test_names(self, path: str, qualname: str) -> Iterator[str]:
+        """Yield the test names of a class and its bases."""
+        pending, seen = [(path, qualname)], {(path, qualname)}
+        while pending and len(seen) < _MAX_CLASSES:
+            file, owner = pending.pop()
+            pytest_file = self.file(file)
+            tests = pytest_file.tests(owner) if pytest_file is not None else ()
             names = (test.removeprefix(f"{owner}.") for test in tests)
             yield from (name for name in names if "." not in name)
-            above = [base for base in self._bases(file, owner) if base not in seen]
-            seen.update(above)
-            waiting += above
+            bases = [base for base in self._bases(file, owner) if base not in seen]
+            seen.update(bases)
+            pending += bases
 
     def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
-        """Classes of the project that have the names of a class's bases."""
-        suite = self.at(path)
-        scope = suite.classes.get(qualname) if suite is not None else None
-        if suite is None or scope is None:
+        """Return classes of the project with the names of the bases."""
+        pytest_file = self.file(path)
+        scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
+        if pytest_file is None or scope is None:
             return []
         found = []
-        for base in map(last_name, scope.bases):
-            if base in suite.classes:
+        for base in map(unqualified_name, scope.bases):
+            if base in pytest_file.classes:
                 found.append((path, base))
             else:
-                name = suite.imported(base)
+                name = pytest_file.original_name(base)
                 found += [(file, name) for file in self._defining(name)]
         return found
 
-    def _is_case(self, path: str, qualname: str, depth: int = 0) -> bool:
-        """Whether a class is one of unittest's, as far as the names of its bases tell."""
-        suite = self.at(path)
-        if suite is None or depth > _DEEPEST:
+    def _is_unittest_case(self, path: str, qualname: str, depth: int = 0) -> bool:
+        """True if a class derives from `unittest.TestCase`, judging by the names of its bases."""
+        pytest_file = self.file(path)
+        if pytest_file is None or depth > _MAX_BASE_DEPTH:
             return False
-        above = self._bases(path, qualname)
-        return suite.is_case(qualname) or any(self._is_case(*one, depth + 1) for one in above)
+        bases = self._bases(path, qualname)
+        return pytest_file.is_unittest_case(qualname) or any(
+            self._is_unittest_case(*one, depth + 1) for one in bases
+        )
 
     def _defining(self, name: str) -> list[str]:
-        """The files that define a name, if there are few."""
+        """Return the files that define a name, or none if there are more than three."""
         files = self._program.mentioning(f"def {name}") if name else ()
         return sorted(files) if len(files) <= 3 else []
 
 
-def _weight(suite: Suite | None) -> int:
-    """How many records a file has; what is no file of tests weighs next to nothing."""
-    return 0 if suite is None else suite.weight
+def _records(pytest_file: PytestFile | None) -> int:
+    """Return the number of records of a file."""
+    return 0 if pytest_file is None else pytest_file.estimated_records

@@ -1,4 +1,4 @@
-"""Links followed backwards, for questions that ask for many of one state of the code."""
+"""Cached callers and importers of nodes, for many queries of one state of the code."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -9,26 +9,26 @@ from remora.code.callgraph.linker import Linker
 from remora.code.links import Edge
 from remora.ids import MODULE, node_key
 
-_MANY, _MODERATE = 12, 12_000
-"""Nodes whose callers were asked for, and all nodes, from and up to which all links are turned
-around: that takes about 1 ms for each."""
+_REVERSE_AFTER_QUERIES, _MAX_REVERSED_NODES = 12, 12_000
+"""All links are reversed from this many queries on, in projects of up to this many nodes: about
+1 ms per node."""
 
 
 class KnownLinks(Protocol):
-    """What a linker said of the same program before; None where that is not known just now."""
+    """Stored links of the same program; None where they are not known."""
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.callers`."""
+        """Return `Linker.callers`."""
 
     def callees(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.callees`."""
+        """Return `Linker.callees`."""
 
     def importers(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.importers`."""
+        """Return `Linker.importers`."""
 
 
-class Backlinks:
-    """Callers and importers: as they are known, else what the linker says, kept as long as it."""
+class ReverseLinks:
+    """Callers and importers: stored ones if known, else from the linker, cached."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -36,11 +36,11 @@ class Backlinks:
         self._known = known
         self._importers: dict[str, tuple[Edge, ...]] = {}
         self._callers: dict[str, tuple[Edge, ...]] = {}
-        self._turned: dict[str, list[Edge]] | None = None
-        self._is_tried = False
+        self._reversed: dict[str, list[Edge]] | None = None
+        self._tried_to_reverse = False
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Modules that import the node."""
+        """Return the modules that import the node."""
         known = None if self._known is None else self._known.importers(key)
         if known is not None:
             return known
@@ -49,34 +49,37 @@ class Backlinks:
         return self._importers[key]
 
     def callers(self, key: str) -> Sequence[Edge]:
-        """In any order. Where many are asked for in a project of moderate size, what everything
-        calls is found quicker, and then turned around."""
+        """Return callers in any order.
+
+        After many queries in a project of moderate size, all callees are found once and reversed,
+        which is faster.
+        """
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known
-        if not self._is_tried and len(self._callers) >= _MANY:
-            self._turned = self._turn()
-            self._is_tried = True
-        if self._turned is not None:
-            return self._turned.get(key, ())
+        if not self._tried_to_reverse and len(self._callers) >= _REVERSE_AFTER_QUERIES:
+            self._reversed = self._reverse()
+            self._tried_to_reverse = True
+        if self._reversed is not None:
+            return self._reversed.get(key, ())
         if key not in self._callers:
             self._callers[key] = self._linker.callers(key)
         return self._callers[key]
 
-    def _turn(self) -> dict[str, list[Edge]] | None:
-        """The callers of every node; None where they are too many."""
-        keys = list(itertools.islice(self._keys(), _MODERATE + 1))
-        if len(keys) > _MODERATE:
+    def _reverse(self) -> dict[str, list[Edge]] | None:
+        """Return the callers of every node; None if there are too many nodes."""
+        keys = list(itertools.islice(self._keys(), _MAX_REVERSED_NODES + 1))
+        if len(keys) > _MAX_REVERSED_NODES:
             return None
-        turned: dict[str, list[Edge]] = {}
+        callers: dict[str, list[Edge]] = {}
         for caller in keys:
             for edge in self._linker.callees(caller):
                 found = Edge(key=caller, tier=edge.tier, lines=edge.lines)
-                turned.setdefault(edge.key, []).append(found)
-        return turned
+                callers.setdefault(edge.key, []).append(found)
+        return callers
 
     def _keys(self) -> Iterator[str]:
-        """Of every node that may call."""
+        """Yield the keys of all nodes that may call."""
         for path in sorted(self._program.paths()):
             lowered = self._program.lowered(path)
             scopes = lowered.scopes if lowered is not None else ()

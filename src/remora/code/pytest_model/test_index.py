@@ -1,70 +1,74 @@
-"""The tests that were found, and those that a fixture or a preparation is for."""
+"""Tests found by a search, including those that a fixture or setup function serves."""
 
 from collections.abc import Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.pytest_model.pytest_file import ASKERS, Suite, is_conftest, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
+from remora.code.pytest_model.pytest_file import (
+    FIXTURE_REQUEST_FUNCTIONS,
+    PytestFile,
+    is_conftest,
+    is_test_file,
+)
+from remora.code.pytest_model.pytest_project import PytestProject
 
 
 class FoundTests:
-    """Collects tests, each with its best place; with `saying` only tests that mention one of these
-    names."""
+    """Found tests, each with its best rank; with `used_names`, only tests that use one of them."""
 
     def __init__(
-        self, program: Program, suites: Suites, saying: frozenset[str] = frozenset()
+        self, program: Program, project: PytestProject, used_names: frozenset[str] = frozenset()
     ) -> None:
         self._program = program
-        self._suites = suites
-        self._saying = saying
+        self._project = project
+        self._used_names = used_names
         self.places: dict[tuple[str, str], tuple[int, int]] = {}
-        """By path and qualname: rank of the tier, and calls in between."""
+        """(path, qualname) → (rank of the tier, number of calls in between)."""
 
-    def test(self, rank: int, depth: int, suite: Suite, qualname: str) -> None:
-        """A test; one of a class runs in each class below too."""
-        if self._saying and not suite.mentions(qualname, self._saying):
+    def add(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
+        """Add a test; a test of a class also runs in each subclass."""
+        if self._used_names and not file.uses_any(qualname, self._used_names):
             return
         owner, _, name = qualname.rpartition(".")
         if not owner:
-            self._keep(rank, depth, suite.path, qualname)
+            self._note(rank, depth, file.path, qualname)
             return
-        for path, runs in self._suites.running(suite.path, owner, name):
-            self._keep(rank, depth, path, f"{runs}.{name}")
+        for path, runs in self._project.classes_running(file.path, owner, name):
+            self._note(rank, depth, path, f"{runs}.{name}")
 
-    def around(self, rank: int, depth: int, suite: Suite, qualname: str) -> None:
-        """All tests for which a preparation or an automatic fixture is there: those of its class,
-        or file, or of all files below a conftest's folder."""
+    def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
+        """Add all tests that a setup function or autouse fixture serves: those of its class or file,
+        or of all files below a conftest's folder."""
         owner, _, name = qualname.rpartition(".")
         if owner:
-            for place, test in self._suites.prepared(suite.path, owner, name):
-                if not self._saying or place.mentions(test, self._saying):
-                    self._keep(rank, depth, place.path, test)
+            for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
+                if not self._used_names or test_file.uses_any(test, self._used_names):
+                    self._note(rank, depth, test_file.path, test)
             return
-        for path in self._program.paths() if is_conftest(suite.path) else [suite.path]:
-            below = self._suites.at(path) if _sees(path, suite.path) else None
-            if below is not None:
-                for test in below.tests():
-                    self.test(rank, depth, below, test)
+        for path in self._program.paths() if is_conftest(file.path) else [file.path]:
+            served_file = self._project.file(path) if _can_use(path, file.path) else None
+            if served_file is not None:
+                for test in served_file.tests():
+                    self.add(rank, depth, served_file, test)
 
-    def users(self, suite: Suite, fixture: str) -> Iterator[tuple[Suite, str]]:
-        """Tests and fixtures that ask for a fixture by name, where pytest would find it."""
-        naming = set(self._program.mentioning(fixture))
-        for asker in ASKERS:  # they name it by a string, which is no mention
-            naming.update(self._program.mentioning(asker))
-        for path in sorted(naming):
-            asking = self._suites.at(path) if _sees(path, suite.path) else None
-            if asking is None or (asking.gives(fixture) and path != suite.path):
+    def fixture_users(self, file: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
+        """Yield tests and fixtures that request a fixture, where pytest would find it."""
+        candidates = set(self._program.mentioning(fixture))
+        for function in FIXTURE_REQUEST_FUNCTIONS:  # they take the name as a string
+            candidates.update(self._program.mentioning(function))
+        for path in sorted(candidates):
+            user_file = self._project.file(path) if _can_use(path, file.path) else None
+            if user_file is None or (user_file.defines_fixture(fixture) and path != file.path):
                 continue
-            for user in asking.users(fixture):
-                yield asking, user
+            for user in user_file.fixture_users(fixture):
+                yield user_file, user
 
-    def _keep(self, rank: int, depth: int, path: str, qualname: str) -> None:
+    def _note(self, rank: int, depth: int, path: str, qualname: str) -> None:
         place = rank, depth
         self.places[path, qualname] = min(place, self.places.get((path, qualname), place))
 
 
-def _sees(path: str, fixture_path: str) -> bool:
-    """Whether tests of `path` find the fixtures of the other file."""
+def _can_use(path: str, fixture_path: str) -> bool:
+    """True if tests of `path` can use the fixtures of the other file."""
     if is_conftest(fixture_path):
         folder = fixture_path.removesuffix("conftest.py")
         return path.startswith(folder)

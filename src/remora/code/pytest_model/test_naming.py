@@ -1,44 +1,48 @@
-"""Tests that are called like a node: `test_foo`, `TestFoo`, or all of `test_module.py`."""
+"""Tests named after a node: `test_foo`, `TestFoo`, or all of `test_module.py`."""
 
 import re
 from collections.abc import Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.pytest_model.pytest_file import Suite, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
+from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
+from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-def namesakes(program: Program, suites: Suites, key: str) -> Iterator[tuple[Suite, str]]:
-    """Their files and qualnames: those in files that are named after the node's module, else the
-    only ones of that name."""
+def tests_named_after(
+    program: Program, project: PytestProject, key: str
+) -> Iterator[tuple[PytestFile, str]]:
+    """Yield files and qualnames of tests named after a node.
+
+    Tests in a file named after the node's module win; else the name must occur in only one file.
+    """
     path, qualname = split_node_key(key)
-    beside = list(suites.named_after(_module_name(path)))
+    named_files = list(project.files_named_after(_module_name(path)))
     if qualname == MODULE:
-        for suite in beside:
-            for test in suite.tests():
-                yield suite, test
+        for file in named_files:
+            for test in file.tests():
+                yield file, test
         return
     name = qualname.rpartition(".")[2].partition("#")[0]
-    near = {suite.path for suite in beside}
+    named_paths = {file.path for file in named_files}
     for named in (f"def test_{_snake(name)}", f"def Test{_camel(name)}"):
-        files = [p for p in program.mentioning(named) if is_test_file(p)]
-        near_files = [p for p in files if p in near]
-        for file in near_files or (files if len(files) == 1 else []):
-            yield from _named(suites.at(file), named.removeprefix("def "))
+        paths = [p for p in program.mentioning(named) if is_test_file(p)]
+        preferred = [p for p in paths if p in named_paths]
+        for test_path in preferred or (paths if len(paths) == 1 else []):
+            yield from _tests_called(project.file(test_path), named.removeprefix("def "))
 
 
-def _named(suite: Suite | None, name: str) -> Iterator[tuple[Suite, str]]:
-    for test in suite.tests() if suite is not None else ():
+def _tests_called(file: PytestFile | None, name: str) -> Iterator[tuple[PytestFile, str]]:
+    for test in file.tests() if file is not None else ():
         parts = test.split(".")
-        if suite is not None and name in {part.partition("#")[0] for part in parts}:
-            yield suite, test
+        if file is not None and name in {part.partition("#")[0] for part in parts}:
+            yield file, test
 
 
 def _module_name(path: str) -> str:
-    """`foo` of `pkg/foo.py`, `pkg` of `pkg/__init__.py`."""
+    """Return `foo` for `pkg/foo.py`, `pkg` for `pkg/__init__.py`."""
     folder, _, file = path.removesuffix(".py").rpartition("/")
     name = folder.rpartition("/")[2] if file == "__init__" else file
     return name.strip("_")

@@ -1,4 +1,4 @@
-"""The way back from a node to the tests that lead to it, the surest and shortest ways first."""
+"""Search from a node backwards to its tests, most certain and shortest paths first."""
 
 import heapq
 import re
@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.names.unique_method import KNOWN_ELSEWHERE
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, Lowered
+from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIERS, Edge
-from remora.code.pytest_model.pytest_file import Suite, is_test_file
-from remora.code.pytest_model.pytest_project import Suites
-from remora.code.pytest_model.reverse_links import Backlinks
+from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
+from remora.code.pytest_model.pytest_project import PytestProject
+from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.code.pytest_model.test_index import FoundTests
 from remora.ids import MODULE, node_key, split_node_key
 
-_STEPS = 6_000
-"""Nodes looked at for one question at most: a node that everything uses has no list of its own."""
+_MAX_NODES = 6_000
+"""Maximum number of nodes visited per search."""
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
-_FEW_FILES = 24
-"""Files from which the name of a method alone tells who calls it."""
+_MAX_FILES_BY_NAME = 24
+"""Callers are matched by method name alone if at most this many files use the name."""
 _DUNDER = re.compile(r"__\w+__")
-_MAKERS = ("__init__", "__new__")
+_CONSTRUCTORS = ("__init__", "__new__")
 _PICKLING = frozenset(("pickle", "dumps", "loads", "copy", "deepcopy"))
-_ASKED_BY: dict[str, frozenset[str]] = {
+_EXPLICIT_CALLERS: dict[str, frozenset[str]] = {
     "__repr__": frozenset(("repr", "print", "format", "pprint", "pformat")),
     "__str__": frozenset(("str", "print", "format")),
     "__format__": frozenset(("format",)),
@@ -37,209 +37,210 @@ _ASKED_BY: dict[str, frozenset[str]] = {
     "__sizeof__": frozenset(("getsizeof",)),
     "__signature__": frozenset(("signature",)),
 }
-"""Special methods that few ask for, and what a test says that does. They have callers seldom, and
-having an instance alone says next to nothing."""
+"""Rarely called special methods → the names that a test calling them uses. Having an instance is
+no evidence for these."""
 
 
-class Walk:
-    """One question: from a node through its callers, at most `depth` of them in a row."""
+class CallerSearch:
+    """One search through the callers of a node, up to `depth` calls deep."""
 
     def __init__(
         self,
         linker: Linker,
         program: Program,
-        backlinks: Backlinks,
-        suites: Suites,
+        reverse_links: ReverseLinks,
+        project: PytestProject,
         *,
         depth: int,
-        saying: frozenset[str] = frozenset(),
+        used_names: frozenset[str] = frozenset(),
     ) -> None:
         self._linker = linker
         self._program = program
-        self._backlinks = backlinks
-        self._suites = suites
+        self._reverse_links = reverse_links
+        self._project = project
         self._depth = depth
-        self._waiting: list[tuple[int, int, str]] = []
+        self._queue: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
-        self._extended: set[str] = set()
-        self._one = True
-        self.found = FoundTests(program, suites, saying)
+        self._seen_classes: set[str] = set()
+        self._single_start = True
+        self.found = FoundTests(program, project, used_names)
 
-    def to(self, key: str) -> None:
-        """Find the tests from which a chain of calls leads to the node, or that mention the name
-        under which their file imports it."""
+    def from_node(self, key: str) -> None:
+        """Find tests that reach the node by calls or use a name imported from it."""
         starts = list(self._starts(key))
-        self._one = len(starts) == 1
+        self._single_start = len(starts) == 1
         for start in starts:
             self._push(_EXACT, 0, start)
-        self._go()
-        self._importing(key)
+        self._run()
+        self._add_importing_tests(key)
 
-    def to_instances(self, rank: int, key: str) -> None:
-        """Find the tests that may have an instance of a class."""
-        self._by_instances([(rank, key)], 1)
-        self._go()
+    def from_instances(self, rank: int, key: str) -> None:
+        """Find tests that may have an instance of a class."""
+        self._follow_instances([(rank, key)], 1)
+        self._run()
 
-    def _go(self) -> None:
-        while self._waiting and len(self._seen) < _STEPS:
-            rank, depth, reached = heapq.heappop(self._waiting)
+    def _run(self) -> None:
+        while self._queue and len(self._seen) < _MAX_NODES:
+            rank, depth, reached = heapq.heappop(self._queue)
             if reached not in self._seen:
                 self._seen.add(reached)
-                self._reach(rank, depth, reached)
+                self._visit(rank, depth, reached)
 
-    def _importing(self, key: str) -> None:
+    def _add_importing_tests(self, key: str) -> None:
         _, qualname = split_node_key(key)
-        for edge in self._backlinks.importers(key):
+        for edge in self._reverse_links.importers(key):
             path, _ = split_node_key(edge.key)
-            suite = self._suites.at(path)
+            file = self._project.file(path)
             lowered = self._program.lowered(path)
-            if suite is None or lowered is None or not is_test_file(path):
+            if file is None or lowered is None or not is_test_file(path):
                 continue
             rank = max(_INFERRED, TIERS.index(edge.tier))
             for alias in _aliases(lowered, qualname):
-                for test in suite.mentioning(alias):
-                    self._part(rank, self._depth, suite, test)
+                for test in file.functions_using(alias):
+                    self._add_tests(rank, self._depth, file, test)
 
     def _starts(self, key: str) -> Iterator[str]:
-        """The node; of a class or module everything in it too, but not of a function."""
+        """Yield the node, and everything in a class or module, but not in a function."""
         path, qualname = split_node_key(key)
         yield key
-        whole = qualname == MODULE
-        if not whole and qualname not in self._suites.classes_in(path):
+        is_module = qualname == MODULE
+        if not is_module and qualname not in self._project.classes_in(path):
             return
         lowered = self._program.lowered(path)
         for scope in lowered.scopes if lowered is not None else ():
             is_node = scope.kind in {FUNCTION_SCOPE, CLASS_SCOPE}
-            if is_node and (whole or scope.qualname.startswith(f"{qualname}.")):
+            if is_node and (is_module or scope.qualname.startswith(f"{qualname}.")):
                 yield node_key(path, scope.qualname)
 
     def _push(self, rank: int, depth: int, key: str) -> None:
-        heapq.heappush(self._waiting, (rank, depth, key))
+        heapq.heappush(self._queue, (rank, depth, key))
 
-    def _reach(self, rank: int, depth: int, key: str) -> None:
+    def _visit(self, rank: int, depth: int, key: str) -> None:
         path, qualname = split_node_key(key)
-        suite = self._suites.at(path)
-        is_pytests = suite is not None and self._part(rank, depth, suite, qualname)
+        file = self._project.file(path)
+        has_role = file is not None and self._add_tests(rank, depth, file, qualname)
         if depth >= self._depth:
             return
-        callers = self._backlinks.callers(key)
+        callers = self._reverse_links.callers(key)
         for edge in callers:
             self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
-        if not is_pytests:
-            alone = not any(self._runs_later(edge) for edge in callers)
-            self._by_others(max(rank, _INFERRED), depth + 1, key, alone=alone)
+        if not has_role:
+            uncalled = not any(self._runs_later(edge) for edge in callers)
+            self._follow_implicit_calls(max(rank, _INFERRED), depth + 1, key, uncalled=uncalled)
 
     def _runs_later(self, edge: Edge) -> bool:
-        """Whether a caller is no body of a module or class, which runs when it is imported."""
+        """True unless the caller is the body of a module or class, which runs on import."""
         path, qualname = split_node_key(edge.key)
-        return qualname != MODULE and qualname not in self._suites.classes_in(path)
+        return qualname != MODULE and qualname not in self._project.classes_in(path)
 
-    def _by_others(self, rank: int, depth: int, key: str, *, alone: bool) -> None:
-        """What operators and libraries call: a method, where somebody has an instance; a nested
-        function, where somebody got it. `alone`: nobody is known to call it."""
+    def _follow_implicit_calls(self, rank: int, depth: int, key: str, *, uncalled: bool) -> None:
+        """Follow calls by operators and libraries: of methods through instances, of nested
+        functions through their parent. `uncalled`: no caller is known."""
         path, qualname = split_node_key(key)
         owner, _, name = qualname.rpartition(".")
-        around = node_key(path, owner)
-        if owner not in self._suites.classes_in(path):
-            if owner and alone:
-                self._push(rank, depth, around)
-                self._by_instances(self._keeping(rank, depth, around), depth)
-        elif name in _ASKED_BY:
-            if depth == 1 and self._one:
-                self._asked_for(rank, around, _ASKED_BY[name])
-        elif not _DUNDER.fullmatch(name) and name not in KNOWN_ELSEWHERE:
-            self._by_spelling(depth, name)
-            if alone:
-                self._by_instances([(rank, around)], depth)
-        elif alone or (_DUNDER.fullmatch(name) and name not in _MAKERS):
-            self._by_instances([(rank, around)], depth)
+        parent = node_key(path, owner)
+        if owner not in self._project.classes_in(path):
+            if owner and uncalled:
+                self._push(rank, depth, parent)
+                self._follow_instances(self._import_time_users(rank, depth, parent), depth)
+        elif name in _EXPLICIT_CALLERS:
+            if depth == 1 and self._single_start:
+                self._add_explicit_users(rank, parent, _EXPLICIT_CALLERS[name])
+        elif not _DUNDER.fullmatch(name) and name not in EXTERNAL_METHOD_NAMES:
+            self._follow_method_name(depth, name)
+            if uncalled:
+                self._follow_instances([(rank, parent)], depth)
+        elif uncalled or (_DUNDER.fullmatch(name) and name not in _CONSTRUCTORS):
+            self._follow_instances([(rank, parent)], depth)
 
-    def _by_spelling(self, depth: int, name: str) -> None:
-        """Who calls a method of that name on something of which nothing is known."""
+    def _follow_method_name(self, depth: int, name: str) -> None:
+        """Follow calls of a method with this name on unknown objects."""
         paths = self._program.mentioning(name)
-        for path in paths if len(paths) <= _FEW_FILES else ():
-            for key in self._suites.calling(path, name):
+        for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
+            for key in self._project.nodes_calling(path, name):
                 self._push(_UNIQUE, depth, key)
 
-    def _asked_for(self, rank: int, owner: str, saying: frozenset[str]) -> None:
-        """Of the tests that have an instance those that say one of the names."""
-        walk = Walk(
+    def _add_explicit_users(self, rank: int, owner: str, used_names: frozenset[str]) -> None:
+        """Add tests that have an instance and use one of the names."""
+        search = CallerSearch(
             self._linker,
             self._program,
-            self._backlinks,
-            self._suites,
+            self._reverse_links,
+            self._project,
             depth=self._depth,
-            saying=saying,
+            used_names=used_names,
         )
-        walk.to_instances(rank, owner)
+        search.from_instances(rank, owner)
         known = self.found.places
-        for test, place in walk.found.places.items():
+        for test, place in search.found.places.items():
             known[test] = min(place, known.get(test, place))
 
-    def _by_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
-        """Who makes, hands over or extends a class."""
-        waiting = list(classes)
-        while waiting:  # hundreds of classes may each extend the one before
-            rank, key = waiting.pop()
-            if key in self._extended:
+    def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
+        """Follow users of instances: who creates, passes on or extends a class."""
+        pending = list(classes)
+        while pending:  # no recursion: hundreds of classes may extend one another
+            rank, key = pending.pop()
+            if key in self._seen_classes:
                 continue
-            self._extended.add(key)
-            self._mentioning(rank, key)
+            self._seen_classes.add(key)
+            self._add_tests_using(rank, key)
             path, qualname = split_node_key(key)
-            for maker in (key, *(node_key(path, f"{qualname}.{name}") for name in _MAKERS)):
+            for maker in (key, *(node_key(path, f"{qualname}.{name}") for name in _CONSTRUCTORS)):
                 self._push(rank, depth, maker)
-                waiting += self._keeping(rank, depth, maker)
+                pending += self._import_time_users(rank, depth, maker)
             extending = reversed(self._linker.subclasses(key))
-            waiting += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
+            pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
-    def _keeping(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Who goes on having what an import made: what is decorated with it is looked at later; the
-        classes in whose bodies it was made are given back."""
+    def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
+        """Push nodes that an import-time call of `maker` decorates.
+
+        Return the classes whose bodies call it.
+        """
         found = []
-        for edge in self._backlinks.callers(maker):
+        for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):
                 continue
             weaker = max(rank, TIERS.index(edge.tier))
             _, qualname = split_node_key(edge.key)
-            decorated = self._suites.decorated(edge)
+            decorated = self._project.decorated_at(edge)
             for key in decorated:
                 self._push(weaker, depth, key)
             if not decorated and qualname != MODULE:
                 found.append((weaker, edge.key))
         return found
 
-    def _mentioning(self, rank: int, key: str) -> None:
-        """Tests that mention a class, in its own file or imported."""
+    def _add_tests_using(self, rank: int, key: str) -> None:
+        """Add tests that use the name of a class, in its own file or imported."""
         path, qualname = split_node_key(key)
-        suite = self._suites.at(path)
-        if suite is not None:
-            for test in suite.mentioning(qualname):
-                self._part(rank, self._depth, suite, test)
-        self._importing(key)
+        file = self._project.file(path)
+        if file is not None:
+            for test in file.functions_using(qualname):
+                self._add_tests(rank, self._depth, file, test)
+        self._add_importing_tests(key)
 
-    def _part(self, rank: int, depth: int, suite: Suite, qualname: str) -> bool:
-        """A node of a test file was reached; False: it is none of pytest's."""
-        part = suite.part(qualname)
-        if part is None:
+    def _add_tests(self, rank: int, depth: int, file: PytestFile, qualname: str) -> bool:
+        """Add the tests of a reached node; False if it has no role for pytest."""
+        role = file.role(qualname)
+        if role is None:
             return False
-        kind, outer = part
+        kind, outer = role
         if kind == "test":
-            self.found.test(rank, depth, suite, outer)
-        elif kind == "preparation":
-            self.found.around(rank, depth, suite, outer)
+            self.found.add(rank, depth, file, outer)
+        elif kind == "setup":
+            self.found.add_served(rank, depth, file, outer)
         else:
-            if suite.is_automatic(outer):
-                self.found.around(rank, depth, suite, outer)
-            for asking, user in self.found.users(suite, suite.fixture_name(outer)):
-                if depth < self._depth and asking.part(user) != ("test", user):
-                    self._push(rank, depth + 1, node_key(asking.path, user))
+            if file.is_autouse(outer):
+                self.found.add_served(rank, depth, file, outer)
+            for user_file, user in self.found.fixture_users(file, file.fixture_name(outer)):
+                if depth < self._depth and user_file.role(user) != ("test", user):
+                    self._push(rank, depth + 1, node_key(user_file.path, user))
                 else:
-                    self.found.test(rank, depth, asking, user)
+                    self.found.add(rank, depth, user_file, user)
         return True
 
 
-def _aliases(lowered: Lowered, qualname: str) -> set[str]:
-    """Under which names a file imports a definition of that name."""
+def _aliases(lowered: LoweredFile, qualname: str) -> set[str]:
+    """Return the names under which a file imports a definition."""
     name = qualname.partition(".")[0].partition("#")[0]
     return {
         alias

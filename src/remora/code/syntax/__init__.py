@@ -1,1 +1,1 @@
-"""Python source as syntax: nodes, spans, signatures, imports, references."""
+"""Syntax of Python source: nodes, spans, signatures, imports, references."""

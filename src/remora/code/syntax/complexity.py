@@ -8,10 +8,10 @@ from remora.ids import NodeKey
 
 
 def complexities(definitions: Sequence[Definition], branches: Sequence[int]) -> list[int]:
-    """One for each definition; `branches` are those of its own body, nested definitions left out.
+    """Return the complexity of each definition; `branches` are counted without nested definitions.
 
-    A function has one more than its branches. A class has the mean of its own methods, to which its
-    body's branches and one are added before the division, plus one if there are several.
+    A function: its branches plus 1. A class: (1 + its branches + the sum of its methods) divided by
+    its number of methods, rounded down, plus 1 if it has more than one method.
     """
     methods: dict[NodeKey, list[int]] = {}
     for (node, _, _, parent), count in zip(definitions, branches, strict=True):

@@ -1,4 +1,4 @@
-"""Where a file's functions and classes stand, and what each of them is called."""
+"""Functions and classes of a file, with their qualnames and keys."""
 
 import ast
 from typing import Any, NamedTuple
@@ -9,12 +9,12 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 ImportNode = ast.Import | ast.ImportFrom
 
-UNKNOWN = "…"
-"""Called so is the one parameter of a function whose parameters cannot be read."""
+UNKNOWN_PARAMETER = "…"
+"""Name of the only parameter of a function whose parameters cannot be parsed."""
 
 _BODY = ("body",)
 _TRY = ("body", "handlers", "orelse", "finalbody")
-BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+BLOCK_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.FunctionDef: _BODY,
     ast.AsyncFunctionDef: _BODY,
     ast.ClassDef: _BODY,
@@ -30,15 +30,13 @@ BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Match: ("cases",),
     ast.match_case: _BODY,
 }
-"""Everything that holds statements: the names of its blocks, in the order of the source."""
-_LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCKS.items()}
-_IMPORTS: dict[type[ast.AST], tuple[str, ...]] = {ast.Import: (), ast.ImportFrom: ()}
-_SOUGHT = {**_LAST_FIRST, **_IMPORTS}
+"""Nodes with nested statements → the fields that hold them, in source order."""
+_LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCK_FIELDS.items()}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Definition(NamedTuple):
-    """A function or a class: its tree, its names, and the key of the node it stands in."""
+    """A function or class; `parent` is the key of the node around it."""
 
     node: DefinitionNode
     qualname: str
@@ -46,50 +44,40 @@ class Definition(NamedTuple):
     parent: NodeKey
 
 
-class Contents(NamedTuple):
-    """Definitions and imports of a file at any depth, in source order."""
-
-    definitions: list[Definition]
-    imports: list[ImportNode]
-
-
 class _Scope(NamedTuple):
-    """What is nested in it is called `prefix` and its own name; `seen` counts those names."""
+    """Naming context of nested definitions; `seen` counts each name."""
 
     prefix: str
     key: NodeKey
     seen: dict[str, int]
 
 
-def contents(tree: ast.Module, spelled: str) -> Contents:
-    """One pass over the statements of a file whose path in keys is `spelled`.
+def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
+    """Return the definitions of a file at any depth, in source order.
 
-    It does not recurse, because `elif` chains nest deeply, and it looks into nothing that cannot
-    hold a definition. A repeated name gets `#2`, `#3` in source order.
+    `spelled` is the path as in node keys. A repeated name gets `#2`, `#3`. The pass does not
+    recurse, because `elif` chains nest deeply.
     """
     definitions: list[Definition] = []
-    imports: list[ImportNode] = []
-    # a definition may be called __module__ too: the module's own key comes first
+    # reserve the module's own key: a definition may also be called __module__
     scope = _Scope("", node_key(spelled), {MODULE: 1})
-    waiting: list[tuple[Any, _Scope]] = [(tree, scope)]
-    while waiting:
-        statement, scope = waiting.pop()
+    pending: list[tuple[Any, _Scope]] = [(tree, scope)]
+    while pending:
+        statement, scope = pending.pop()
         kind = statement.__class__
         if kind in DEFINITIONS:
-            definition = _named(statement, scope, spelled)
+            definition = _definition(statement, scope, spelled)
             definitions.append(definition)
             scope = _Scope(f"{definition.qualname}.", definition.key, {})
-        elif kind in _IMPORTS:
-            imports.append(statement)
-        for name in _SOUGHT.get(kind, _BODY):
-            # what comes first in the source has to come off first
-            for each in reversed(getattr(statement, name)):
-                if each.__class__ in _SOUGHT:
-                    waiting.append((each, scope))  # noqa: PERF401 a generator costs more
-    return Contents(definitions, imports)
+        for field in _LAST_FIRST.get(kind, _BODY):
+            # reversed, because the stack pops the last one first
+            for each in reversed(getattr(statement, field)):
+                if each.__class__ in BLOCK_FIELDS:
+                    pending.append((each, scope))  # noqa: PERF401 a generator costs more
+    return definitions
 
 
-def _named(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition:
+def _definition(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition:
     name = node.name
     repeat = scope.seen[name] = scope.seen.get(name, 0) + 1
     qualname = scope.prefix + name if repeat == 1 else f"{scope.prefix}{name}#{repeat}"

@@ -1,4 +1,4 @@
-"""Whether a change of a file leaves all but its docstrings as it was."""
+"""Detection of changes to docstrings only."""
 
 import ast
 
@@ -8,7 +8,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def only_docstrings_changed(before: bytes, after: bytes) -> bool:
-    """Whether the syntax trees are equal but for docstrings; not where one of them does not parse."""
+    """True if both contents parse and their syntax trees differ at most in docstrings."""
     one, other = _without_docstrings(before), _without_docstrings(after)
     return one is not None and one == other
 
@@ -19,6 +19,6 @@ def _without_docstrings(content: bytes) -> str | None:
         return None
     for node in ast.walk(source.tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            # a body that held nothing else is one that `pass` fills
+            # a body of only a docstring equals a body of `pass`
             node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(source.tree)

@@ -1,25 +1,25 @@
-"""Where a docstring documents something else than the code has; in doubt it does not."""
+"""Differences between a docstring and the code it documents; doubtful ones are left out."""
 
 import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import UNKNOWN, DefinitionNode, FunctionNode
-from remora.code.syntax.docstring_sections import Documented, documented
+from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode, FunctionNode
+from remora.code.syntax.docstring_sections import DocumentedItems, parse_documented_items
 from remora.code.syntax.effects import (
-    Raised,
-    gives,
-    is_built_in,
-    is_none,
+    RaisedExceptions,
+    is_builtin_exception,
+    is_none_or_missing,
     is_stub,
-    last_name,
-    lets_in,
-    may_be,
-    raised,
+    may_be_subclass,
+    may_propagate,
+    raised_exceptions,
+    returns_or_yields,
+    unqualified_name,
 )
 
-# an operator, an attribute or an index may raise them anywhere
-_ANYWHERE = frozenset(
+# any operator, attribute or index may raise these
+_IMPLICIT_EXCEPTIONS = frozenset(
     (
         *("ArithmeticError", "AttributeError", "BaseException", "Exception", "IndexError"),
         *("KeyError", "KeyboardInterrupt", "LookupError", "MemoryError", "NameError"),
@@ -27,7 +27,7 @@ _ANYWHERE = frozenset(
         "ZeroDivisionError",
     )
 )
-SILENT = frozenset(
+RARELY_DOCUMENTED = frozenset(
     (
         *("AssertionError", "GeneratorExit", "KeyboardInterrupt", "NotImplementedError"),
         *("StopAsyncIteration", "StopIteration", "SystemExit"),
@@ -35,117 +35,126 @@ SILENT = frozenset(
 )
 
 
-class Differences(NamedTuple):
-    """What a docstring documents otherwise than the code has it, as far as that is sure.
+class DocstringDrift(NamedTuple):
+    """Certain differences between a docstring and its code.
 
-    Parameters that are `gone` or `unlisted` beside others that are listed; exceptions `never`
-    raised, or `raised` beside others that are listed; `nothing`: no value comes out.
+    `unknown_parameters` are documented but missing in the code; `undocumented_parameters` are
+    missing in a documented list. `no_value`: a result is documented and there is none.
+    `never_raised` and `undocumented_exceptions` are the same for a list of exceptions.
     """
 
-    gone: frozenset[str] = frozenset()
-    unlisted: tuple[str, ...] = ()
-    nothing: bool = False
-    never: frozenset[str] = frozenset()
-    raised: frozenset[str] = frozenset()
+    unknown_parameters: frozenset[str] = frozenset()
+    undocumented_parameters: tuple[str, ...] = ()
+    no_value: bool = False
+    never_raised: frozenset[str] = frozenset()
+    undocumented_exceptions: frozenset[str] = frozenset()
 
 
-_NONE = Differences()
+_NO_DRIFT = DocstringDrift()
 
 
-def docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
-    """Of a function or class, and the docstring that it has."""
-    return differences(node, docstring) != _NONE
+def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
+    """True if the docstring of a function or class differs from the code."""
+    return find_drift(node, docstring) != _NO_DRIFT
 
 
-def differences(node: DefinitionNode, docstring: str) -> Differences:
-    """Where the docstring of a function or class is outdated."""
-    found = documented(docstring)
+def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
+    """Return the differences between a function or class and its docstring."""
+    found = parse_documented_items(docstring)
     if found is None:
-        return _NONE
+        return _NO_DRIFT
     code = node.body[1:]
     if isinstance(node, ast.ClassDef):
-        return Differences(gone=_other_init(found, code))
-    gone, unlisted = _other_parameters(found, node.args)
-    if any(last_name(each).endswith("property") for each in node.decorator_list):
-        gone = frozenset()  # those of what the property gives, which may be called
+        return DocstringDrift(unknown_parameters=_init_drift(found, code))
+    unknown, undocumented = _parameter_drift(found, node.args)
+    if any(unqualified_name(each).endswith("property") for each in node.decorator_list):
+        unknown = frozenset()  # they may be parameters of a callable that the property returns
     if is_stub(node, code):
-        return Differences(gone, unlisted)
-    never, more = _other_errors(found, code)
-    return Differences(gone, unlisted, _other_outcome(found, node, code), never, more)
+        return DocstringDrift(unknown, undocumented)
+    never, unlisted = _exception_drift(found, code)
+    return DocstringDrift(unknown, undocumented, _no_value(found, node, code), never, unlisted)
 
 
-def _other_parameters(
-    found: Documented, args: ast.arguments
+def _parameter_drift(
+    found: DocumentedItems, args: ast.arguments
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Those that are documented and not there, and those that are there and alone are not."""
-    named = _named(args)
-    if found.parameters is None or UNKNOWN in named:
+    """Return parameters documented but missing, and parameters missing in the documented list."""
+    names = _parameter_names(args)
+    if found.parameters is None or UNKNOWN_PARAMETER in names:
         return frozenset(), ()
-    if named and named[0] in ("self", "cls"):
-        del named[0]
+    if names and names[0] in ("self", "cls"):
+        del names[0]
     listed = found.parameters
-    unlisted = (name for name in named if name not in listed and not name.startswith("_"))
-    return _gone(listed, args), tuple(unlisted)
+    unlisted = (name for name in names if name not in listed and not name.startswith("_"))
+    return _unknown_parameters(listed, args), tuple(unlisted)
 
 
-def _other_init(found: Documented, code: Sequence[ast.stmt]) -> frozenset[str]:
-    """Parameters that a class documents, that its own `__init__` does not take and that nothing
-    mentions; none where one of them is mentioned."""
+def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
+    """Return parameters that a class documents and its own `__init__` does not take.
+
+    None at all if the class body mentions one of them.
+    """
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            gone = _gone(found.parameters or frozenset(), statement.args)
-            return gone if not gone & _mentioned(code) else frozenset()
+            unknown = _unknown_parameters(found.parameters or frozenset(), statement.args)
+            return unknown if not unknown & _mentioned_names(code) else frozenset()
     return frozenset()
 
 
-def _gone(documented: frozenset[str], args: ast.arguments) -> frozenset[str]:
-    """What is documented and not a parameter, as far as that is sure."""
+def _unknown_parameters(documented: frozenset[str], args: ast.arguments) -> frozenset[str]:
+    """Return the documented names that are certainly not parameters."""
     if args.vararg is not None or args.kwarg is not None:
         return frozenset()
-    missing = documented.difference(_named(args))
-    # a word of the text that looks like an item: Note, Example
+    missing = documented.difference(_parameter_names(args))
+    # a capitalised word of the text may look like an item: Note, Example
     return frozenset(name for name in missing if not name[0].isupper())
 
 
-def _named(args: ast.arguments) -> list[str]:
+def _parameter_names(args: ast.arguments) -> list[str]:
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
 
 
-def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
+def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
     nodes = [node for statement in code for node in ast.walk(statement)]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _other_outcome(found: Documented, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
-    """Something is said to come out, and nothing does."""
+def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
+    """True if a result is documented and the code gives none."""
     if not (found.returns or found.yields) or (code and isinstance(code[-1], ast.Raise)):
         return False
-    promised = node.returns is not None and not is_none(node.returns)
-    return not promised and not gives(code)
+    promised = node.returns is not None and not is_none_or_missing(node.returns)
+    return not promised and not returns_or_yields(code)
 
 
-def _other_errors(
-    found: Documented, code: Sequence[ast.stmt]
+def _exception_drift(
+    found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Those that are documented and cannot come, those that are raised beside the documented."""
+    """Return exceptions documented but never raised, and exceptions raised but not documented."""
     if found.raises is None:
         return frozenset(), frozenset()
-    does = raised(code)
-    never = _never_raised(found.raises, does)
-    return never if never and not lets_in(code) else frozenset(), _unlisted(found.raises, does)
+    raised = raised_exceptions(code)
+    never = _never_raised(found.raises, raised)
+    return never if never and not may_propagate(code) else frozenset(), _unlisted(
+        found.raises, raised
+    )
 
 
-def _never_raised(documented: frozenset[str], does: Raised) -> frozenset[str]:
-    """As far as the body's own `raise` statements tell."""
-    if does.unnamed:
+def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
+    """Return the documented exceptions that no `raise` statement of the body raises."""
+    if raised.unnamed:
         return frozenset()
-    sure = documented - _ANYWHERE
-    return frozenset(base for base in sure if not any(may_be(name, base) for name in does.names))
+    candidates = documented - _IMPLICIT_EXCEPTIONS
+    return frozenset(
+        base for base in candidates if not any(may_be_subclass(name, base) for name in raised.names)
+    )
 
 
-def _unlisted(documented: frozenset[str], does: Raised) -> frozenset[str]:
-    if does.caught or not all(name[:1].isupper() for name in documented):
+def _unlisted(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
+    if raised.caught or not all(name[:1].isupper() for name in documented):
         return frozenset()
-    sure = [name for name in does.names - SILENT if is_built_in(name)]
-    return frozenset(name for name in sure if not any(may_be(name, base) for base in documented))
+    candidates = [name for name in raised.names - RARELY_DOCUMENTED if is_builtin_exception(name)]
+    return frozenset(
+        name for name in candidates if not any(may_be_subclass(name, base) for base in documented)
+    )

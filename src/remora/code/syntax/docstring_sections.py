@@ -1,33 +1,33 @@
-"""What a docstring documents, be it written in Google's, NumPy's or reST's style."""
+"""Parser of docstring sections in Google, NumPy and reST style."""
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
-Kind = Literal["parameters", "returns", "yields", "raises"]
+SectionKind = Literal["parameters", "returns", "yields", "raises"]
 _LISTS = ("args", "arguments", "params", "parameters", "other parameters")
 _KEYWORDS = ("keyword args", "keyword arguments")
-_KINDS: tuple[Kind, ...] = ("parameters", "returns", "yields", "raises")
-SECTIONS: dict[str, Kind] = {
+_KINDS: tuple[SectionKind, ...] = ("parameters", "returns", "yields", "raises")
+SECTIONS: dict[str, SectionKind] = {
     **dict.fromkeys((*_LISTS, *_KEYWORDS), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     "raises": "raises",
 }
-FIELDS: dict[str, Kind] = {
+FIELDS: dict[str, SectionKind] = {
     **dict.fromkeys(("param", "parameter", "arg", "argument"), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     **dict.fromkeys(("raise", "raises", "except", "exception"), "raises"),
 }
-# a look that costs little beside reading line by line
-_MARKS = re.compile(
+# quick check before reading line by line
+_ANY_SECTION = re.compile(
     r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
     r"|:param|:arg|:return|:yield|:raise|:exc"
 )
-# what a line has that begins something, or the line below it
-_BEGINNINGS = re.compile(
+# starts of a section or field, in its first line or the line below
+_SECTION_START = re.compile(
     r"Args:|Arguments:|Params:|Parameters:|Returns?:|Raises:|Yields?:"
     r"|:param|:arg|:return|:yield|:raise|:exc|---+"
 )
@@ -44,10 +44,11 @@ _WORD = re.compile(r"\w+")
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
-class Documented(NamedTuple):
-    """`parameters` and `raises` are names; null where there is no such list, or none that is sure.
+class DocumentedItems(NamedTuple):
+    """Items that a docstring documents.
 
-    `returns` and `yields`: it says what comes out, and that is not nothing.
+    `parameters` and `raises` are names; None if there is no such list or it is ambiguous.
+    `returns` and `yields`: a value other than None is documented.
     """
 
     parameters: frozenset[str] | None
@@ -56,24 +57,24 @@ class Documented(NamedTuple):
     yields: bool
 
 
-_Entry = tuple[Kind, str | None]
-"""One thing that is documented. A list that cannot be read has an entry without text."""
+_Entry = tuple[SectionKind, str | None]
+"""A section kind and one item of it; None is an item that cannot be parsed."""
 
 
-def documented(docstring: str) -> Documented | None:
-    """Null where it documents none of these."""
+def parse_documented_items(docstring: str) -> DocumentedItems | None:
+    """Return the items that a docstring documents; None if it has no sections."""
     if "\n" not in docstring and ":" not in docstring:
         return None
-    if _MARKS.search(docstring) is None:
+    if _ANY_SECTION.search(docstring) is None:
         return None
-    found: dict[Kind, set[str | None]] = {kind: set() for kind in _KINDS}
+    found: dict[SectionKind, set[str | None]] = {kind: set() for kind in _KINDS}
     for kind, text in _entries(docstring.expandtabs().splitlines()):
         found[kind].add(text)
-    return Documented(
+    return DocumentedItems(
         parameters=_names(found["parameters"]),
         raises=_names(found["raises"]),
-        returns=_says(found["returns"]),
-        yields=_says(found["yields"]),
+        returns=_is_documented(found["returns"]),
+        yields=_is_documented(found["yields"]),
     )
 
 
@@ -82,34 +83,34 @@ def _names(texts: set[str | None]) -> frozenset[str] | None:
     return names if len(names) == len(texts) and names else None
 
 
-def _says(texts: set[str | None]) -> bool:
+def _is_documented(texts: set[str | None]) -> bool:
     return any(text and not _NOTHING.match(text) for text in texts)
 
 
 def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
     underlines = []
-    for number, mark in _marked("\n".join(lines)):
+    for number, mark in _section_starts("\n".join(lines)):
         if mark == ":":
-            yield from _rest(lines[number])
+            yield from _rest_entries(lines[number])
         elif mark != "-":
-            yield from _google(lines, number)
+            yield from _google_entries(lines, number)
         elif UNDERLINE.fullmatch(lines[number]):
             underlines.append(number)
     for number, below in zip_longest(underlines, underlines[1:]):
         if number:
-            yield from _numpy(lines[number - 1 : below and max(number + 1, below - 1)])
+            yield from _numpy_entries(lines[number - 1 : below and max(number + 1, below - 1)])
 
 
-def _marked(text: str) -> Iterator[tuple[int, str]]:
-    """Numbers of the lines that may begin something, and with which character."""
+def _section_starts(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line numbers that may start a section or field, with the first character."""
     number = start = 0
-    for mark in _BEGINNINGS.finditer(text):
+    for mark in _SECTION_START.finditer(text):
         number += text.count("\n", start, mark.start())
         start = mark.start()
         yield number, text[start]
 
 
-def _rest(line: str) -> Iterator[_Entry]:
+def _rest_entries(line: str) -> Iterator[_Entry]:
     field = REST_FIELD.fullmatch(line)
     kind = FIELDS.get(field[1]) if field else None
     if field is None or kind is None:
@@ -117,27 +118,27 @@ def _rest(line: str) -> Iterator[_Entry]:
     if kind in ("returns", "yields"):
         yield (kind, field[3])
     elif kind == "parameters":
-        # a type may stand before the name
+        # the name may follow a type
         yield (kind, bare_name(field[2].split()[-1]) if field[2].strip() else None)
     else:
         for name in field[2].split(","):
-            yield (kind, exception_name(name))
+            yield (kind, documented_exception(name))
 
 
-def _google(lines: Sequence[str], number: int) -> Iterator[_Entry]:
+def _google_entries(lines: Sequence[str], number: int) -> Iterator[_Entry]:
     header = GOOGLE_HEADER.fullmatch(lines[number])
     kind = SECTIONS.get(header[2].lower()) if header else None
     if header is None or kind is None:
         return
-    block = _deeper(lines[number + 1 :], len(header[1]))
+    block = _indented_lines(lines[number + 1 :], len(header[1]))
     if kind in ("returns", "yields"):
         yield (kind, header[3] or next(block, None))
     elif not header[3]:
-        yield from _listed(kind, block, GOOGLE_ITEM)
+        yield from _list_entries(kind, block, GOOGLE_ITEM)
 
 
-def _numpy(lines: Sequence[str]) -> Iterator[_Entry]:
-    """Of a title, the line below it, and what stands there up to the next title."""
+def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
+    """Parse a NumPy section: title, underline, and lines up to the next title."""
     kind = SECTIONS.get(lines[0].strip().lower())
     if kind is None:
         return
@@ -145,11 +146,11 @@ def _numpy(lines: Sequence[str]) -> Iterator[_Entry]:
     if kind in ("returns", "yields"):
         yield (kind, next(block, None))
     else:
-        yield from _listed(kind, block, NUMPY_ITEM)
+        yield from _list_entries(kind, block, NUMPY_ITEM)
 
 
-def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """The lines with something on them, up to the first that is not indented beyond `margin`."""
+def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
+    """Yield the non-blank lines up to the first that is not indented deeper than `margin`."""
     deeper = " " * (margin + 1)
     for line in lines:
         if line.strip():
@@ -158,8 +159,10 @@ def _deeper(lines: Sequence[str], margin: int) -> Iterator[str]:
             yield line
 
 
-def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
-    """The names at the block's own margin; what stands deeper describes them."""
+def _list_entries(
+    kind: SectionKind, block: Iterator[str], item: re.Pattern[str]
+) -> Iterator[_Entry]:
+    """Yield the names at the margin of a block; deeper lines are descriptions."""
     first = next(block, "")
     margin = indent_of(first)
     deeper = " " * (margin + 1)
@@ -167,7 +170,7 @@ def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator
         if line.startswith(deeper) or (indent := indent_of(line)) > margin:
             continue
         if kind == "raises":
-            yield (kind, exception_name(line) if indent == margin else None)
+            yield (kind, documented_exception(line) if indent == margin else None)
             continue
         names = item.fullmatch(line) if indent == margin else None
         if names is None:
@@ -177,13 +180,13 @@ def _listed(kind: Kind, block: Iterator[str], item: re.Pattern[str]) -> Iterator
 
 
 def bare_name(name: str) -> str | None:
-    """`name` of `**name` or `` `name` ``."""
+    """Return `name` for `**name` and `` `name` ``."""
     found = _WORD.search(name)
     return found[0] if found else None
 
 
-def exception_name(text: str) -> str | None:
-    """`Error` of `package.Error: if …`, without its module."""
+def documented_exception(text: str) -> str | None:
+    """Return `Error` for `package.Error: if …`."""
     found = _RAISED.fullmatch(text)
     return found[1].rpartition(".")[2] if found else None
 

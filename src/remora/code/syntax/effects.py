@@ -1,36 +1,36 @@
-"""What a function's own body does: what it raises, whether something comes out of it."""
+"""Effects of a function body: exceptions raised, values returned or yielded."""
 
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from remora.code.syntax.definitions import BLOCKS, DEFINITIONS, DefinitionNode
+from remora.code.syntax.definitions import BLOCK_FIELDS, DEFINITIONS, DefinitionNode
 
-# calls that raise nothing which anybody documents
-_HARMLESS = frozenset(
+# calls whose exceptions are never documented
+_HARMLESS_CALLS = frozenset(
     (
         *("bool", "dict", "enumerate", "id", "isinstance", "len", "list", "print", "range"),
         *("repr", "set", "str", "super", "tuple", "type", "zip"),
     )
 )
-_ENTRANCES = (
+_MAY_RAISE = (
     *(ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.With, ast.AsyncWith),
     *(ast.Import, ast.ImportFrom),
 )
-_INNER = (*DEFINITIONS, ast.Lambda)
-_BLOCKS = {kind: blocks for kind, blocks in BLOCKS.items() if kind not in DEFINITIONS}
-_ERRORS: dict[str, type[BaseException]] = {
+_SCOPES = (*DEFINITIONS, ast.Lambda)
+_BLOCKS = {kind: blocks for kind, blocks in BLOCK_FIELDS.items() if kind not in DEFINITIONS}
+_BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
     name: value
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
 
 
-class Raised(NamedTuple):
-    """`names`: of the exceptions in `raise` and `assert` statements; `unnamed`: one is not written.
+class RaisedExceptions(NamedTuple):
+    """Exceptions in the `raise` and `assert` statements of a body.
 
-    `caught`: some exceptions are caught.
+    `unnamed`: at least one `raise` does not name its exception. `caught`: the body catches some.
     """
 
     names: frozenset[str]
@@ -38,8 +38,8 @@ class Raised(NamedTuple):
     caught: bool
 
 
-def raised(body: Sequence[ast.stmt]) -> Raised:
-    """By a function's body."""
+def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
+    """Return the exceptions that a function body raises itself."""
     names: set[str | None] = set()
     caught = False
     for statement in _statements(body):
@@ -49,12 +49,12 @@ def raised(body: Sequence[ast.stmt]) -> Raised:
             names.add("AssertionError")
         elif isinstance(statement, ast.ExceptHandler):
             caught = True
-    return Raised(frozenset(name for name in names if name), None in names, caught)
+    return RaisedExceptions(frozenset(name for name in names if name), None in names, caught)
 
 
-def lets_in(body: Sequence[ast.stmt]) -> bool:
-    """Whether exceptions may come out of what a function's body calls or awaits."""
-    raised: set[int] = set()  # what stands after `raise` is made here, and comes out anyway
+def may_propagate(body: Sequence[ast.stmt]) -> bool:
+    """True if something that the body calls or awaits may raise."""
+    raised: set[int] = set()  # the operand of `raise` is only constructed here
     for node in own_nodes(body):
         if isinstance(node, ast.Raise):
             raised.add(id(node.exc))
@@ -63,36 +63,39 @@ def lets_in(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def may_be(name: str, base: str) -> bool:
-    """Whether an exception of that name could be a `base`, as far as names tell."""
-    if name == base or name not in _ERRORS:
+def may_be_subclass(name: str, base: str) -> bool:
+    """True if an exception called `name` could be a subclass of `base`, judging by names."""
+    if name == base or name not in _BUILTIN_EXCEPTIONS:
         return True
-    return base in _ERRORS and issubclass(_ERRORS[name], _ERRORS[base])
+    return base in _BUILTIN_EXCEPTIONS and issubclass(
+        _BUILTIN_EXCEPTIONS[name], _BUILTIN_EXCEPTIONS[base]
+    )
 
 
-def is_built_in(name: str) -> bool:
-    """Whether Python's own exception of that name is meant."""
-    return name in _ERRORS
+def is_builtin_exception(name: str) -> bool:
+    """True if `name` is a built-in exception."""
+    return name in _BUILTIN_EXCEPTIONS
 
 
-def gives(body: Sequence[ast.stmt]) -> bool:
-    """Whether a value comes out: by `return`, or by `yield`."""
+def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
+    """True if the body returns a value or yields."""
     returns = (node for node in _statements(body) if isinstance(node, ast.Return))
-    if any(not is_none(node.value) for node in returns):
+    if any(not is_none_or_missing(node.value) for node in returns):
         return True
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(body))
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
-    """Whether the body, given without its docstring, is left to others to write."""
+    """True if a definition is abstract, an overload or empty; `body` has no docstring."""
     if any(
-        "abstract" in name or "overload" in name for name in map(last_name, node.decorator_list)
+        "abstract" in name or "overload" in name
+        for name in map(unqualified_name, node.decorator_list)
     ):
         return True
-    return all(_says_nothing(statement) for statement in body)
+    return all(_is_empty(statement) for statement in body)
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def _is_empty(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
         return statement.exc is not None and exception_name(statement.exc) == "NotImplementedError"
     return isinstance(statement, ast.Pass) or (
@@ -101,40 +104,40 @@ def _says_nothing(statement: ast.stmt) -> bool:
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """The statements of a body but those of what is defined in it, and the handlers of each `try`."""
-    waiting: list[Any] = list(body)
-    while waiting:
-        statement = waiting.pop()
+    """Yield the statements and exception handlers of a body, without nested definitions."""
+    pending: list[Any] = list(body)
+    while pending:
+        statement = pending.pop()
         yield statement
         for block in _BLOCKS.get(statement.__class__, ()):
-            waiting += getattr(statement, block)
+            pending += getattr(statement, block)
 
 
 def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a body but those of what is defined in it, last statement first."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _INNER):
+    """Yield the nodes of a body, last statement first, without nested definitions and lambdas."""
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _SCOPES):
             continue
         yield node
-        waiting.extend(ast.iter_child_nodes(node))
+        pending.extend(ast.iter_child_nodes(node))
 
 
 def _may_raise(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        return not (isinstance(node.func, ast.Name) and node.func.id in _HARMLESS)
-    return isinstance(node, _ENTRANCES)
+        return not (isinstance(node.func, ast.Name) and node.func.id in _HARMLESS_CALLS)
+    return isinstance(node, _MAY_RAISE)
 
 
 def exception_name(raised: ast.expr | None) -> str | None:
-    """The class's name; null where `raise` stands alone or what it raises was made before."""
-    name = last_name(raised.func if isinstance(raised, ast.Call) else raised)
+    """Return the class name in `raise`; None for a bare `raise` or an existing exception."""
+    name = unqualified_name(raised.func if isinstance(raised, ast.Call) else raised)
     return name if name[:1].isupper() else None
 
 
-def last_name(node: ast.expr | None) -> str:
-    """`c` of `a.b.c` and of `c(…)`."""
+def unqualified_name(node: ast.expr | None) -> str:
+    """Return `c` for `a.b.c` and `c(…)`; "" for anything else."""
     while isinstance(node, ast.Call):
         node = node.func
     if isinstance(node, ast.Attribute):
@@ -142,6 +145,6 @@ def last_name(node: ast.expr | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def is_none(value: ast.expr | None) -> bool:
-    """Whether an expression is written None, or not at all."""
+def is_none_or_missing(value: ast.expr | None) -> bool:
+    """True if an expression is missing or the literal None."""
     return value is None or (isinstance(value, ast.Constant) and value.value is None)

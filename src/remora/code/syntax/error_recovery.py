@@ -1,65 +1,65 @@
-"""A tree for a file that does not parse, put together from the pieces that do."""
+"""Error-tolerant parsing: a syntax tree from the parts of a broken file that parse."""
 
 import ast
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from remora.code.syntax.definitions import UNKNOWN, DefinitionNode
+from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode
 from remora.code.syntax.source import parse_text
-from remora.code.syntax.statement_rows import Rows
+from remora.code.syntax.statement_rows import StatementRows
 
-_DEEPEST = 150
-_MOST_MERGES = 50
-_LONGEST_HEADER = 60
+_MAX_DEPTH = 150
+_MAX_REMOVED_LINES = 50
+_MAX_HEADER_ROWS = 60
 
 
-def salvage(utf8: bytes) -> ast.Module:
-    """The definitions and statements of a broken file, at their places.
+def parse_with_recovery(utf8: bytes) -> ast.Module:
+    """Return the definitions and statements of a broken file, at their positions.
 
-    What parses by itself is as Python sees it. A definition that does not is made from its header
-    and from what parses of its body; of a header that does not parse only the name is kept. What
-    else does not parse becomes `pass`, and what is left of a compound statement stands in an `if`.
+    Statements that parse are kept. A broken definition is built from its header and the parts of
+    its body that parse; a broken header keeps only its name. A broken compound statement becomes an
+    `if` with its blocks; anything else becomes `pass`.
     """
-    whole = _Salvage(Rows(utf8))
-    return ast.Module(whole.block(0, len(whole.rows.lines), 0, strings=True), type_ignores=[])
+    recovery = _Recovery(StatementRows(utf8))
+    return ast.Module(recovery.block(0, len(recovery.rows.lines), 0, strings=True), type_ignores=[])
 
 
 class _Piece(NamedTuple):
-    """The rows from `first` to before `end`: one statement, if all is well."""
+    """Rows from `first` up to, not including, `end`; ideally one statement."""
 
     first: int
     end: int
 
 
-class _Salvage:
-    """What is known of the lines; how often one was moved out of the way."""
+class _Recovery:
+    """Recovery of one file; counts the misplaced lines it has removed."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StatementRows) -> None:
         self.rows = rows
-        self._merges = 0
+        self._removed_lines = 0
 
     def block(self, first: int, end: int, depth: int, *, strings: bool) -> list[ast.stmt]:
-        """The statements of some rows; without `strings` those are not believed to be there."""
+        """Return the statements of some rows; without `strings`, string boundaries are ignored."""
         done: list[tuple[_Piece, list[ast.stmt]]] = []
         for each in self._pieces(first, end, strings=strings):
             piece = each
             found = self._parsed(*piece)
-            if isinstance(found, str) and done and self._is_displaced(piece, done[-1][0]):
+            if isinstance(found, str) and done and self._remove_misplaced(piece, done[-1][0]):
                 piece = _Piece(done.pop()[0].first, piece.end)
                 found = self._parsed(*piece)
             if isinstance(found, str):
-                found = self._broken(piece, depth + 1, strings=strings)
+                found = self._recovered(piece, depth + 1, strings=strings)
             done.append((piece, found))
         return [statement for _, statements in done for statement in statements]
 
     def _pieces(self, first: int, end: int, *, strings: bool) -> Iterator[_Piece]:
         rows = self.rows
-        begins = [row for row in range(first, end) if rows.begins(row, strings=strings)]
-        margin = rows.indents[begins[0]] if begins else 0
+        starts = [row for row in range(first, end) if rows.starts_statement(row, strings=strings)]
+        margin = rows.indents[starts[0]] if starts else 0
         start: int | None = None
         decorated = False
-        for row in begins:
+        for row in starts:
             if rows.indents[row] > margin:
                 continue
             if not decorated:
@@ -71,7 +71,7 @@ class _Salvage:
             yield _Piece(start, end)
 
     def _parsed(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
-        """The statements in some rows, at their places; or why they do not parse."""
+        """Return the statements of some rows, at their positions, or the syntax error."""
         lines = self.rows.lines[first:end]
         nested = lines[0][:1].isspace()
         tree = parse_text("\n".join((*(("if 1:",) if nested else ()), *lines, tail)))
@@ -81,30 +81,34 @@ class _Salvage:
         if nested:
             outer = body[0]
             if len(body) > 1 or not isinstance(outer, ast.If) or outer.orelse:
-                return "other lines are there than a block has"
+                return "not a single block"
             body = outer.body
         for statement in body:
             ast.increment_lineno(statement, first - nested)
         return body
 
-    def _is_displaced(self, piece: _Piece, before: _Piece) -> bool:
-        """Whether one line stands too far left in the middle of a block; it is then taken out."""
+    def _remove_misplaced(self, piece: _Piece, before: _Piece) -> bool:
+        """Remove a first line that is indented too little for its block; True if removed."""
         rows, row = self.rows, piece.first
-        if self._merges >= _MOST_MERGES or rows.opens(row) or not rows.opens(before.first):
+        if (
+            self._removed_lines >= _MAX_REMOVED_LINES
+            or rows.opens_block(row)
+            or not rows.opens_block(before.first)
+        ):
             return False
         line, indent = rows.lines[row], rows.indents[row]
         rows.lines[row], rows.indents[row] = "", -1
-        self._merges += 1
-        goes_on = {rows.indents[inner] for inner in range(*piece) if rows.header(inner)}
-        if goes_on & {rows.indents[inner] for inner in range(*before) if rows.header(inner)}:
+        self._removed_lines += 1
+        following = {rows.indents[inner] for inner in range(*piece) if rows.header(inner)}
+        if following & {rows.indents[inner] for inner in range(*before) if rows.header(inner)}:
             return True
         if not isinstance(self._parsed(before.first, piece.end), str):
             return True
         rows.lines[row], rows.indents[row] = line, indent
         return False
 
-    def _heads(self, piece: _Piece) -> int | None:
-        """The row of the `def` or `class` that the piece is, behind its decorators."""
+    def _definition_row(self, piece: _Piece) -> int | None:
+        """Return the row of the `def` or `class` keyword if the piece is a definition."""
         rows, first = self.rows, piece.first
         if rows.header(first):
             return first
@@ -117,13 +121,13 @@ class _Salvage:
         indent = self.rows.indents[row]
         return self.rows.header(row) is not None and (margin is None or 0 <= indent <= margin)
 
-    def _broken(self, piece: _Piece, depth: int, *, strings: bool) -> list[ast.stmt]:
-        if depth > _DEEPEST:
+    def _recovered(self, piece: _Piece, depth: int, *, strings: bool) -> list[ast.stmt]:
+        if depth > _MAX_DEPTH:
             return [self._placeholder(piece)]
-        head, margin = self._heads(piece), self.rows.indents[piece.first]
+        head, margin = self._definition_row(piece), self.rows.indents[piece.first]
         after = range((piece.first if head is None else head) + 1, piece.end)
         if any(self._defines(row, margin) for row in after):
-            # it swallowed what follows: a string was not ended, or one began in its middle
+            # an unterminated string has swallowed the following definition
             if strings:
                 return self.block(*piece, depth, strings=False)
         elif head is not None:
@@ -144,29 +148,29 @@ class _Salvage:
         node.body = self.block(body_from, piece.end, depth, strings=strings)
         if not node.body:
             node.body = [self._placeholder(_Piece(body_from - 1, piece.end))]
-        place = self._placeholder(_Piece(head, piece.end))
-        return ast.copy_location(node, place)
+        position = self._placeholder(_Piece(head, piece.end))
+        return ast.copy_location(node, position)
 
     def _header(self, head: int, end: int) -> tuple[DefinitionNode, int]:
-        """A definition without its body, and the row from which that may go."""
+        """Return a definition without its body, and the first row of the body."""
         line = self.rows.lines[head]
         margin = line[: len(line) - len(line.lstrip())]
-        for row in range(head, min(end, head + _LONGEST_HEADER)):
+        for row in range(head, min(end, head + _MAX_HEADER_ROWS)):
             if ":" not in self.rows.lines[row]:
                 continue
             found = self._parsed(head, row + 1, tail=f"{margin} pass")
             if not isinstance(found, str) and isinstance(found[0], DefinitionNode):
                 return found[0], row + 1
-        return self._nameless(head), head + 1
+        return self._name_only(head), head + 1
 
-    def _nameless(self, head: int) -> DefinitionNode:
-        """A definition of whose header only the name is known."""
+    def _name_only(self, head: int) -> DefinitionNode:
+        """Return a definition with only a name, for a header that does not parse."""
         keyword, name = self.rows.header(head) or ("def", "")
         inside = "" if keyword == "class" else "(_)"
         node = ast.parse(f"{keyword} {name}{inside}: pass").body[0]
-        place = self._placeholder(_Piece(head, head + 1))
+        position = self._placeholder(_Piece(head, head + 1))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.args.args = [ast.copy_location(ast.arg(UNKNOWN), place)]
+            node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), position)]
         return cast("DefinitionNode", node)
 
     def _decorators(self, first: int, head: int) -> list[ast.expr]:
@@ -179,7 +183,7 @@ class _Salvage:
         return one.decorator_list if isinstance(one, ast.ClassDef) else []
 
     def _compound(self, piece: _Piece, depth: int, *, strings: bool) -> ast.stmt:
-        """Its blocks, one after the other."""
+        """Return the blocks of a compound statement as one `if`."""
         margin = self.rows.indents[piece.first]
         arms = [
             row
@@ -189,13 +193,13 @@ class _Salvage:
         body: list[ast.stmt] = []
         for start, end in pairwise((piece.first, *arms, piece.end)):
             body += self.block(start + 1, end, depth, strings=strings)
-        place = self._placeholder(piece)
-        found = ast.If(test=ast.Constant(True), body=body or [place], orelse=[])
-        ast.copy_location(found.test, place)
-        return ast.copy_location(found, place)
+        position = self._placeholder(piece)
+        found = ast.If(test=ast.Constant(True), body=body or [position], orelse=[])
+        ast.copy_location(found.test, position)
+        return ast.copy_location(found, position)
 
     def _placeholder(self, piece: _Piece) -> ast.Pass:
-        """`pass`, from the first to the last character of some rows."""
+        """Return a `pass` that covers some rows."""
         lines = self.rows.lines
         last = next(
             (row for row in range(piece.end - 1, piece.first, -1) if self.rows.indents[row] >= 0),

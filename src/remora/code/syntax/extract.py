@@ -1,38 +1,39 @@
-"""Source text of a Python file in, its nodes out."""
+"""Extraction of the nodes of a Python file."""
 
 import ast
 from functools import lru_cache
 
-from remora.code.syntax.definitions import Definition, contents
-from remora.code.syntax.docstring_drift import docstring_outdated
+from remora.code.syntax.definitions import Definition, find_definitions
+from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.signature import (
-    decorators,
-    docstring,
+    decorator_texts,
+    docstring_summary,
     docstring_text,
-    first_line,
     signature,
+    start_line,
 )
-from remora.code.syntax.skip_comments import Skips, find_skips
+from remora.code.syntax.skip_comments import SkipComments, find_skip_comments
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, node_key, spell_path
 from remora.text import REPORT, fault
 
-_MOST_KEPT = 32
-_LONGEST_KEPT = 256 * 1024
+_MAX_CACHED_FILES = 32
+_MAX_CACHED_BYTES = 256 * 1024
 
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
-    """The nodes of one file; `path` is relative to the root, POSIX, raw. Never raises or warns.
+    """Return the nodes of one file. Never raises or warns.
 
-    What was read last is kept: several times a turn somebody asks where a node stands in a file.
+    `path` is relative to the root, POSIX, not spelled as in node keys. Recent results are cached,
+    because every turn locates its node several times.
     """
-    return _kept(path, source) if len(source) <= _LONGEST_KEPT else _parsed(path, source)
+    return _cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parsed(path, source)
 
 
-@lru_cache(maxsize=_MOST_KEPT)
-def _kept(path: str, source: bytes) -> Module | Unreadable:
+@lru_cache(maxsize=_MAX_CACHED_FILES)
+def _cached(path: str, source: bytes) -> Module | Unreadable:
     return _parsed(path, source)
 
 
@@ -48,13 +49,13 @@ def _read(path: str, source: bytes) -> Module | Unreadable:
     if isinstance(read, Unreadable):
         return read
     spelled = spell_path(path)
-    skips = find_skips(read.utf8)
+    skips = find_skip_comments(read.utf8)
     span, file_hash = module_span(read)
     own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
     skipped: dict[NodeKey, bool] = {own.key: own.skip}
-    for definition in contents(read.tree, spelled).definitions:
-        # what is nested in a node that is left alone is left alone too
+    for definition in find_definitions(read.tree, spelled):
+        # nodes nested in a skipped node are skipped too
         skip = skipped[definition.parent] or definition.node.lineno in skips.statements
         skipped[definition.key] = skip
         nodes.append(_node(path, definition, read, skip=skip))
@@ -78,9 +79,9 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
         qualname=definition.qualname,
         node_type="class" if isinstance(found, ast.ClassDef) else "function",
         signature=signature(found),
-        docstring=docstring(found.body),
-        docstring_outdated=text is not None and docstring_outdated(found, text),
-        decorators=decorators(found, source),
+        docstring=docstring_summary(found.body),
+        docstring_outdated=text is not None and is_docstring_outdated(found, text),
+        decorators=decorator_texts(found, source),
         line_start=span.line_start,
         line_end=span.line_end,
         line_count=span.line_count,
@@ -91,17 +92,17 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
     )
 
 
-def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Span) -> Node:
+def _module_node(path: str, spelled: str, source: Source, skips: SkipComments, span: Span) -> Node:
     body = source.tree.body
     code = without_docstring(body)
-    first_code = first_line(code[0], source) if code else span.line_end + 1
+    first_code = start_line(code[0], source) if code else span.line_end + 1
     return Node(
         key=node_key(spelled),
         path=path,
         qualname=MODULE,
         node_type="module",
         signature=None,
-        docstring=docstring(body),
+        docstring=docstring_summary(body),
         docstring_outdated=False,
         decorators=(),
         line_start=span.line_start,
@@ -110,5 +111,5 @@ def _module_node(path: str, spelled: str, source: Source, skips: Skips, span: Sp
         source_hash=span.source_hash,
         body_hash=span.body_hash,
         parent=None,
-        skip=any(line < first_code for line in skips.alone),
+        skip=any(line < first_code for line in skips.standalone),
     )

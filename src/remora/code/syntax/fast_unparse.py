@@ -1,4 +1,4 @@
-"""Headers and short expressions as `ast.unparse` writes them, many times faster."""
+"""Fast replacement of `ast.unparse` for headers and simple expressions."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -6,15 +6,15 @@ from typing import Any
 
 from remora.code.syntax.definitions import DefinitionNode
 
-_NAME = ast.Name  # by far the most frequent
+_NAME = ast.Name  # the most frequent node
 
 
 class _NotSimpleError(Exception):
-    """What only `ast.unparse` can write."""
+    """The node needs `ast.unparse`."""
 
 
-def quick_header(node: DefinitionNode) -> str | None:
-    """A definition's header without its colon; None where only `ast.unparse` can write it."""
+def unparse_header(node: DefinitionNode) -> str | None:
+    """Return a definition's header without its colon; None if it needs `ast.unparse`."""
     if getattr(node, "type_params", None):
         return None
     try:
@@ -29,21 +29,23 @@ def quick_header(node: DefinitionNode) -> str | None:
 
 
 def _parameters(args: ast.arguments) -> str:
-    alone = args.posonlyargs
-    parts = [_parameter(arg) for arg in (alone + args.args if alone else args.args)]
+    positional_only = args.posonlyargs
+    parts = [
+        _parameter(arg) for arg in (positional_only + args.args if positional_only else args.args)
+    ]
     if args.defaults:
         first = len(parts) - len(args.defaults)
-        for place, default in enumerate(args.defaults, first):
-            parts[place] = f"{parts[place]}={_text(default)}"
-    if alone:
-        parts.insert(len(alone), "/")
+        for index, default in enumerate(args.defaults, first):
+            parts[index] = f"{parts[index]}={_text(default)}"
+    if positional_only:
+        parts.insert(len(positional_only), "/")
     if args.vararg is not None:
         parts.append(f"*{_parameter(args.vararg)}")
     elif args.kwonlyargs:
         parts.append("*")
-    for place, arg in enumerate(args.kwonlyargs):
-        given = args.kw_defaults[place]
-        parts.append(_parameter(arg) if given is None else f"{_parameter(arg)}={_text(given)}")
+    for index, arg in enumerate(args.kwonlyargs):
+        value = args.kw_defaults[index]
+        parts.append(_parameter(arg) if value is None else f"{_parameter(arg)}={_text(value)}")
     if args.kwarg is not None:
         parts.append(f"**{_parameter(args.kwarg)}")
     return ", ".join(parts)
@@ -76,7 +78,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _primary(node: ast.expr) -> str:
-    """What may stand before a dot or a bracket, or beside an operator, as it is."""
+    """Return an operand that needs no parentheses before a dot, bracket or operator."""
     if node.__class__ is _NAME:
         return node.id
     if node.__class__ not in _PRIMARIES:

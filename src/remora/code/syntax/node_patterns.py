@@ -1,4 +1,4 @@
-"""Which nodes a pattern means, and which names are near one that does not exist."""
+"""Matching of node patterns, and suggestions for unknown names."""
 
 import fnmatch
 import re
@@ -7,30 +7,30 @@ from difflib import SequenceMatcher
 
 from remora.ids import NodeKey, split_node_key
 
-_NEAR = 0.5
+_MIN_SIMILARITY = 0.5
 
 
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
-    """The keys that `pattern` means, in their order.
+    """Return the keys that match `pattern`, in their order.
 
-    A pattern is a name or a glob (`*`, `?`, `[…]`, case matters) and is held against
-    `path:qualname` and against the qualname alone; a leading `node:` is ignored. A pattern that is
-    some node's exact name is no glob: paths may contain brackets.
+    A pattern is a name or a case-sensitive glob (`*`, `?`, `[…]`), compared with `path:qualname`
+    and with the qualname; a leading `node:` is ignored. An exact name is never used as a glob,
+    because paths may contain brackets.
     """
     wanted = pattern.removeprefix("node:")
     known = tuple(keys)
     exact = tuple(key for key in known if wanted in _names(key))
     if exact:
         return exact
-    fits = re.compile(fnmatch.translate(wanted)).match
-    return tuple(key for key in known if any(map(fits, _names(key))))
+    matches = re.compile(fnmatch.translate(wanted)).match
+    return tuple(key for key in known if any(map(matches, _names(key))))
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
-    """At most `n` of `names` that look like `name`, best first; node keys may be among them."""
+    """Return at most `n` of `names` (or node keys) similar to `name`, best first."""
     matcher = SequenceMatcher(b=name.removeprefix("node:").casefold())
-    scored = ((_closeness(matcher, candidate), candidate) for candidate in set(names))
-    near = sorted((-score, candidate) for score, candidate in scored if score >= _NEAR)
+    scored = ((_similarity(matcher, candidate), candidate) for candidate in set(names))
+    near = sorted((-score, candidate) for score, candidate in scored if score >= _MIN_SIMILARITY)
     return tuple(candidate for _, candidate in near[:n])
 
 
@@ -38,13 +38,13 @@ def _names(key: NodeKey) -> tuple[str, str]:
     return key.removeprefix("node:"), split_node_key(key)[1]
 
 
-def _closeness(matcher: SequenceMatcher[str], candidate: str) -> float:
-    """Best ratio over the whole name, what follows the path, and the last part of that."""
+def _similarity(matcher: SequenceMatcher[str], candidate: str) -> float:
+    """Return the best similarity to the whole name, the qualname, or its last part."""
     whole = candidate.removeprefix("node:").casefold()
     qualname = whole.rpartition(":")[2]
     best = 0.0
     for part in {whole, qualname, qualname.rpartition(".")[2]}:
         matcher.set_seq1(part)
-        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= max(_NEAR, best):
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= max(_MIN_SIMILARITY, best):
             best = max(best, matcher.ratio())
     return best

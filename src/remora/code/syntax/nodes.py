@@ -1,4 +1,4 @@
-"""Nodes of a Python file as records: its functions and classes, and the module itself."""
+"""Nodes of a Python file: its functions, its classes and the module itself."""
 
 from bisect import bisect_right
 from collections.abc import Container
@@ -15,11 +15,12 @@ SUMMARY_LIMIT = 300
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A function, a class or a module of one file.
 
-    `path` is the raw one, `key` holds it spelled. Lines count from 1; the span goes from the first
-    decorator to the last line (an empty module has none: 1 to 0). Hashes are SHA-256:
-    `source_hash` of the span's raw lines without the last newline, `body_hash` of the body without
-    docstring as UTF-8, moved to the left margin, so that it survives a rename and a move.
-    `docstring_outdated`: it surely documents what the code does not have. `parent` is null for modules. `skip`: the user wants this node, or one around it, left alone.
+    `path` is the real one, `key` has it spelled. Lines count from 1; the span goes from the first
+    decorator to the last line (1 to 0 for an empty module). Hashes are SHA-256: `source_hash` of
+    the span's raw lines without the last newline, `body_hash` of the body without docstring, as
+    UTF-8 and dedented, so that it survives a rename and a move. `docstring_outdated`: the docstring
+    certainly differs from the code. `parent` is None for modules. `skip`: this node or one around
+    it has a skip comment.
     """
 
     key: NodeKey
@@ -40,7 +41,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that parsed. `nodes` are in source order, the module's own first."""
+    """A file that parsed. `nodes` are in source order, the module first."""
 
     path: str
     key: NodeKey
@@ -51,15 +52,17 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_node(module: Module, key: str) -> Node | None:
-    """The module's node with that key."""
+    """Return the node with that key, or None."""
     return next((node for node in module.nodes if node.key == key), None)
 
 
 def own_lines(
     module: Module, key: NodeKey, known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
-    """Lines of the node's span that belong to no node nested in it. With `known`, nested nodes
-    that are not in it are the node's own: whoever wrote the node wrote them. Raises NotFound."""
+    """Return the lines of the node's span outside its nested nodes. Raises NotFound.
+
+    With `known`, only nested nodes in `known` are excluded: new ones belong to the node's author.
+    """
     node = find_node(module, key)
     if node is None:
         raise NotFound(f"{module.path} has no node {key}")
@@ -70,10 +73,10 @@ def own_lines(
     return frozenset(lines)
 
 
-def owner(module: Module, line: int) -> NodeKey:
-    """Key of the innermost node whose span holds `line`; the module's for any other line."""
+def node_at_line(module: Module, line: int) -> NodeKey:
+    """Return the key of the innermost node whose span contains `line`; default: the module's."""
     before = bisect_right(module.nodes, line, key=lambda node: node.line_start)
-    # source order puts outer nodes first, so the first that reaches `line` is the innermost
+    # outer nodes come first in source order, so the first match from the end is the innermost
     for node in reversed(module.nodes[:before]):
         if line <= node.line_end:
             return node.key
@@ -81,7 +84,7 @@ def owner(module: Module, line: int) -> NodeKey:
 
 
 def node_summary(node: Node) -> str:
-    """Signature, first docstring line and line count in at most 300 characters."""
+    """Return signature, first docstring line and line count in at most 300 characters."""
     count = f" ({node.line_count} line{'' if node.line_count == 1 else 's'})"
     text = node.signature or f"module {spell_path(node.path)}"
     if node.docstring:

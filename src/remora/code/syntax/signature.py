@@ -1,12 +1,12 @@
-"""What a definition says about itself in its first lines: signature, docstring, decorators."""
+"""Signature, docstring, decorators and type hints of a definition."""
 
 import ast
 import copy
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.fast_unparse import quick_header
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.fast_unparse import unparse_header
 from remora.code.syntax.source import Source, printable
 
 _KEYWORDS: dict[type[ast.AST], str] = {
@@ -14,11 +14,12 @@ _KEYWORDS: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "async def",
     ast.ClassDef: "class",
 }
+_UNANNOTATED = ("self", "cls")
 
 
 def signature(node: DefinitionNode) -> str:
-    """`def foo(x: int) -> str`, `async def …`, `class A(B)`: one line, no colon at its end."""
-    return printable(quick_header(node) or _header(node))
+    """Return one line such as `def foo(x: int) -> str` or `class A(B)`, without a colon."""
+    return printable(unparse_header(node) or _header(node))
 
 
 def _header(node: DefinitionNode) -> str:
@@ -28,26 +29,41 @@ def _header(node: DefinitionNode) -> str:
     try:
         return ast.unparse(header).removesuffix(":")
     except (RecursionError, ValueError):
-        # a default that nests too deeply, or an integer too long to be printed in decimal
+        # a default is nested too deeply, or an integer has too many digits
         return f"{_KEYWORDS[type(node)]} {node.name}(…)"
 
 
-def docstring(body: Sequence[ast.stmt]) -> str | None:
-    """The docstring's first line that is not blank; null where there is none."""
+def has_type_hints(node: FunctionNode) -> bool:
+    """True if the return and all parameters but a first `self` or `cls` are annotated."""
+    if node.returns is None:
+        return False
+    args = node.args
+    params = args.posonlyargs + args.args + args.kwonlyargs
+    for rest in (args.vararg, args.kwarg):
+        if rest is not None:
+            params.append(rest)
+    for arg in params:
+        if arg.annotation is None and not (arg is params[0] and arg.arg in _UNANNOTATED):
+            return False
+    return True
+
+
+def docstring_summary(body: Sequence[ast.stmt]) -> str | None:
+    """Return the first non-blank line of the docstring; None without a docstring."""
     text = docstring_text(body)
-    return None if text is None else first_line_of(text)
+    return None if text is None else first_text_line(text)
 
 
-def first_line_of(text: str) -> str:
-    """The first line of `text` that is not blank; empty where all are."""
+def first_text_line(text: str) -> str:
+    """Return the first non-blank line of `text`; "" if all are blank."""
     whole = text.strip()
-    end = whole.find("\n")  # long docstrings are not split to the end
+    end = whole.find("\n")  # cheaper than splitting a long docstring
     lines = (whole if end < 0 else whole[:end]).splitlines()
     return printable(lines[0]) if lines else ""
 
 
 def docstring_text(body: Sequence[ast.stmt]) -> str | None:
-    """The docstring's value as Python sees it."""
+    """Return the value of the docstring; None if there is none."""
     if body and body[0].__class__ is ast.Expr:
         first: Any = body[0].value
         if first.__class__ is ast.Constant and isinstance(first.value, str):
@@ -55,25 +71,25 @@ def docstring_text(body: Sequence[ast.stmt]) -> str | None:
     return None
 
 
-def decorators(node: DefinitionNode, source: Source) -> tuple[str, ...]:
-    """Source of each decorator with its `@`: `@staticmethod`."""
-    return tuple("@" + segment(expression, source) for expression in node.decorator_list)
+def decorator_texts(node: DefinitionNode, source: Source) -> tuple[str, ...]:
+    """Return the source of each decorator with its `@`, such as `@staticmethod`."""
+    return tuple("@" + source_segment(expression, source) for expression in node.decorator_list)
 
 
-def segment(node: ast.expr, source: Source) -> str:
-    """What stands in the file for `node`."""
+def source_segment(node: ast.expr, source: Source) -> str:
+    """Return the source text of `node`."""
     start = source.offset(node.lineno, node.col_offset)
     end = source.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
     return source.utf8[start:end].decode("utf-8", "backslashreplace")
 
 
-def first_line(node: ast.stmt, source: Source) -> int:
-    """The line (from 1) where `node` begins, which is the line of its first decorator's `@`."""
+def start_line(node: ast.stmt, source: Source) -> int:
+    """Return the first line (from 1) of `node`, including decorators."""
     found: list[ast.expr] | None = getattr(node, "decorator_list", None)
     if not found:
         return node.lineno
     line = found[0].lineno
-    # in `@(` the expression may begin on a later line than its `@`
+    # after `@(` the expression may start on a later line than the `@`
     while not source.line(line).lstrip().startswith(b"@"):
         line -= 1
     return line

@@ -1,4 +1,4 @@
-"""Where the comment `# remora: skip` stands in a file, and what it covers."""
+"""`# remora: skip` comments of a file."""
 
 import contextlib
 import io
@@ -7,43 +7,44 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_MARK = re.compile(r"#\s*remora:\s*skip(?![\w-])")
-_WORD = b"remora:"
-_SILENT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+_SKIP_COMMENT = re.compile(r"#\s*remora:\s*skip(?![\w-])")
+_QUICK_TEST = b"remora:"
+_IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 
 
-class Skips(NamedTuple):
-    """`statements`: first lines of the statements whose header carries the comment.
+class SkipComments(NamedTuple):
+    """Lines of skip comments.
 
-    `alone`: the lines that hold nothing else.
+    `statements`: first lines of the statements with the comment in their header. `standalone`: lines
+    with only the comment.
     """
 
     statements: frozenset[int] = frozenset()
-    alone: frozenset[int] = frozenset()
+    standalone: frozenset[int] = frozenset()
 
 
-def find_skips(utf8: bytes) -> Skips:
-    """Every skip comment in a text that has parsed; the words inside a string are none."""
-    if _WORD not in utf8:  # tokenizing costs ten times as much as parsing
-        return Skips()
+def find_skip_comments(utf8: bytes) -> SkipComments:
+    """Return the skip comments of a file that parses; strings do not count."""
+    if _QUICK_TEST not in utf8:  # tokenizing takes ten times as long as parsing
+        return SkipComments()
     text = utf8.decode()
-    if not _MARK.search(text):
-        return Skips()
+    if not _SKIP_COMMENT.search(text):
+        return SkipComments()
     statements: set[int] = set()
-    alone: set[int] = set()
+    standalone: set[int] = set()
     start: int | None = None
     for token in _tokens(text):
         if token.type == tokenize.COMMENT:
-            if _MARK.search(token.string):
-                (alone if start is None else statements).add(start or token.start[0])
+            if _SKIP_COMMENT.search(token.string):
+                (standalone if start is None else statements).add(start or token.start[0])
         elif token.type == tokenize.NEWLINE:
             start = None
-        elif token.type not in _SILENT and start is None:
+        elif token.type not in _IGNORED_TOKENS and start is None:
             start = token.start[0]
-    return Skips(frozenset(statements), frozenset(alone))
+    return SkipComments(frozenset(statements), frozenset(standalone))
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
-    # the tokenizer module is not the parser's own: where it gives up, the comments so far count
+    # `tokenize` may reject what the parser accepts; the comments found so far count
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         yield from tokenize.generate_tokens(io.StringIO(text).readline)

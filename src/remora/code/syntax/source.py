@@ -1,4 +1,4 @@
-"""Bytes of a Python file become lines and a syntax tree, or the reason why they do not."""
+"""Decoding and parsing of a Python file."""
 
 import ast
 import codecs
@@ -11,8 +11,8 @@ from itertools import accumulate
 
 import msgspec
 
-# catch_warnings swaps process-wide state: two threads inside it at once could leave it swapped
-_QUIET = threading.Lock()
+# catch_warnings changes process-wide state, which two threads could leave changed
+_WARNINGS_LOCK = threading.Lock()
 _ROOMY = 100_000
 """Characters whose tree fits into any memory."""
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
@@ -20,10 +20,10 @@ _NEWLINE, _RETURN = b"\n\r"
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is not Python as we can read it.
+    """A file that cannot be decoded or parsed.
 
-    `path` is the raw one that was asked for, `detail` one line for people, `line` counts from 1
-    and is null where the trouble has no place.
+    `path` is the given one. `detail` is one line for people. `line` counts from 1; None if the
+    error has no position.
     """
 
     path: str
@@ -34,9 +34,9 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 class Source(msgspec.Struct, frozen=True):
     r"""A file that parsed.
 
-    `utf8` is what the tree's columns count in: UTF-8 without a byte order mark, each line ended by
-    `\n`. Of `raw`, the file's own bytes, and of `utf8` the offsets of each line's first byte, and of
-    the end: one more than there are lines, the same for both.
+    The columns of `tree` count bytes of `utf8`: UTF-8 without a byte order mark, with `\n` line
+    ends. `raw` are the bytes of the file. `raw_starts` and `starts` are the offsets of each line in
+    `raw` and `utf8`, and of the end; both have the same length.
     """
 
     raw: bytes
@@ -47,7 +47,7 @@ class Source(msgspec.Struct, frozen=True):
     tree: ast.Module
 
     def raw_lines(self, first: int, last: int) -> bytes:
-        """The file's own bytes from line `first` to `last` (from 1), without the last newline."""
+        """Return the raw lines `first` to `last` (from 1), without the last newline."""
         raw, end = self.raw, self.raw_starts[last]
         start = self.raw_starts[first - 1]
         if end > start and raw[end - 1] == _NEWLINE:
@@ -57,16 +57,16 @@ class Source(msgspec.Struct, frozen=True):
         return raw[start:end]
 
     def line(self, number: int) -> bytes:
-        """One line (from 1) with its ending."""
+        """Return one line (from 1) with its line end."""
         return self.utf8[self.starts[number - 1] : self.starts[number]]
 
     def offset(self, line: int, column: int) -> int:
-        """Where in `utf8` a place of the tree is; lines count from 1, columns from 0."""
+        """Return the offset in `utf8` of a tree position; lines count from 1, columns from 0."""
         return self.starts[line - 1] + column
 
 
 class _RefusedError(Exception):
-    """Why a file cannot be read, on its way to becoming an `Unreadable`."""
+    """The file cannot be decoded or parsed; becomes an `Unreadable`."""
 
     def __init__(self, detail: str, line: int | None = None) -> None:
         super().__init__(detail)
@@ -75,7 +75,7 @@ class _RefusedError(Exception):
 
 
 def read_source(path: str, source: bytes) -> Source | Unreadable:
-    """Decode (PEP 263, byte order mark) and parse; never raises and never warns."""
+    """Decode (PEP 263, byte order mark) and parse a file. Never raises or warns."""
     try:
         return _read(source)
     except _RefusedError as refused:
@@ -86,62 +86,62 @@ def read_source(path: str, source: bytes) -> Source | Unreadable:
 def _read(source: bytes) -> Source:
     encoding, text = _decode(source)
     utf8 = source if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
-    placed = _lines(source, utf8, encoding)
-    return Source(source, *placed, encoding, _parse(text))
+    lines = _lines(source, utf8, encoding)
+    return Source(source, *lines, encoding, _parse(text))
 
 
-def read_broken(source: bytes, salvage: Callable[[bytes], ast.Module]) -> Source:
-    r"""What `read_source` refused, read as far as it goes.
+def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) -> Source:
+    r"""Read a file that `read_source` rejects, as far as possible.
 
-    A NUL byte and what cannot be decoded are read as the escapes `\x00` and `\xff`. If that is not
-    Python, `salvage` makes the tree, out of `Source.utf8`.
+    NUL and undecodable bytes become escapes such as `\x00` and `\xff`. If the result does not parse,
+    `recover` builds the tree from `Source.utf8`.
     """
     escaped = source.replace(b"\0", b"\\x00")
     try:
         encoding, text = _decode(escaped)
-        placed = _lines(source, text.encode(), encoding)
+        lines = _lines(source, text.encode(), encoding)
     except (_RefusedError, UnicodeEncodeError):
         encoding, text = "utf-8", escaped.decode("utf-8-sig", "backslashreplace")
-        placed = _lines(source, text.encode(), encoding)
+        lines = _lines(source, text.encode(), encoding)
     tree = parse_text(text)
     if not isinstance(tree, ast.Module):
-        tree = salvage(placed[1])
-    return Source(source, *placed, encoding, tree)
+        tree = recover(lines[1])
+    return Source(source, *lines, encoding, tree)
 
 
 def _lines(source: bytes, utf8: bytes, encoding: str) -> tuple[list[int], bytes, list[int]]:
-    """See Source: `raw_starts`, `utf8`, `starts`."""
+    """Return `raw_starts`, `utf8` and `starts` of a Source."""
     if b"\r" in utf8:
         utf8 = utf8.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    raw_starts = starts = _starts(source)
+    raw_starts = starts = _line_starts(source)
     if utf8 is not source:
-        # a byte order mark alone is a line of the file, and no line of text
-        starts = [0, 0] if source == codecs.BOM_UTF8 else _starts(utf8)
+        # a lone byte order mark is a line of the file but not of the text
+        starts = [0, 0] if source == codecs.BOM_UTF8 else _line_starts(utf8)
         if len(starts) != len(raw_starts):
-            raise _RefusedError(f"the encoding {encoding} makes other lines than the file has")
+            raise _RefusedError(f"decoding as {encoding} changes the number of lines")
     return raw_starts, utf8, starts
 
 
-def _starts(lines: bytes) -> list[int]:
+def _line_starts(lines: bytes) -> list[int]:
     return list(accumulate(map(len, lines.splitlines(keepends=True)), initial=0))
 
 
 def parse_text(text: str) -> ast.Module | str:
-    """The tree, or in one line why there is none."""
+    """Return the syntax tree, or the error in one line."""
     try:
         return _parse(text)
     except _RefusedError as refused:
         return refused.detail
 
 
-def parses(source: bytes) -> str | None:
-    """None if `source` is readable Python, else why not, in one line."""
+def parse_error(source: bytes) -> str | None:
+    """Return the decoding or syntax error of `source` in one line; None if it parses."""
     outcome = read_source("", source)
     return outcome.detail if isinstance(outcome, Unreadable) else None
 
 
 def printable(text: str) -> str:
-    r"""`text` as one line that any UTF-8 consumer takes: lone surrogates become `\udXXX`."""
+    r"""Return `text` as one line of valid UTF-8: lone surrogates become `\udXXX`."""
     if text.isprintable():
         return text
     return " ".join(text.encode("utf-8", "backslashreplace").decode().splitlines())
@@ -159,11 +159,11 @@ def _decode(source: bytes) -> tuple[str, str]:
     except SyntaxError as error:
         raise _RefusedError(error.msg, 1) from error
     except (LookupError, ValueError) as error:
-        raise _RefusedError(f"the declared encoding does not decode it: {error}", 1) from error
+        raise _RefusedError(f"the declared encoding cannot decode the file: {error}", 1) from error
 
 
 def _encoding(source: bytes) -> str:
-    """As PEP 263 has it."""
+    """Return the encoding by PEP 263."""
     found = _TWO_LINES.match(source)
     head = found[0] if found else b""
     if b"coding" not in head and not head.startswith(codecs.BOM_UTF8):
@@ -178,13 +178,13 @@ def _line_of(source: bytes, offset: int) -> int:
 
 def _parse(text: str) -> ast.Module:
     try:
-        with _QUIET, warnings.catch_warnings():
+        with _WARNINGS_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
         raise _RefusedError(error.msg, error.lineno) from error
     except (RecursionError, MemoryError, SystemError) as error:
-        # CPython has a fixed stack for parser and tree; which error says so depends on the shape
+        # CPython has a fixed stack for parser and tree; the error type depends on the shape
         enough = "" if len(text) <= _ROOMY else ", or larger than memory allows"
         raise _RefusedError(f"nested too deeply for Python's parser{enough}") from error
     except ValueError as error:

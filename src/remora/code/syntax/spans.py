@@ -1,4 +1,4 @@
-"""Which lines of its file a node covers, and the hashes of those lines and of its body."""
+"""Line spans of nodes, and hashes of their source and body."""
 
 import ast
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.signature import docstring_text, first_line
+from remora.code.syntax.signature import docstring_text, start_line
 from remora.code.syntax.source import Source
 
-_FRESH = sha256()
-_EMPTY = _FRESH.hexdigest()
-_DECORATED = frozenset(DEFINITIONS)
+_EMPTY_DIGEST = sha256()
+_EMPTY_HASH = _EMPTY_DIGEST.hexdigest()
+_MAY_HAVE_DECORATORS = frozenset(DEFINITIONS)
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """Lines from 1, the first decorator's to the last; an empty module has none: 1 to 0."""
+    """Lines of a node from 1, decorators included; 1 to 0 for an empty module."""
 
     line_start: int
     line_end: int
@@ -25,58 +25,53 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def line_count(self) -> int:
-        """How many lines it covers."""
+        """Number of lines."""
         return self.line_end - self.line_start + 1
 
 
-def span_of(node: DefinitionNode, source: Source) -> Span:
-    """The span of a definition."""
-    code = without_docstring(node.body)
-    return span_with(node, source, code)
-
-
-def span_with(node: DefinitionNode, source: Source, code: Sequence[ast.stmt]) -> Span:
-    """The same; `code` is the body without its docstring."""
-    start = first_line(node, source) if node.decorator_list else node.lineno
+def span_of(node: DefinitionNode, source: Source, code: Sequence[ast.stmt] | None = None) -> Span:
+    """Return the span of a definition; `code` is its body without docstring, if known."""
+    if code is None:
+        code = without_docstring(node.body)
+    start = start_line(node, source) if node.decorator_list else node.lineno
     end = node.end_lineno or node.lineno
     return Span(start, end, _digest(source.raw_lines(start, end)), _body_hash(source, code))
 
 
 def module_span(source: Source) -> tuple[Span, str]:
-    """The span of the whole file, and the hash of all its bytes."""
+    """Return the span of the whole file, and the hash of all its bytes."""
     end = len(source.starts) - 1
     lines = source.raw_lines(1, end)
-    taken = sha256(lines)
-    whole = taken.hexdigest()
-    taken.update(source.raw[len(lines) :])
-    return Span(
-        1, end, whole, _body_hash(source, without_docstring(source.tree.body))
-    ), taken.hexdigest()
+    digest = sha256(lines)
+    whole = digest.hexdigest()
+    digest.update(source.raw[len(lines) :])
+    body_hash = _body_hash(source, without_docstring(source.tree.body))
+    return Span(1, end, whole, body_hash), digest.hexdigest()
 
 
 def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-    """The statements that do something."""
+    """Return the statements after the docstring."""
     return body if docstring_text(body) is None else body[1:]
 
 
 def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
-    """Of a body without its docstring, moved to the left margin."""
+    """Return the hash of a body without docstring, dedented."""
     if not code:
-        return _EMPTY
+        return _EMPTY_HASH
     first, last = code[0], code[-1]
     starts, column = source.starts, first.col_offset
-    line = first_line(first, source) if first.__class__ in _DECORATED else first.lineno
+    line = start_line(first, source) if first.__class__ in _MAY_HAVE_DECORATORS else first.lineno
     start = starts[line - 1] + column
     end = starts[(last.end_lineno or last.lineno) - 1] + (last.end_col_offset or last.col_offset)
     utf8 = source.utf8
     block = utf8[start:end]
     if column:
-        # the lines that follow lose the margin that the first one has
+        # the first line has no margin; remove it from the others
         block = block.replace(b"\n" + utf8[start - column : start], b"\n")
     return _digest(block)
 
 
 def _digest(block: bytes) -> str:
-    taken = _FRESH.copy()  # looking SHA-256 up again takes as long as hashing a short function
-    taken.update(block)
-    return taken.hexdigest()
+    digest = _EMPTY_DIGEST.copy()  # a copy is faster than looking up SHA-256 again
+    digest.update(block)
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The lines of a file that does not parse: which of them begin a statement, seen by tree-sitter."""
+"""Statement starts in a file that does not parse, found with tree-sitter."""
 
 import re
 from collections.abc import Iterator
@@ -21,41 +21,41 @@ _BRACKETS = frozenset(
 )
 
 
-class Rows:
-    """The lines, numbered from 0; `indents` are their columns, -1 for what says nothing."""
+class StatementRows:
+    """Lines of a file, numbered from 0; `indents` are columns, -1 for blanks and comments."""
 
     def __init__(self, utf8: bytes) -> None:
         self.lines = utf8.decode().split("\n")
         self.indents = [_indent(line) for line in self.lines]
         self._in_string: set[int] = set()
         self._in_brackets: set[int] = set()
-        for node in _spread(utf8):
+        for node in _multiline_nodes(utf8):
             found = self._in_string if node.type in _STRINGS else self._in_brackets
             found.update(range(node.start_point.row + 1, node.end_point.row + 1))
 
     def header(self, row: int) -> tuple[str, str] | None:
-        """`def`, `async def` or `class`, and the name, where the line begins so."""
+        """Return the keyword and name if the row starts a `def`, `async def` or `class`."""
         found = _HEADER.match(self.lines[row])
         if found is None or iskeyword(found[2]) or not found[2].isidentifier():
             return None
         return " ".join(found[1].split()), found[2]
 
-    def opens(self, row: int) -> bool:
-        """Whether a block may follow the line, or another line that a block follows."""
+    def opens_block(self, row: int) -> bool:
+        """True if the row starts a definition, decorator or compound statement."""
         return bool(self.header(row)) or self.is_decorator(row) or self.is_compound(row)
 
     def is_decorator(self, row: int) -> bool:
-        """Whether the line begins with `@`."""
+        """True if the row starts with `@`."""
         return self.lines[row].lstrip().startswith("@")
 
     def is_compound(self, row: int) -> bool:
-        """Whether a keyword stands here that is followed by a block."""
+        """True if the row starts with the keyword of a compound statement or clause."""
         return _COMPOUND.match(self.lines[row]) is not None
 
-    def begins(self, row: int, *, strings: bool) -> bool:
-        """Whether a statement may begin here; without `strings` no line is believed to be in one.
+    def starts_statement(self, row: int, *, strings: bool) -> bool:
+        """True if a statement may start here; without `strings`, string boundaries are ignored.
 
-        A line that defines something never stands within brackets: one was left open before it.
+        A definition inside brackets counts: an earlier bracket was not closed.
         """
         line = self.lines[row]
         if self.indents[row] < 0 or (strings and row in self._in_string):
@@ -71,20 +71,20 @@ def _indent(line: str) -> int:
     text = line.lstrip()
     if not text or text[0] == "#":
         return -1
-    # a form feed begins the line anew
+    # a form feed resets the column
     margin = line[: len(line) - len(text)].rpartition("\f")[2]
     return len(margin.expandtabs())
 
 
-def _spread(utf8: bytes) -> Iterator[Node]:
-    """The outermost strings and brackets that go over several lines."""
+def _multiline_nodes(utf8: bytes) -> Iterator[Node]:
+    """Yield the outermost strings and brackets that span several lines."""
     tree = Parser(Language(tree_sitter_python.language())).parse(utf8)
-    waiting = [tree.root_node]
-    while waiting:
-        for node in waiting.pop().children:
+    pending = [tree.root_node]
+    while pending:
+        for node in pending.pop().children:
             if node.start_point.row == node.end_point.row:
                 continue
             if node.type in _STRINGS or node.type in _BRACKETS:
                 yield node
             else:
-                waiting.append(node)
+                pending.append(node)

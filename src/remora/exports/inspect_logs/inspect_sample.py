@@ -17,8 +17,8 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.trace.blobs import whole_data
-from remora.trace.read.reader import data_of, read_events
+from remora.trace.blobs import resolved_data
+from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 
 Json = dict[str, Any]
@@ -95,18 +95,18 @@ class _Teller:
 
     def take(self, event: Event) -> None:
         if event.type == ModelRequest.type:
-            self._request = event, whole_data(event, self._blobs)
+            self._request = event, resolved_data(event, self._blobs)
         elif event.type == ModelResponse.type and self._request is not None:
-            self._answered(self._request, event, whole_data(event, self._blobs))
+            self._answered(self._request, event, resolved_data(event, self._blobs))
             self._request = None
         elif event.type == ToolCalled.type:
-            self._call = event, data_of(event)
+            self._call = event, event_data(event)
             self.messages.append(self._calling(event, self._call[1]))
         elif event.type == ToolResulted.type and self._call is not None:
-            self._resulted(self._call, event, data_of(event))
+            self._resulted(self._call, event, event_data(event))
             self._call = None
         elif event.type == AgentError.type:
-            said = data_of(event)
+            said = event_data(event)
             self._tell(event, "info", source="remora", data=_of(said, "kind", "message"))
 
     def _tell(self, event: Event, kind: str, **told: Any) -> None:

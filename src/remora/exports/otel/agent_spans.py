@@ -33,9 +33,9 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.trace.blobs import whole_data
+from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import data_of, read_events
+from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -129,7 +129,7 @@ class _Reader:
         self._request = self._call = None
 
     def _fail(self, event: Event) -> None:
-        said = data_of(event)
+        said = event_data(event)
         told = {"remora.turn": event.turn, "error.type": str(said.get("kind"))}
         if self._content:
             told["remora.message"] = str(said.get("message"))
@@ -142,8 +142,8 @@ class _Reader:
         )
 
     def _chat(self, asked: Event, answered: Event | None) -> Span:
-        request = whole_data(asked, self._blobs)
-        answer = whole_data(answered, self._blobs) if answered is not None else None
+        request = resolved_data(asked, self._blobs)
+        answer = resolved_data(answered, self._blobs) if answered is not None else None
         operation = "chat" if request.get("messages") is not None else "text_completion"
         told = {
             "gen_ai.operation.name": operation,
@@ -160,9 +160,9 @@ class _Reader:
         return self._span(name, asked, answered, told, error=error, kind=CLIENT)
 
     def _tool(self, called: Event, ended: Event | None) -> Span:
-        call = data_of(called)
+        call = event_data(called)
         # an output of any size stays in its blob: the span holds the reference
-        result = data_of(ended) if ended is not None else None
+        result = event_data(ended) if ended is not None else None
         tool = str(call.get("tool"))
         told = {
             "gen_ai.operation.name": "execute_tool",

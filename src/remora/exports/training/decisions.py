@@ -22,9 +22,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace.blobs import whole_payload
+from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import part
+from remora.trace.read.reader import decode_part
 
 _KEPT = frozenset(
     {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}
@@ -96,7 +96,7 @@ def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
 
 
 def _said(event: Event, blobs: ObjectStore) -> Payload | None:
-    return whole_payload(event, blobs) if event.type in _KEPT else None
+    return resolved_payload(event, blobs) if event.type in _KEPT else None
 
 
 def _with(current: Asked, event: Event, said: Payload | None) -> Asked:
@@ -109,5 +109,5 @@ def _with(current: Asked, event: Event, said: Payload | None) -> Asked:
         case AgentError():
             return replace(current, error=said)
     if event.type == ToolResulted.type and current.call is not None:
-        return replace(current, result=part(event, Result))
+        return replace(current, result=decode_part(event, Result))
     return current

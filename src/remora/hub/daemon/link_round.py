@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.code.callgraph.link_validity import outlived
-from remora.code.callgraph.linker import Carried, Linker
+from remora.code.callgraph.incremental import AliasDigest, invalidated
+from remora.code.callgraph.linker import Linker
 from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import Beginning, CarriedRow, LinkRow, Portion, Unlinked
@@ -32,8 +32,10 @@ def begin_round(db: Path) -> LinkRound:
     with link_state(db) as state:  # no longer: the database's log waits for it
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
-    new_linker = partial(Linker, program, noting=True)
-    inputs, renewed = outlived(program, new_linker(), before, carried) if before else (0, {})
+    new_linker = partial(Linker, program, track_inputs=True)
+    inputs, renewed = 0, dict[str, AliasDigest]()
+    if before:
+        inputs, renewed = invalidated(program, new_linker().alias_digest, before, carried)
     # a carried row of a gone node to which no name leads any more is not needed
     gone = {
         key
@@ -76,8 +78,8 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
     try:
         links = tuple(_link_row(linker, key) for key in keys)
         carried: dict[str, CarriedRow] = {}
-        while more := linker.decisive - known - carried.keys():
-            carried |= {key: _carried_row(key, linker.carried(key)) for key in sorted(more)}
+        while more := linker.alias_dependent - known - carried.keys():
+            carried |= {key: _carried_row(key, linker.alias_digest(key)) for key in sorted(more)}
     except RemoraError:
         raise
     except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
@@ -93,9 +95,9 @@ def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _link_row(linker: Linker, key: str) -> LinkRow:
-    found = linker.linked(key)
+    found = linker.links(key)
     return LinkRow(key, encode_reads(found.inputs), found.calls, found.imports)
 
 
-def _carried_row(key: str, carried: Carried) -> CarriedRow:
+def _carried_row(key: str, carried: AliasDigest) -> CarriedRow:
     return CarriedRow(key, carried.names, encode_reads(carried.inputs))

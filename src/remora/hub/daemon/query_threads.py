@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
-from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.files.file_cache import FileCache
 from remora.errors import NotFound, RemoraError
 from remora.hub.daemon.view_cache import NewestView
 from remora.hub.protocol import Refused
@@ -45,12 +45,12 @@ class ReadFiles(NamedTuple):
     """Caches of decoded files, shared by all threads."""
 
     lowered: IrCache
-    files: IndexedFiles
+    files: FileCache
 
     @classmethod
     def empty(cls) -> Self:
         """Return empty caches."""
-        return cls(IrCache(_DECODED), IndexedFiles(_ROOM))
+        return cls(IrCache(_DECODED), FileCache(_ROOM))
 
 
 class QueryThreads:

@@ -13,7 +13,7 @@ import msgspec
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.errors import HostError, ScriptError
 from remora.pym import Limits, Script, load_source, one_line
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 FOLDER = ".remora/hub"
 MOST_SCRIPTS = 10
@@ -46,7 +46,7 @@ class UserScripts:
     """
 
     def __init__(self, root: Path) -> None:
-        self._files = Beneath(root)
+        self._files = RootedFiles(root)
         self._folder = root / FOLDER
         self._stamps: tuple[tuple[object, ...], ...] = ()
         self._scripts: list[_Own] = []

@@ -162,7 +162,7 @@ class IgnoreCache:
             key = path + end
             if key in self._known or not path:
                 continue
-            if is_private(path) or self._excluded.match(path, folder=bool(end)):
+            if is_private(path) or self._excluded.matches(path, folder=bool(end)):
                 self._known[key] = True
             else:
                 asked.append(path)
@@ -183,7 +183,7 @@ class IgnoreCache:
 
     def is_barred(self, path: str) -> bool:
         """Whether nothing can make a path belong: it is private, or the user excluded it."""
-        return is_private(path) or self._excluded.cover(path)
+        return is_private(path) or self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:

@@ -17,7 +17,7 @@ from remora.code.file_facts import NodeFacts
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest, anchor_of
 from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import node_key, spell_path
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 _FILE_LIMIT = 1 << 28
 _INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
@@ -98,7 +98,7 @@ def read_records(folder: Path, view: Snapshot) -> Read:
 
 def recordings(folder: Path) -> list[Path]:
     """What processes left: no link, which leads anywhere, and no pipe, which has no end."""
-    return [folder / name for name in Beneath(folder).list("*.jsonl")]
+    return [folder / name for name in RootedFiles(folder).glob("*.jsonl")]
 
 
 def recorded_paths(folder: Path) -> frozenset[str]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
 from remora.hub.query.snapshots import Snapshot
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
+from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL
-from remora.sandbox.process import Ended, run_attached
-from remora.sandbox.rmtree import private_folder
+from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import PATH, Command
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")
@@ -116,7 +116,7 @@ def run_tests(
     interpreter cannot be started or has no pytest.
     """
     command = pytest_command(python, asked.words)
-    with private_folder("remora-observe-") as private:
+    with temporary_folder("remora-observe-") as private:
         out, plugins = private / "out", private / "plugins"
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
@@ -127,8 +127,8 @@ def run_tests(
             argv=(*command[:at], *extra, *command[at:]),
             folder=asked.folder if asked.folder.is_relative_to(root) else root,
             seconds=asked.seconds,
-            within=Confinement(
-                read=(*readable_for(python, trusted=asked.trusted), plugins),
+            confinement=Confinement(
+                read=(*interpreter_paths(python, trusted=asked.trusted), plugins),
                 write=(out,),
                 scratch=(root,),
             ),
@@ -148,7 +148,7 @@ def run_tests(
     )
 
 
-def _check_ran(python: Path, ended: Ended, *, anything: bool) -> None:
+def _check_ran(python: Path, ended: ProcessExit, *, anything: bool) -> None:
     """Raises HostError where pytest never began, though nobody cut it short."""
     if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
         return

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from remora.code.callgraph.files.file_cache import IndexedFiles
+from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.solver import MOST_ANSWERS
-from remora.code.links import RANK, Edge, Related
+from remora.code.callgraph.solver import MAX_ANSWERS
+from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
@@ -30,7 +30,7 @@ _OF_TESTS = 0.7
 class _Linking:
     """The linker with its caches."""
 
-    def __init__(self, view: Snapshot, files: IndexedFiles | None, most: int) -> None:
+    def __init__(self, view: Snapshot, files: FileCache | None, most: int) -> None:
         self._of = (view, files, most)
         self.known = view.links()
         self.renew()
@@ -38,7 +38,7 @@ class _Linking:
     def renew(self) -> None:
         """Drop the caches: they may be half made."""
         view, files, most = self._of
-        self.linker = Linker(view, files, most=most)
+        self.linker = Linker(view, files, max_answers=most)
         self.related = RelatedTests(self.linker, view, self.known)
 
 
@@ -55,8 +55,8 @@ class NodeQueries:
         *,
         fresh: bool = True,
         partial_links: bool = False,
-        files: IndexedFiles | None = None,
-        most: int = MOST_ANSWERS,
+        files: FileCache | None = None,
+        most: int = MAX_ANSWERS,
     ) -> None:
         self.view = view
         self.generation = view.generation
@@ -237,7 +237,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
     more = [edge for edge in observed if edge.key not in known]
     if not more:
         return static
-    return tuple(sorted((*static, *more), key=lambda edge: (RANK[edge.tier], edge.key)))
+    return tuple(sorted((*static, *more), key=lambda edge: (TIER_RANK[edge.tier], edge.key)))
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
@@ -245,9 +245,9 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
-        if known is None or RANK[test.tier] < RANK[known.tier]:
+        if known is None or TIER_RANK[test.tier] < TIER_RANK[known.tier]:
             best[test.id] = test
-    return tuple(sorted(best.values(), key=lambda test: RANK[test.tier]))
+    return tuple(sorted(best.values(), key=lambda test: TIER_RANK[test.tier]))
 
 
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
@@ -262,7 +262,7 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
             known = found.get(edge.key)
             if edge.key not in reached and (known is None or _better(edge, known)):
                 found[edge.key] = edge
-        ordered = sorted(found.values(), key=lambda edge: (RANK[edge.tier], edge.key))
+        ordered = sorted(found.values(), key=lambda edge: (TIER_RANK[edge.tier], edge.key))
         reached.update((edge.key, edge) for edge in ordered)
         level = [edge.key for edge in ordered if edge.key not in asked and _inside(edge.key)]
         asked.update(level)
@@ -272,7 +272,7 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
 
 
 def _better(edge: Edge, than: Edge) -> bool:
-    return RANK[edge.tier] < RANK[than.tier]
+    return TIER_RANK[edge.tier] < TIER_RANK[than.tier]
 
 
 def _inside(key: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.reverse_links import KnownLinks
 from remora.hub.lookup.search import best
 from remora.hub.node import UpdateSource
@@ -46,7 +46,7 @@ class Snapshot(Protocol):
     def paths(self) -> Collection[str]:
         """Return the paths of all Python files."""
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         """Return the IR of a file, for linking; None for an unknown file."""
 
     def mentioning(self, name: str) -> Collection[str]:
@@ -93,7 +93,7 @@ class MemorySnapshot:
         """Return the paths of all Python files."""
         return self._files.keys()
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         """Return the IR of a file, for linking; None for an unknown file."""
         facts = self._files.get(path)
         return None if facts is None else facts.lowered
@@ -173,7 +173,7 @@ class OverlaidSnapshot:
             )
         return self._paths
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         """Return the IR of a file, for linking; None for an unknown file."""
         return (self._new if path in self._changed else self.base).lowered(path)
 

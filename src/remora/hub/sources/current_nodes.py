@@ -41,7 +41,7 @@ class CurrentNodes:
         has it from elsewhere."""
         from remora.code.callgraph.linker import Linker
 
-        return self._asked(lambda view: Linker(view).imported(dotted))
+        return self._asked(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
         """Return the key of the innermost node around a line of the first of `paths` (as keys

@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from remora.code.file_facts import FileFacts
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
 from remora.hub.file_read import Reader, facts_of, open_reader
 from remora.hub.members.members import Members
@@ -38,7 +38,7 @@ class _Instead(Enum):
 class _TimedView(OverlaidSnapshot):
     """Gives up after its deadline: a link may lead through all files."""
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         self._check()
         return super().lowered(path)
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.code.file_facts import FileFacts
-from remora.code.ir.model import Lowered, encode_lowered
+from remora.code.ir.model import LoweredFile, encode_lowered
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
 
@@ -36,7 +36,7 @@ def packed(
     """The same with as little memory as can be: of a thousand files that wait to be stored, what
     links are made from is kept encoded, at once, while it is near."""
     lowered = encode_lowered(facts.lowered)
-    named = Lowered(facts.path, facts.lowered.names)
+    named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
     return FileUpdate(facts=facts, lowered=lowered, stamp=stamp, extra=extra or {}, extras=extras)
 

@@ -28,7 +28,7 @@ _PUT_NODE = (
 # one statement for all names of a file takes half the time of one for each
 _PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
 _PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_HASH_NODES = (  # as `StoreView.nodes` finds them
+_HASH_NODES = (  # as `StoredSnapshot.nodes` finds them
     "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
 )
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
 
-from remora.code.ir.model import Lowered, decode_lowered
+from remora.code.ir.model import LoweredFile, decode_lowered
 
 LIMIT = 5 * 1024 * 1024
 """Encoded bytes whose decoded form is kept; that takes up to eighteen times as much memory."""
@@ -18,9 +18,9 @@ class IrCache:
         self._limit = limit
         self._size = 0
         self._lock = Lock()
-        self._kept: OrderedDict[Hashable, tuple[Lowered, int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[LoweredFile, int]] = OrderedDict()
 
-    def get(self, name: Hashable) -> Lowered | None:
+    def get(self, name: Hashable) -> LoweredFile | None:
         """Return the cached value of `name`."""
         with self._lock:
             found = self._kept.get(name)
@@ -29,13 +29,13 @@ class IrCache:
             self._kept.move_to_end(name)
             return found[0]
 
-    def decode(self, name: Hashable, stored: bytes) -> Lowered:
+    def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
         """Decode and keep it; what was used longest ago makes room. Raises DecodeError."""
         lowered = decode_lowered(stored)
         self.keep(name, lowered, len(stored))
         return lowered
 
-    def keep(self, name: Hashable, lowered: Lowered, size: int) -> None:
+    def keep(self, name: Hashable, lowered: LoweredFile, size: int) -> None:
         """Keep it under `name`; `size` is that of its encoded form."""
         size = min(size, self._limit // 2)  # one that is too large does not drive out all others
         with self._lock:

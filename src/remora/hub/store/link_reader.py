@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from remora.code.callgraph.linker import Carried
-from remora.code.ir.model import Lowered, decode_lowered
+from remora.code.callgraph.incremental import AliasDigest
+from remora.code.ir.model import LoweredFile, decode_lowered
 from remora.errors import DiskError
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
@@ -46,7 +46,7 @@ class LinkState:
         self.nodes = {key for (key,) in connection.execute("SELECT key FROM node_state")}
         """The keys of all nodes."""
 
-    def before(self) -> dict[str, Lowered | None]:
+    def before(self) -> dict[str, LoweredFile | None]:
         """The files that changed since the base, as they were there."""
         rows = self._connection.execute("SELECT path, before FROM unlinked")
         return {path: None if stored is None else decode_lowered(stored) for path, stored in rows}
@@ -56,10 +56,10 @@ class LinkState:
         for key, reads in self._connection.execute("SELECT source_key, reads FROM linked"):
             yield key, decode_reads(reads)
 
-    def carried(self) -> dict[str, Carried]:
+    def carried(self) -> dict[str, AliasDigest]:
         """What was noted of the nodes whose names decided something in these."""
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
-        return {key: Carried(names, decode_reads(reads)) for key, names, reads in rows}
+        return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 
 
 @contextmanager

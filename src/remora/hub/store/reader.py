@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best, words_of
 from remora.hub.observed_links import ObservedCall, ObservedTest
@@ -81,7 +81,7 @@ class StoredSnapshot:
             self._shelf.paths = since, frozenset(intern(row[0]) for row in rows)
         return self._shelf.paths[1]
 
-    def lowered(self, path: str) -> Lowered | None:
+    def lowered(self, path: str) -> LoweredFile | None:
         """Return the IR of a file, for linking; None for an unknown file."""
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.links import RANK, Edge
+from remora.code.links import TIER_RANK, Edge
 
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 # one statement sees one state; where links are complete it gives a row at least
@@ -54,7 +54,7 @@ class StoredLinks:
             return None
         try:
             edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
-            edges.sort(key=lambda edge: (RANK[edge.tier], edge.key))
+            edges.sort(key=lambda edge: (TIER_RANK[edge.tier], edge.key))
         except (msgspec.MsgspecError, KeyError) as error:
             raise self._damaged(error) from error
         return tuple(edges)

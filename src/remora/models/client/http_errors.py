@@ -17,6 +17,10 @@ _HINTS = {
     404: "check model.base_url and model.name: `remora model status` shows what the server has",
     429: "the server limits requests: wait, or lower model.max_concurrency",
 }
+_NO_KEY = (
+    "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and name the address with --model, "
+    "REMORA_MODEL__BASE_URL or your own config.yaml (a project's address never gets a key)"
+)
 
 
 def failed(failure: Failure, *, shown: str, key: str | None, timeout_s: float) -> ModelError:
@@ -44,7 +48,10 @@ def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
             f"the model server at {shown} says the request is too large: {said}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
-    hint = _HINTS.get(reply.status, "look at the server's own log" if reply.status >= 500 else "")
+    hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
+    hint = hint or _HINTS.get(
+        reply.status, "look at the server's own log" if reply.status >= 500 else ""
+    )
     return ModelError(f"the model server at {shown} answered {reply.status}: {said}", hint=hint)
 
 

@@ -33,7 +33,7 @@ def require_engine() -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
             "the embedded model needs a package that is not installed: xllamacpp",
-            hint="run `pip install 'remora[embedded]'`, or set model.base_url to a server",
+            hint="install Remora with its extra `embedded`, or set model.base_url to a server",
         )
 
 

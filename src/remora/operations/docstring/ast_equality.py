@@ -6,7 +6,7 @@ import tokenize
 from functools import lru_cache
 from hashlib import sha256
 
-from remora.code.syntax.definitions import contents
+from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, node_key, spell_path
@@ -26,7 +26,7 @@ def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
     if key == node_key(spelled, MODULE):
         holder = source.tree
     else:
-        found = contents(source.tree, spelled).definitions
+        found = find_definitions(source.tree, spelled)
         holder = next((each.node for each in found if each.key == NodeKey(key)), None)
     if holder is None:
         return None

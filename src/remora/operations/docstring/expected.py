@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.effects import gives, is_none, is_stub, own_nodes
+from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
 from remora.operations.docstring.parts import Parameter, Skeleton
 from remora.operations.docstring.raised import exits
 
@@ -23,7 +23,7 @@ def skeleton(node: DefinitionNode | ast.Module) -> Skeleton:
         parameters=tuple(_parameters(node.args)),
         raises=() if stub else exits(node.body, _names(node.args)),
         outcome=_outcome(node, node.body),
-        annotation=None if is_none(node.returns) else source_of(node.returns),
+        annotation=None if is_none_or_missing(node.returns) else source_of(node.returns),
     )
 
 
@@ -44,7 +44,7 @@ def _outcome(
 ) -> Literal["nothing", "returns", "yields"]:
     if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(body)):
         return "yields"
-    if gives(body) or (is_stub(node, body) and not is_none(node.returns)):
+    if returns_or_yields(body) or (is_stub(node, body) and not is_none_or_missing(node.returns)):
         return "returns"
     return "nothing"
 

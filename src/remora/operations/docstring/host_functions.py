@@ -11,11 +11,9 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.docstring.derive.corpus import Evidence, Gathered, gather
-from remora.operations.docstring.derive.descriptions import described
-from remora.operations.docstring.derive.name_words import words_of
-from remora.operations.docstring.derive.summaries import inherits, summaries
+from remora.operations.docstring.corpus import Evidence, Gathered, gather
 from remora.operations.docstring.expected import skeleton
+from remora.operations.docstring.facts import described, inherits, summaries
 from remora.operations.docstring.parts import STYLES, Manner, Skeleton, Style, Texts
 from remora.operations.docstring.style import Habits, manner
 from remora.operations.docstring.write import Found, find, unsaid, write
@@ -29,6 +27,7 @@ _NEAR = 40
 _NEARLY = 0.75
 _CALLERS = 5
 _QUOTES = len('""""""')
+_WORD = re.compile(r"[a-z]+|[0-9]+")
 _TICKED = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
@@ -49,8 +48,7 @@ def docstring_plan(
     texts = described(found.node, found.source, made_of, evidence)
     manner = _manner(place, path, style)
     room = _room(found, manner)
-    told = bool(texts.outcome or _all_told(made_of, texts))
-    offered = summaries(found.node, found.source, evidence, told=told)
+    offered = summaries(found.node, found.source, evidence)
     other = found.differences
     state = "missing" if found.text is None else "current"
     if found.text is not None and list(_wrong(found)):
@@ -65,7 +63,10 @@ def docstring_plan(
         "texts": msgspec.to_builtins(texts),
         "open": list(_open(made_of, texts) if found.text is None else unsaid(found, texts)),
         "renames": [
-            [old, new] for old in sorted(other.gone) for new in other.unlisted if _alike(old, new)
+            [old, new]
+            for old in sorted(other.unknown_parameters)
+            for new in other.undocumented_parameters
+            if _alike(old, new)
         ],
         "room": room,
     }
@@ -127,7 +128,7 @@ def _ticked(value: Any, tick: str) -> Any:
 
 def _alike(old: str, new: str) -> bool:
     """Whether a new parameter may be the old one: a word of its name is the same, or nearly all."""
-    shared = set(words_of(old)) & set(words_of(new))
+    shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
     return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _NEARLY
 
 
@@ -139,12 +140,16 @@ def _room(found: Found, manner: Manner) -> int:
 def _wrong(found: Found) -> Iterator[str]:
     """How an outdated docstring differs from the code."""
     other = found.differences
-    yield from (f"parameter {name} is documented, and gone" for name in sorted(other.gone))
-    yield from (f"parameter {name} is not documented" for name in other.unlisted)
-    if other.nothing:
+    yield from (
+        f"parameter {name} is documented, and gone" for name in sorted(other.unknown_parameters)
+    )
+    yield from (f"parameter {name} is not documented" for name in other.undocumented_parameters)
+    if other.no_value:
         yield "a result is documented, and there is none"
-    yield from (f"{name} is documented, and never raised" for name in sorted(other.never))
-    yield from (f"{name} is raised, and not documented" for name in sorted(other.raised))
+    yield from (f"{name} is documented, and never raised" for name in sorted(other.never_raised))
+    yield from (
+        f"{name} is raised, and not documented" for name in sorted(other.undocumented_exceptions)
+    )
 
 
 def _parts(made_of: Skeleton) -> Iterator[str]:
@@ -165,16 +170,6 @@ def _open(made_of: Skeleton, texts: Texts) -> Iterator[str]:
     if made_of.outcome != "nothing" and not texts.outcome:
         yield "outcome"
     yield from (f"raises.{each.name}" for each in made_of.raises if each.name not in texts.raises)
-
-
-def _all_told(made_of: Skeleton, texts: Texts) -> bool:
-    """Whether a list of parameters, attributes or exceptions is described from end to end."""
-    lists = (
-        (made_of.parameters, texts.parameters),
-        (made_of.attributes, texts.attributes),
-        (made_of.raises, texts.raises),
-    )
-    return any(named and all(each.name in said for each in named) for named, said in lists)
 
 
 def _manner(place: Place, path: str, style: str | None) -> Manner:
@@ -209,7 +204,7 @@ def _around(place: Place, path: str) -> list[_Seen]:
     """Of the files in the same folder."""
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
-    others = [each for each in place.files.list(pattern) if each != path][:_NEAR]
+    others = [each for each in place.files.glob(pattern) if each != path][:_NEAR]
     return [seen for each in others if (seen := _read(place, each)) is not None]
 
 

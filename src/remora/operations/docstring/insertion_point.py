@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.signature import first_line
+from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source
 
 _COMMENT = re.compile(rb"\s*#")
@@ -74,7 +74,7 @@ def new_spot(node: DefinitionNode | ast.Module, source: Source, body: Body) -> S
     if isinstance(node, ast.Module):
         return _module_spot(node, source, body)
     first = node.body[0]
-    line = first_line(first, source)
+    line = start_line(first, source)
     before = body.lines[line - 1][: first.col_offset]
     if before.strip():
         return _split_spot(node, body)
@@ -129,7 +129,7 @@ def _header_end(node: DefinitionNode, body: Body) -> int:
 
 def _module_spot(node: ast.Module, source: Source, body: Body) -> Spot:
     """Behind the comments at the top, before everything else."""
-    stop = first_line(node.body[0], source) - 1 if node.body else len(body.lines)
+    stop = start_line(node.body[0], source) - 1 if node.body else len(body.lines)
     number = 0
     while number < stop and _COMMENT.match(body.lines[number]):
         number += 1

@@ -11,7 +11,7 @@ from remora.code.syntax.docstring_sections import (
     SECTIONS,
     UNDERLINE,
     bare_name,
-    exception_name,
+    documented_exception,
     indent_of,
 )
 from remora.operations.docstring.parts import Item, Kind, Parsed, Section, Style
@@ -77,7 +77,7 @@ def _section(
 def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: object) -> Item:
     line = lines[first]
     if kind == "raises":
-        raised = exception_name(line)
+        raised = documented_exception(line)
         names: tuple[str, ...] = (raised,) if raised else ()
     else:
         found = pattern.fullmatch(line.expandtabs())  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
         if kind == "parameters" and field[2].strip():
             names = tuple(filter(None, [bare_name(field[2].split()[-1])]))
         elif kind == "raises":
-            names = tuple(filter(None, map(exception_name, field[2].split(","))))
+            names = tuple(filter(None, map(documented_exception, field[2].split(","))))
         said = "" if field[1] in _TYPES else (field[3] or "")
         text = _joined([said, *lines[number + 1 : last + 1]])
         yield Section(kind, number, last, indent_of(line), (Item(names, number, last, text),))  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.syntax.definitions import DEFINITIONS
-from remora.code.syntax.docstring_drift import SILENT
-from remora.code.syntax.effects import exception_name, last_name, may_be
+from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
+from remora.code.syntax.effects import exception_name, may_be_subclass, unqualified_name
 from remora.operations.docstring.parts import Raise
 from remora.operations.docstring.quotes import code_text, message_text, negated
 
@@ -73,9 +73,9 @@ def _of(statement: Any, where: _Where) -> Iterator[tuple[str, str]]:
 
 def _one(statement: ast.Raise, where: _Where) -> Iterator[tuple[str, str]]:
     name = exception_name(statement.exc)
-    if name is None or name in SILENT or statement.exc is None:
+    if name is None or name in RARELY_DOCUMENTED or statement.exc is None:
         return
-    if any(may_be(name, base) for base in where.caught):
+    if any(may_be_subclass(name, base) for base in where.caught):
         return
     made = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
     yield ast.unparse(made), _reason(statement, where)
@@ -103,16 +103,16 @@ def _caught(kind: ast.expr | None) -> Iterator[str]:
         yield "BaseException"
     for each in kind.elts if isinstance(kind, ast.Tuple) else [kind]:
         if each is not None:
-            yield last_name(each)
+            yield unqualified_name(each)
 
 
 def _muted(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
     """What a `with suppress(…)` takes."""
     calls = [item.context_expr for item in statement.items]
     return tuple(
-        last_name(argument)
+        unqualified_name(argument)
         for call in calls
-        if isinstance(call, ast.Call) and last_name(call) == "suppress"
+        if isinstance(call, ast.Call) and unqualified_name(call) == "suppress"
         for argument in call.args
     )
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from remora.code.syntax.docstring_drift import Differences
+from remora.code.syntax.docstring_drift import DocstringDrift
 from remora.code.syntax.docstring_sections import indent_of
 from remora.operations.docstring.layout import item_lines
 from remora.operations.docstring.parse import parse
@@ -24,28 +24,30 @@ _Edit = tuple[int, int, list[str]]
 
 
 def mended(
-    inner: str, made_of: Skeleton, other: Differences, texts: Texts, manner: Manner
+    inner: str, made_of: Skeleton, other: DocstringDrift, texts: Texts, manner: Manner
 ) -> list[str]:
     """The lines between the quotes once what is gone has gone, and what was not listed is."""
     read = parse(inner)
-    renamed = {old: new for old, new in texts.renames.items() if old in other.gone}
-    lost = other.gone - set(renamed)
-    fresh = [name for name in other.unlisted if name not in renamed.values()]
+    renamed = {old: new for old, new in texts.renames.items() if old in other.unknown_parameters}
+    lost = other.unknown_parameters - set(renamed)
+    fresh = [name for name in other.undocumented_parameters if name not in renamed.values()]
     added = list(_places(read, made_of, fresh))
     homes = [section for _, section, _ in added]
     edits: list[_Edit] = []
     for section in read.sections:
-        if section.kind in ("returns", "yields") and other.nothing:
+        if section.kind in ("returns", "yields") and other.no_value:
             edits.append(_whole(read, section))
         elif section.kind == "parameters":
             edits += _thinned(read, section, lost, keep=section in homes)
             edits += _renamed(read, section, renamed)
         elif section.kind == "raises":
-            edits += _thinned(read, section, other.never, keep=bool(other.raised))
+            edits += _thinned(
+                read, section, other.never_raised, keep=bool(other.undocumented_exceptions)
+            )
     for what, section, at in added:
         entry = what, texts.parameters.get(what.name, "")
         edits.append((at, at, _like(read, section, "parameters", entry, manner)))
-    edits += _added_raises(read, sorted(other.raised), texts, manner)
+    edits += _added_raises(read, sorted(other.undocumented_exceptions), texts, manner)
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 

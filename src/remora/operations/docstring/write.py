@@ -4,8 +4,8 @@ import ast
 from functools import lru_cache
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import DefinitionNode, contents
-from remora.code.syntax.docstring_drift import Differences, differences
+from remora.code.syntax.definitions import DefinitionNode, find_definitions
+from remora.code.syntax.docstring_drift import DocstringDrift, find_drift
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
@@ -37,11 +37,11 @@ class Found(NamedTuple):
     text: str | None
 
     @property
-    def differences(self) -> Differences:
+    def differences(self) -> DocstringDrift:
         """Where its docstring is outdated; nothing for a module."""
         if self.text is None or isinstance(self.node, ast.Module):
-            return Differences()
-        return differences(self.node, self.text)
+            return DocstringDrift()
+        return find_drift(self.node, self.text)
 
 
 @lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
@@ -56,7 +56,7 @@ def find(path: str, content: bytes, qualname: str) -> Found:
         return Found(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )
-    by_key = {each.key: each for each in contents(source.tree, spelled).definitions}
+    by_key = {each.key: each for each in find_definitions(source.tree, spelled)}
     here = by_key.get(key)
     if here is None:
         raise HostError(f"{path}: there is no {qualname}")
@@ -120,8 +120,12 @@ def unsaid(found: Found, texts: Texts) -> list[str]:
     named = {each.name: each for each in skeleton(found.node).parameters}
     known = {*texts.parameters, *texts.renames.values()}
     typed = {name for name, each in named.items() if style == "numpy" and each.annotation}
-    parameters = [name for name in found.differences.unlisted if name not in known | typed]
-    raises = found.differences.raised - set(texts.raises) if style == "google" else ()
+    parameters = [
+        name for name in found.differences.undocumented_parameters if name not in known | typed
+    ]
+    raises = (
+        found.differences.undocumented_exceptions - set(texts.raises) if style == "google" else ()
+    )
     return [f"parameters.{name}" for name in parameters] + [
         f"raises.{name}" for name in sorted(raises)
     ]
@@ -129,7 +133,7 @@ def unsaid(found: Found, texts: Texts) -> list[str]:
 
 def _check(found: Found, content: bytes) -> None:
     now = find(found.path, content, found.qualname)
-    if now.text is None or now.differences != Differences():
+    if now.text is None or now.differences != DocstringDrift():
         raise HostError("the docstring would still document what the code does not have")
     before = without_docstring_of(found.path, found.source.raw, found.key)
     if before is None or before != without_docstring_of(found.path, content, found.key):

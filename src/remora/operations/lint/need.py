@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from remora.code.syntax.nodes import Module, Node, owner
+from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
 from remora.tools.host.ruff.file_findings import lint_findings
@@ -32,6 +32,6 @@ def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
 def _by_owner(module: Module, lines: Sequence[int]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for line in lines:
-        key = owner(module, line)
+        key = node_at_line(module, line)
         counts[key] = counts.get(key, 0) + 1
     return counts

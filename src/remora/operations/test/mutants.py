@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.syntax.definitions import FunctionNode, contents
+from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Unreadable, read_source
 
 MOST = 20
@@ -79,7 +79,7 @@ def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
     """The function or method that a node key calls so."""
-    for each in contents(tree, "").definitions:
+    for each in find_definitions(tree, ""):
         if each.qualname == qualname and isinstance(each.node, FunctionNode):
             return each.node
     return None

@@ -15,7 +15,7 @@ from remora.runs.continuation.start_attempts import Numbers, begin
 from remora.runs.execution.attempt import work_on
 from remora.runs.execution.base_files import Grounds, Moved
 from remora.runs.execution.run import Run
-from remora.runs.records.agent_stream import agent_writer, end_of, job_end, start_of
+from remora.runs.records.agent_stream import agent_emitter, end_of, job_end, start_of
 from remora.runs.records.attempts import Attempts, attempts_of
 from remora.runs.records.run_stream import RunStream, opened_run
 from remora.trace.read.reader import INTERRUPTED, read_events
@@ -124,9 +124,9 @@ class _Finishing:
 
     def _sound_head(self, job: Job) -> Head:
         """The head of an attempt's stream, whose lines are safe before the run names it."""
-        with agent_writer(self._project, job, self._run.clock) as writer:
-            writer.sync()
-            return writer.head
+        with agent_emitter(self._project, job, self._run.clock) as emitter:
+            emitter.sync()
+            return emitter.head
 
 
 def _end(stream: RunStream, attempts: Attempts) -> None:

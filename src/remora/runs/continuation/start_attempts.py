@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remora.agents.job import Job
 from remora.memory.events import AgentStart
 from remora.runs.project import Project
-from remora.runs.records.agent_stream import agent_writer, is_begun
+from remora.runs.records.agent_stream import agent_emitter, is_begun
 from remora.runs.records.attempts import Attempts, as_attempt
 from remora.trace.stream.line_builder import Clock
 
@@ -39,6 +39,6 @@ now, another model."""
 def begin(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
     """Write the first line of an attempt's stream, safe against a power cut: the run's stream
     may name it then."""
-    with agent_writer(project, job, clock) as writer:
-        writer.append(start, turn=0)
-        writer.sync()
+    with agent_emitter(project, job, clock) as emitter:
+        emitter.emit(start, turn=0)
+        emitter.sync()

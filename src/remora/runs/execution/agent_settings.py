@@ -5,6 +5,7 @@ from typing import Any
 from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking, strategy_for
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
+from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.planning.request import RunRequest
 
@@ -29,9 +30,9 @@ def asking_for(config: Config, agent: Agent, model: Model, request: RunRequest) 
     has_candidates = agent.candidates is not None
     return Asking(
         renderer=f"{renderer}/1",
-        strategy=strategy_for(
-            model, renderer, config.model.decoding, has_candidates=has_candidates
-        ),
+        strategy="rules"
+        if isinstance(model, NoModel)
+        else strategy_for(model, renderer, config.model.decoding, has_candidates=has_candidates),
         limit=limit,
         margin=config.model.margin,
         seed=request.seed if request.seed is not None else 0,

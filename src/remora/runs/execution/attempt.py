@@ -18,14 +18,14 @@ from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import asking_for, max_turns_for, options_for
 from remora.runs.execution.run import Ground, Run
-from remora.runs.records.agent_stream import agent_writer, job_end, job_start, start_of
+from remora.runs.records.agent_stream import agent_emitter, job_end, job_start, start_of
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.read.reader import read_events
-from remora.trace.stream.emitters import EventEmitter, JsonlEventEmitter, TeeEmitter
+from remora.trace.stream.emitters import EventEmitter, TeeEmitter
 from remora.workspaces.copy.workspace import Workspace
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def work_on(
@@ -47,13 +47,10 @@ async def work_on(
 async def _run_agent(
     run: Run, job: Job, ground: Ground, workspace: Workspace, gone: RemoraError | None
 ) -> AgentResult:
-    writer = agent_writer(run.project, job, run.clock)
-    try:
-        emitter = TeeEmitter(JsonlEventEmitter(writer), *run.listeners)
-        runner = AgentRunner(job, _stage(run, job, ground, workspace, (emitter, writer.path)))
+    with agent_emitter(run.project, job, run.clock) as stream:
+        emitter = TeeEmitter(stream, *run.listeners)
+        runner = AgentRunner(job, _stage(run, job, ground, workspace, (emitter, stream.path)))
         return await (runner.run() if gone is None else runner.give_up(gone))
-    finally:
-        writer.close()
 
 
 def _stage(
@@ -94,7 +91,7 @@ def _stage(
 
 
 def _user_file(root: Path) -> UserFile:
-    files = Beneath(root)
+    files = RootedFiles(root)
 
     def read(path: str) -> bytes | None:
         try:

@@ -6,16 +6,16 @@ from remora.agents.job import Job
 from remora.errors import NotFound
 from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
 from remora.runs.project import Project
-from remora.trace.read.reader import last_event, read_events, typed
-from remora.trace.read.state_at import packet_in
+from remora.trace.read.reader import last_event, read_events, typed_payload
+from remora.trace.read.state_at import start_packet
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.trace_folder import TraceFolder
 
 
-def agent_writer(project: Project, job: Job, clock: Clock = utc_now) -> StreamWriter:
-    """The attempt's stream, for writing; a torn tail is moved away. Raises as StreamWriter does."""
-    return StreamWriter.open(
+def agent_emitter(project: Project, job: Job, clock: Clock = utc_now) -> JsonlEventEmitter:
+    """Open the attempt's stream for writing. Raises as `JsonlEventEmitter.open` does."""
+    return JsonlEventEmitter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(
             run_id=job.run_id,
@@ -45,8 +45,8 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
     """
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
-            if packet_in(event) is not None:
-                found = typed(event)
+            if start_packet(event) is not None:
+                found = typed_payload(event)
                 return found if isinstance(found, AgentStart) else None
     return None
 
@@ -55,7 +55,7 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
     """How an agent's stream ends; None where it has no end. Raises StreamDamaged."""
     with suppress(NotFound):
         last = last_event(folder.existing_agent(agent_id))
-        end = typed(last) if last is not None and last.type == AgentEnd.type else None
+        end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
         return end if isinstance(end, AgentEnd) else None
     return None
 

@@ -8,7 +8,7 @@ from remora.agents.job import Job
 from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
-from remora.trace.read.reader import INTERRUPTED, read_events, typed
+from remora.trace.read.reader import INTERRUPTED, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -71,7 +71,7 @@ def read_attempts(events: Iterable[Event]) -> Attempts:
     begun: dict[str, Attempt] = {}
     ended = False
     for event in events:
-        data = typed(event)
+        data = typed_payload(event)
         if isinstance(data, RunStart) and start is None:
             start, jobs = data, _planned(data)
         elif isinstance(data, JobStart):

@@ -12,7 +12,8 @@ def job_diff(project: Project, job: JobView) -> str:
     """The unified diff of a job's change set. Raises NotFound, StreamDamaged for a content that
     is not there any more."""
     return "".join(
-        diff(unspell_path(change.path), *_contents(project, change)) for change in job.change_set
+        diff(unspell_path(change.path), *_contents(project, change), mode=change.mode)
+        for change in job.change_set
     )
 
 
@@ -28,7 +29,13 @@ def patches_of(project: Project, job: JobView) -> list[FilePatch]:
 def undoing(patches: list[FilePatch]) -> list[FilePatch]:
     """What would take these patches back."""
     return [
-        FilePatch(path=patch.path, base=patch.theirs, theirs=patch.base, mode=patch.mode)
+        FilePatch(
+            path=patch.path,
+            base=patch.theirs,
+            theirs=patch.base,
+            mode=patch.mode,
+            restores=patch.theirs is None,
+        )
         for patch in patches
     ]
 

@@ -1,6 +1,6 @@
 """Which attempt of a job counts: what `show` tells of, and `accept` takes."""
 
-from remora.memory.events import JobEnd, JobStart, Payload, Review
+from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.read.reader import INTERRUPTED
 
 PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
@@ -14,6 +14,8 @@ class Counting:
     that one is `retried`, the newest counts. `ends` and `verdicts` are the last ones by agent."""
 
     def __init__(self) -> None:
+        self.ended = False
+        """True after `run_end`."""
         self.ends: dict[str, JobEnd] = {}
         self.verdicts: dict[str, Review] = {}
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
@@ -26,6 +28,8 @@ class Counting:
             self.ends[data.agent_id] = data
         elif isinstance(data, Review):
             self.verdicts[data.agent_id] = data
+        elif isinstance(data, RunEnd):
+            self.ended = True
 
     def starts(self) -> list[JobStart]:
         """One attempt of each job, in the order in which jobs began."""

@@ -9,6 +9,7 @@ import msgspec
 from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, Tally
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
@@ -16,7 +17,13 @@ from remora.runs.records.current_attempt import Counting
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.reasons import Reason
-from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, stream_status, typed
+from remora.trace.read.reader import (
+    INTERRUPTED,
+    RUNNING,
+    is_being_written,
+    read_events,
+    typed_payload,
+)
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -30,6 +37,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     known; `why` tells of `no_change` why; with `same` its change set is that of
     the attempt that it began from; `branch` is the one that it was committed to; `conflicts` are the
     last verdict's, `{node_id, path, detail}`.
+    `first_diagnostics` and `last_diagnostics` are those of the packet, as lines.
     With `damaged` its stream cannot be read: of that nothing is told but `error`.
     """
 
@@ -59,6 +67,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     worth: dict[str, int] | None = None
     why: str | None = None
     same: bool = False
+    first_diagnostics: tuple[str, ...] = ()
+    last_diagnostics: tuple[str, ...] = ()
 
 
 def read_attempt(project: Project, job: Job) -> JobView:
@@ -68,7 +78,7 @@ def read_attempt(project: Project, job: Job) -> JobView:
     """
     counting = Counting()
     for event in read_events(project.trace.existing_run(job.run_id)):
-        counting.see(typed(event))
+        counting.see(typed_payload(event))
     return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
 
 
@@ -84,10 +94,11 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
     )
     try:
         path = folder.existing_agent(start.agent_id)
+        is_written = end is None and is_being_written(path)
         told = _Told(folder, start.node_id)
         for event in read_events(path):
             told.see(event)
-        running = end is None and stream_status(path) == RUNNING
+        running = is_written and not told.ended
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
     except (StreamDamaged, DiskError) as error:
@@ -129,6 +140,11 @@ class _Told:
         self._worth: dict[str, int] | None = None
         self._reason = Reason()
         self._parent = ""
+        self._diagnostics: list[tuple[str, ...]] = []
+
+    @property
+    def ended(self) -> bool:
+        return self._end is not None
 
     def see(self, event: Event) -> None:
         self._tally.see(event)
@@ -136,13 +152,17 @@ class _Told:
         self._learn([event])
         self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
-        data = typed(event) if event.type in (AgentStart.type, AgentEnd.type) else None
+        data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))
             self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
+            if data.packet.diagnostics:
+                self._diagnostics.append(tuple(map(str, data.packet.diagnostics)))
         elif isinstance(data, AgentEnd):
             self._end = data
+        else:
+            self._see_diagnostics(event.packet_delta)
 
     def _learn(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -157,6 +177,10 @@ class _Told:
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
+
+    def _see_diagnostics(self, delta: PacketDelta | None) -> None:
+        if delta is not None and isinstance(delta.diagnostics, tuple):
+            self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
 
     def _is_parents(self, end: AgentEnd) -> bool:
         """Whether it comes to what the attempt before came to, so that nobody need look twice."""
@@ -181,6 +205,8 @@ class _Told:
             after=self._after,
             worth=self._worth,
             changed_by_user=self._changed_by_user,
+            first_diagnostics=self._diagnostics[0] if self._diagnostics else (),
+            last_diagnostics=self._diagnostics[-1] if self._diagnostics else (),
         )
         if end is None:
             return view

@@ -7,7 +7,7 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import NodeKey
 from remora.runs.records.current_attempt import Counting
-from remora.trace.read.reader import read_events, typed
+from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 LAST = "last"
@@ -62,7 +62,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     # where its end is damaged, what was read will do
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            counting.see(typed(event))
+            counting.see(typed_payload(event))
     nodes: dict[str, list[str]] = {}
     for start in counting.starts():
         nodes.setdefault(start.node_id, []).append(start.agent_id)

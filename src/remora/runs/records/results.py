@@ -9,13 +9,13 @@ from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey
-from remora.memory.events import Event, Head, RunStart
+from remora.memory.events import Head, RunStart
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE, UNDECIDED, Counting
 from remora.runs.records.job_view import JobView, read_job
-from remora.runs.records.run_listing import listed_runs
+from remora.runs.records.run_listing import RunLine, listed_runs
 from remora.runs.records.totals import planned_left_alone, sums_of
-from remora.trace.read.reader import read_events, stream_status, typed
+from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
@@ -40,26 +40,35 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 def read_run(project: Project, run_id: str) -> RunView:
     """The run as its streams tell it. Raises NotFound, or StreamDamaged for the run's own."""
     path = project.trace.existing_run(run_id)
+    is_written = is_being_written(path)
     events = list(read_events(path))
     if not events:
         raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
-    start = typed(events[0])
+    start = typed_payload(events[0])
     if not isinstance(start, RunStart):
         raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
+    counting = Counting()
+    for event in events:
+        counting.see(typed_payload(event))
     return RunView(
         run_id=run_id,
         started=events[0].timestamp,
-        status=stream_status(path),
+        status=run_status(is_written=is_written, ended=counting.ended),
         start=start,
-        jobs=tuple(_jobs(project.trace, events)),
+        jobs=tuple(_jobs(project.trace, counting)),
         head=Head(count=len(events), hash=events[-1].hash),
     )
 
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
-    """Every run as `runs --json` shows it, oldest first."""
+    """Return every run as `runs --json` shows it, oldest first."""
+    return run_documents(listed_runs(project.trace))
+
+
+def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
+    """Return runs as `runs --json` shows them."""
     shown = ("run_id", "started", "status", "jobs", "pending", "accepted", "conflicts")
-    return [{name: getattr(run, name) for name in shown} for run in listed_runs(project.trace)]
+    return [{name: getattr(run, name) for name in shown} for run in runs]
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
@@ -136,11 +145,8 @@ def job_document(job: JobView) -> dict[str, Any]:
     }
 
 
-def _jobs(folder: TraceFolder, events: Iterable[Event]) -> Iterator[JobView]:
+def _jobs(folder: TraceFolder, counting: Counting) -> Iterator[JobView]:
     """The attempt of each job that counts, in the order in which jobs began."""
-    counting = Counting()
-    for event in events:
-        counting.see(typed(event))
     for start in counting.starts():
         agent_id = start.agent_id
         job = read_job(folder, start, counting.ends.get(agent_id))

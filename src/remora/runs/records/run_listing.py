@@ -1,14 +1,19 @@
 """All runs of a project, each in one line, from the runs' own streams alone."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from remora.errors import RemoraError
-from remora.memory.events import Event, RunStart
+from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CONFLICT, PENDING, Counting
-from remora.trace.read.reader import DAMAGED, read_events, stream_status, typed
+from remora.trace.read.reader import (
+    DAMAGED,
+    is_being_written,
+    read_events,
+    run_status,
+    typed_payload,
+)
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 
@@ -28,39 +33,34 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: int = 0
 
 
-def listed_runs(folder: TraceFolder) -> list[RunLine]:
-    """Every run, oldest first; what lies among them and never began as a run is passed over."""
-    found = [line for path in folder.run_streams() if (line := _line(path))]
+def listed_runs(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
+    """Return every run but `skip`, oldest first; ignores files that do not begin as a run."""
+    paths = (path for path in folder.run_streams() if stream_id(path) != skip)
+    found = [line for path in paths if (line := _line(path))]
     return sorted(found, key=lambda run: (run.started, run.run_id))
 
 
 def _line(path: Path) -> RunLine | None:
-    line = None
+    line, is_written = None, is_being_written(path)
     try:
         events = read_events(path)
         first = next(events, None)
-        start = typed(first) if first is not None else None
+        start = typed_payload(first) if first is not None else None
         if first is None or not isinstance(start, RunStart):
             return None
         planned = start.plan.get("jobs")
         jobs = len(planned) if isinstance(planned, list) else 0
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
-        states = _review_states(events)
+        counting = Counting()
+        for event in events:
+            counting.see(typed_payload(event))
+        states = [counting.review(start.agent_id) for start in counting.starts()]
         return msgspec.structs.replace(
             line,
-            status=stream_status(path),
+            status=run_status(is_written=is_written, ended=counting.ended),
             pending=states.count(PENDING),
             accepted=states.count("accepted"),
             conflicts=states.count(CONFLICT),
         )
     except RemoraError:
         return line
-
-
-def _review_states(events: Iterable[Event]) -> list[str]:
-    """Of the attempt of each job that counts, if it has one: `pending`, or the last verdict."""
-    counting = Counting()
-    for event in events:
-        counting.see(typed(event))
-    states = [counting.review(start.agent_id) for start in counting.starts()]
-    return [state for state in states if state]

@@ -10,9 +10,9 @@ from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.provenance import remember_head
 from remora.trace.content.group_commit import GroupCommit
-from remora.trace.read.reader import part, read_events
+from remora.trace.read.reader import decode_part, read_events
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
-from remora.trace.stream.writer import StreamWriter
 from remora.trace.verify.head_signatures import Signer, signer_for, with_signature
 
 
@@ -23,34 +23,34 @@ class RunStream:
     same time shares one sync and one remembered head.
     """
 
-    def __init__(self, project: Project, run_id: str, writer: StreamWriter) -> None:
+    def __init__(self, project: Project, run_id: str, emitter: JsonlEventEmitter) -> None:
         self._project = project
         self.run_id = run_id
-        self._writer = writer
-        self._signer = _signer(project, writer)
+        self._emitter = emitter
+        self._signer = _signer(project, emitter)
         self._commit = GroupCommit(self._keep)
         self._one_by_one = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
-        """Append, sync, remember. Raises as StreamWriter does, and DiskError for the head.
+        """Append, sync, remember. Raises as `JsonlEventEmitter.emit` does, and DiskError for the head.
 
         In a signed run an anchor gets its signature here.
         """
         with self._one_by_one:  # what is signed is the head just before
-            payload = with_signature(payload, self._signer, self.run_id, self._writer.head)
-            event = self._writer.append(payload, turn=0)
+            payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
+            event = self._emitter.emit(payload, turn=0)
         self._commit.run()
         return event
 
     def _keep(self) -> None:
-        head = self._writer.head
-        self._writer.sync()
+        head = self._emitter.head
+        self._emitter.sync()
         remember_head(self._project.state, self.run_id, head)
 
     @property
     def head(self) -> Head:
         """The stream's head."""
-        return self._writer.head
+        return self._emitter.head
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterato
     configured here.
     """
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
-    writer = StreamWriter.open(
+    emitter = JsonlEventEmitter.open(
         project.trace.run_stream(run_id),
         identity,
         blobs=project.trace.blobs,
@@ -69,20 +69,20 @@ def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterato
         clock=clock,
     )
     try:
-        yield RunStream(project, run_id, writer)
+        yield RunStream(project, run_id, emitter)
     finally:
-        writer.close()
+        emitter.close()
 
 
 class _Started(msgspec.Struct):
     signing: dict[str, str] | None = None
 
 
-def _signer(project: Project, writer: StreamWriter) -> Signer | None:
+def _signer(project: Project, emitter: JsonlEventEmitter) -> Signer | None:
     """A run that begins is signed with the user's key; one that goes on, as it began."""
-    first = next(read_events(writer.path), None)
+    first = next(read_events(emitter.path), None)
     return (
         project.signer
         if first is None
-        else signer_for(part(first, _Started).signing, project.signer)
+        else signer_for(decode_part(first, _Started).signing, project.signer)
     )

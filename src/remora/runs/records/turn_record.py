@@ -6,7 +6,7 @@ import msgspec
 
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
-from remora.trace.blobs import whole_data
+from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index.packet_reader import PacketReader
 
@@ -17,7 +17,7 @@ def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
     Raises StreamDamaged for data that is no JSON object, NotFound for a blob that is gone.
     """
     document = msgspec.structs.asdict(event)
-    document["data"] = whole_data(event, blobs)
+    document["data"] = resolved_data(event, blobs)
     document["packet_delta"] = msgspec.to_builtins(event.packet_delta)
     return document
 

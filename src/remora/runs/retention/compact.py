@@ -31,17 +31,17 @@ from remora.runs.retention.retention_rules import (
     to_seal,
     unnamed,
 )
-from remora.trace.read.verified_reader import sound_head
-from remora.trace.retention.expired_log import Expired, log_expired
+from remora.trace.read.verified_reader import verified_head
+from remora.trace.retention.expired_log import ExpiredStream, log_expired
 from remora.trace.retention.stream_removal import (
-    compacting,
-    held_stream,
-    remove_leftovers,
+    compaction_lock,
+    locked_stream,
     remove_stream,
+    remove_unfinished_files,
 )
-from remora.trace.retention.unused_contents import Content, remove_contents
-from remora.trace.stream.compression import seal, sealed_size
-from remora.trace.trace_folder import sealed_path
+from remora.trace.retention.unused_contents import StoredContent, remove_contents
+from remora.trace.stream.compression import compress_stream, compressed_size
+from remora.trace.trace_folder import compressed_path
 from remora.workspaces.commit_files import unpin_commit
 
 
@@ -55,12 +55,12 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
     folder.check()
     if not folder.path.is_dir():
         return _Compacting(project, Retained(), _Pretended(), now).report(dry_run=dry_run)
-    with nullcontext() if dry_run else compacting(folder):
+    with nullcontext() if dry_run else compaction_lock(folder):
         acts: _Acts = _Pretended() if dry_run else _Done(project, now)
         working = _Compacting(project, retained(folder), acts, now)
         working.run()
         if not dry_run:
-            remove_leftovers(folder, (now - GRACE).timestamp())
+            remove_unfinished_files(folder, (now - GRACE).timestamp())
         return working.report(dry_run=dry_run)
 
 
@@ -70,10 +70,10 @@ class _Acts(Protocol):
     def seal(self, stream: StreamFacts) -> int:
         """Seal it; the bytes of its file after that."""
 
-    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+    def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
         """Put it on record and remove it."""
 
-    def collect(self, contents: Iterable[Content]) -> list[Content]:
+    def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
         """Remove contents; those that went."""
 
 
@@ -82,12 +82,12 @@ class _Pretended:
 
     def seal(self, stream: StreamFacts) -> int:
         """How large the sealed file would be: it is made and thrown away."""
-        return sealed_size(stream.path)
+        return compressed_size(stream.path)
 
-    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+    def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
         """It would."""
 
-    def collect(self, contents: Iterable[Content]) -> list[Content]:
+    def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
         """All of them would go."""
         return list(contents)
 
@@ -101,12 +101,12 @@ class _Done:
 
     def seal(self, stream: StreamFacts) -> int:
         """As `remora.trace.stream.compression` does."""
-        return seal(stream.path)
+        return compress_stream(stream.path)
 
-    def expire(self, run: RunFacts, anchors: Sequence[Expired]) -> None:
+    def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
         """With the run's stream held: whoever writes one of its agents' holds that too."""
         *agents, own = run.streams
-        with held_stream(own.path) as size:
+        with locked_stream(own.path) as size:
             if size != own.bytes:
                 raise StreamError("it was written to just now")
             log_expired(self._project.trace, anchors, self._now)
@@ -116,7 +116,7 @@ class _Done:
             for stream in (*agents, own):
                 remove_stream(stream.path)
 
-    def collect(self, contents: Iterable[Content]) -> list[Content]:
+    def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
         """Those that nobody put again meanwhile."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
@@ -143,7 +143,7 @@ class _Compacting:
         self._before = self._bytes()
         self._sealed: list[Sealed] = []
         self._gone: dict[str, tuple[RunFacts, str]] = {}
-        self._collected: list[Content] = []
+        self._collected: list[StoredContent] = []
         self._problems: list[str] = []
 
     def run(self) -> None:
@@ -207,7 +207,7 @@ class _Compacting:
             )
         )
         now = msgspec.structs.replace(
-            stream, path=sealed_path(stream.path), bytes=after, sealed=True
+            stream, path=compressed_path(stream.path), bytes=after, sealed=True
         )
         run = self._runs[run.run_id]
         streams = tuple(now if found.path == stream.path else found for found in run.streams)
@@ -224,7 +224,7 @@ class _Compacting:
         stored = [c for key, c in self._contents.items() if key not in going]
         return expiring_by_size(list(self._runs.values()), stored, self._policy)
 
-    def _unnamed(self) -> Iterator[Content]:
+    def _unnamed(self) -> Iterator[StoredContent]:
         left = list(self._runs.values())
         return unnamed(self._contents.values(), left, self._freed, self._policy, self._now)
 
@@ -233,17 +233,17 @@ class _Compacting:
         return stored + sum(run.bytes for run in self._runs.values())
 
 
-def _anchors(run: RunFacts, why: str) -> list[Expired]:
+def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
     """What stays on record of each stream. Raises StreamDamaged for one that is not sound, or not
     what its run says: nobody destroys the evidence of that."""
     heads = history_of(run.streams[-1].path).heads
     found = []
     for stream in run.streams:
-        head = sound_head(stream.path)
+        head = verified_head(stream.path)
         if stream.kind == "agent" and heads.get(stream.id, head) != head:
             raise StreamDamaged(f"{stream.id} is not what its run says")
         found.append(
-            Expired(
+            ExpiredStream(
                 kind=stream.kind,
                 id=stream.id,
                 run_id=run.run_id,

@@ -18,12 +18,16 @@ from remora.trace.read.reader import (
     StreamInfo,
     list_streams,
     read_events,
-    typed,
+    typed_payload,
 )
-from remora.trace.retention.expired_log import Expired, read_expired
-from remora.trace.retention.stream_removal import quarantines
-from remora.trace.retention.unused_contents import Content, contents_of, names_in
-from remora.trace.trace_folder import TraceFolder, is_sealed, stream_id
+from remora.trace.retention.expired_log import ExpiredStream, read_expired
+from remora.trace.retention.stream_removal import quarantine_files
+from remora.trace.retention.unused_contents import (
+    StoredContent,
+    referenced_contents,
+    stored_contents,
+)
+from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
 DAMAGE = "it is damaged: `remora trace verify` tells more"
 _LOST = "the stream of its run is missing"
@@ -35,7 +39,7 @@ class Retained(msgspec.Struct, frozen=True):
     """All runs, oldest first, all contents, and which of them runs named that expired."""
 
     runs: tuple[RunFacts, ...] = ()
-    contents: tuple[Content, ...] = ()
+    contents: tuple[StoredContent, ...] = ()
     freed: frozenset[str] = frozenset()
 
 
@@ -51,7 +55,7 @@ class History(msgspec.Struct):
 
 def retained(folder: TraceFolder) -> Retained:
     """Look at everything; nothing is held meanwhile. Raises DiskError or StreamDamaged."""
-    contents = tuple(contents_of(folder))  # first: what is put from now on is young
+    contents = tuple(stored_contents(folder))  # first: what is put from now on is young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in listed_runs(folder)}
     expired = tuple(read_expired(folder))
@@ -86,7 +90,7 @@ def history_of(path: Path) -> History:
     for event in read_events(path):
         stamp = event.timestamp
         found.first = found.first or _time(stamp)
-        data = typed(event) if event.type in (JobStart.type, JobEnd.type) else None
+        data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
         if isinstance(data, JobStart):
             found.started.add(data.agent_id)
             found.heads.pop(data.agent_id, None)
@@ -159,19 +163,21 @@ def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts
         id=name,
         path=path,
         bytes=path.lstat().st_size,
-        sealed=is_sealed(path),
-        beside=sum(place.lstat().st_size for place in quarantines(path)),
+        sealed=is_compressed(path),
+        beside=sum(place.lstat().st_size for place in quarantine_files(path)),
     )
 
 
 def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[str] | None:
     try:
-        return frozenset[str]().union(*(names_in(stream.path, known) for stream in streams))
+        return frozenset[str]().union(
+            *(referenced_contents(stream.path, known) for stream in streams)
+        )
     except RemoraError:
         return None
 
 
-def _freed(expired: Iterable[Expired], contents: Iterable[Content]) -> frozenset[str]:
+def _freed(expired: Iterable[ExpiredStream], contents: Iterable[StoredContent]) -> frozenset[str]:
     """Contents that expired runs named, and that nobody put again since."""
     put = {content.digest: content.put for content in contents}
     found: set[str] = set()

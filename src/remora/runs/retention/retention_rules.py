@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from remora.config.schema import RetentionConfig
-from remora.trace.retention.unused_contents import Content
+from remora.trace.retention.unused_contents import StoredContent
 
 GRACE = timedelta(days=1)
 """How long a content stays that no stream names: a command puts it, then writes the event."""
@@ -94,7 +94,7 @@ def to_seal(
 
 
 def expiring_by_size(
-    runs: Sequence[RunFacts], contents: Iterable[Content], policy: Policy
+    runs: Sequence[RunFacts], contents: Iterable[StoredContent], policy: Policy
 ) -> Iterator[RunFacts]:
     """The oldest runs, as many as must go until all that is left fits; fewer where too many may
     not be touched. A content goes with the last run that names it."""
@@ -116,12 +116,12 @@ def expiring_by_size(
 
 
 def unnamed(
-    contents: Iterable[Content],
+    contents: Iterable[StoredContent],
     left: Sequence[RunFacts],
     freed: Collection[str],
     policy: Policy,
     now: datetime,
-) -> Iterator[Content]:
+) -> Iterator[StoredContent]:
     """Contents to be collected: no run that is left names them, and GRACE is over.
 
     An object that is not `freed`, for no expired run named it, may be a backup of a user's file, which `accept` made
@@ -139,7 +139,7 @@ def unnamed(
 
 
 def _is_old_backup(
-    content: Content, left: Iterable[RunFacts], policy: Policy, now: datetime
+    content: StoredContent, left: Iterable[RunFacts], policy: Policy, now: datetime
 ) -> bool:
     put = datetime.fromtimestamp(content.put, UTC)
     if policy.keep is None or now - put <= policy.keep:

@@ -10,9 +10,9 @@ from remora.errors import NotFound
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.run_stream import opened_run
-from remora.trace.read.reader import read_events, typed
+from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
-from remora.workspaces.apply.transaction import FileConflict, Recovered, recover
+from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
 
 _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
 """What the note of a journal meant before it said so."""
@@ -33,7 +33,7 @@ def journal_note(
     }
 
 
-def complete_journals(project: Project) -> Recovered:
+def complete_journals(project: Project) -> Recovery:
     """Finish, or take back, what a killed `accept` or `revert` had begun."""
 
     left: list[Journal] = []
@@ -51,7 +51,7 @@ def complete_journals(project: Project) -> Recovered:
         with opened_run(project, note["run_id"]) as stream:
             stream.append(msgspec.structs.replace(review, verdict=note["otherwise"], detail=detail))
 
-    return recover(
+    return recover_journal(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
     )
 
@@ -61,7 +61,7 @@ def last_review(project: Project, note: dict[str, str]) -> Review | None:
     found: list[tuple[int, Review]] = []
     with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
-            data = typed(event) if event.type == Review.type else None
+            data = typed_payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
                 found.append((event.seq, data))
     return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None

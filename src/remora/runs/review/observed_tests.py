@@ -14,8 +14,8 @@ from remora.ids import split_node_key, unspell_path
 from remora.memory.events import SubmitResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.trace.read.reader import read_events, typed
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.trace.read.reader import read_events, typed_payload
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ def _records(project: Project, job: JobView) -> Iterator[_Record]:
     found: SubmitResult | None = None
     try:
         for event in read_events(project.trace.existing_agent(job.agent_id)):
-            data = typed(event) if event.type == SubmitResult.type else None
+            data = typed_payload(event) if event.type == SubmitResult.type else None
             if isinstance(data, SubmitResult) and data.verified:
                 found = data
         if found is not None and found.observed:
@@ -104,7 +104,7 @@ class _Files:
     def _places(self, path: str) -> Iterator[tuple[str, _Place]]:
         raw, sha256 = unspell_path(path), self._hashes[path]
         try:
-            content = Beneath(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
+            content = RootedFiles(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
             same = hashlib.sha256(content).hexdigest() == sha256
             then = content if same else self._project.trace.objects.get(sha256)
         except RemoraError:

@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 import msgspec
 
-from remora.code.syntax.references import references
+from remora.code.syntax.references import find_name_references
 from remora.errors import HostError
 from remora.tools.host.text_files import list_files
 from remora.tools.tree import Place
@@ -28,7 +28,7 @@ def find_references(place: Place, name: str, pattern: str | None = None) -> list
     found: list[dict[str, Any]] = []
     for path in _python_files(place, pattern):
         place.left()
-        used = references(wanted, place.files.read_bytes(path))
+        used = find_name_references(wanted, place.files.read_bytes(path))
         found += [{"path": path, **msgspec.structs.asdict(each)} for each in used]
         if len(found) > REFERENCE_LIMIT:
             raise HostError(f"{name}: more than {REFERENCE_LIMIT} places; narrow the pattern")

@@ -1,4 +1,4 @@
-"""Where a stream's bytes are read from: any place of them, in any order."""
+"""Random access to the bytes of a stream or stored content."""
 
 import os
 from collections.abc import Iterator
@@ -8,34 +8,34 @@ from typing import Protocol
 _PIECE = 1 << 20
 
 
-class Source(Protocol):
-    """A stream's bytes, which may grow while they are read."""
+class ByteSource(Protocol):
+    """Bytes that may grow while they are read."""
 
     def size(self) -> int:
-        """How many bytes there are now."""
+        """Return the current number of bytes."""
 
     def pread(self, count: int, offset: int) -> bytes:
-        """At most `count` bytes from `offset`; fewer before the end only where the disk gives
-        fewer, none at or behind the end. Raises OSError."""
+        """Return at most `count` bytes from `offset`. Returns fewer before the end only if the disk
+        does, and none at or after the end. Raises OSError."""
 
 
 class FileSource:
-    """An open file's bytes as they are. Who opened the descriptor closes it."""
+    """Bytes of an open file. The caller closes the descriptor."""
 
     def __init__(self, file: int) -> None:
         self.file = file
 
     def size(self) -> int:
-        """As the file is now."""
+        """Return the current size of the file."""
         return os.fstat(self.file).st_size
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Straight from the file."""
+        """Read from the file."""
         return os.pread(self.file, count, offset)
 
 
-def pieces(source: Source, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The bytes from `start` on, up to `end` if it is given, in bounded memory."""
+def read_pieces(source: ByteSource, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes from `start` to `end` (or the end of the source) in bounded memory."""
     position = start
     while piece := source.pread(_PIECE if end is None else min(_PIECE, end - position), position):
         position += len(piece)
@@ -43,7 +43,7 @@ def pieces(source: Source, start: int = 0, end: int | None = None) -> Iterator[b
 
 
 def sha256_of(content: Iterator[bytes]) -> str:
-    """The SHA-256 of a content that comes in pieces, in lower-case hex."""
+    """Return the SHA-256 of the concatenated pieces in lower-case hex."""
     digest = sha256()
     for piece in content:
         digest.update(piece)

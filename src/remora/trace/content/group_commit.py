@@ -1,14 +1,12 @@
-"""One act on behalf of several threads: who asks while it runs shares the next one."""
+"""Group commit: threads that wait for the same action share one call of it."""
 
 import threading
 from collections.abc import Callable
 
 
 class GroupCommit:
-    """Calls `act`, never twice at once, and for all who wait at once only once.
-
-    There is no timed window: an act begins as soon as the one before it has ended.
-    """
+    """Calls `act` once for all threads that wait at the same time, and never twice at once. There
+    is no timed window: a call begins as soon as the one before it has ended."""
 
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act
@@ -17,7 +15,7 @@ class GroupCommit:
         self._running = False
 
     def run(self) -> None:
-        """Return when an act that began after this call has ended. Raises what that act raised."""
+        """Return when a call that began after this one has ended. Raises what it raised."""
         with self._change:
             mine = self._next
             while self._running and not mine.ended:
@@ -42,7 +40,7 @@ class GroupCommit:
 
 
 class _Round:
-    """One act: whether it has ended, and what it raised."""
+    """One call: its end, and the exception it raised."""
 
     def __init__(self) -> None:
         self.ended = False

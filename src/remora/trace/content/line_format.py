@@ -1,4 +1,4 @@
-"""The bytes of a stream: how a file is split into lines, and how a line carries its hash."""
+"""Byte format of streams: line splitting and line hashes."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -7,24 +7,22 @@ from io import BytesIO
 import msgspec
 
 from remora.memory.events import GENESIS
-from remora.trace.content.byte_source import Source
+from remora.trace.content.byte_source import ByteSource
 
 _FRAME = b',"hash":"'
 _END = b'"}'
 _HEX = frozenset(b"0123456789abcdef")
-TAIL = len(_FRAME) + 64 + len(_END)
+HASH_SUFFIX_SIZE = len(_FRAME) + 64 + len(_END)
 """Bytes at the end of a line that its hash does not cover."""
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of a line that is read or written; a longer one is damage."""
+"""Maximum bytes of a line; a longer one is damage."""
 _CHUNK = 1 << 20
 _TAIL_BLOCK = 1 << 16
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line without its newline. `ended` is false for what follows the last newline.
-
-    Of a line longer than MAX_LINE only the beginning is kept; `size` counts all its bytes.
-    """
+    """A line without its newline. `ended` is false for the bytes after the last newline. Of a line
+    longer than MAX_LINE only the beginning is in `raw`; `size` counts all its bytes."""
 
     number: int
     offset: int
@@ -34,46 +32,47 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def line_hash(previous: str, body: bytes | memoryview) -> str:
-    """The hash of a line whose bytes before its last `,"hash":"` are `body`."""
+    """Return the hash of a line whose bytes before the last `,"hash":"` are `body`."""
     if len(body) <= _CHUNK:
         return sha256(previous.encode() + body).hexdigest()
     digest = sha256(previous.encode())
-    digest.update(body)  # never copied: it may be 64 MiB
+    digest.update(body)  # no copy: it may be 64 MiB
     return digest.hexdigest()
 
 
-def body_of(raw: bytes) -> bytes | memoryview:
-    """What of a line its hash covers; of a long line no copy, of a short one that is faster."""
-    return raw[:-TAIL] if len(raw) <= _CHUNK else memoryview(raw)[:-TAIL]
+def hashed_part(raw: bytes) -> bytes | memoryview:
+    """Return the part of a line that its hash covers; a view for long lines, a (faster) copy for
+    short ones."""
+    return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
 
-def framed(body: bytes, digest: str) -> bytes:
-    """The whole line with its newline."""
+def line_with_hash(body: bytes, digest: str) -> bytes:
+    """Return the whole line with its newline."""
     return b'%b,"hash":"%b"}\n' % (body, digest.encode())
 
 
 def stated_hash(raw: bytes) -> str | None:
-    """The hash that a line carries, or None if the line does not end as one must."""
-    tail = raw[-TAIL:]
+    """Return the hash at the end of a line, or None if the line does not end with one."""
+    tail = raw[-HASH_SUFFIX_SIZE:]
     digest = tail[len(_FRAME) : -len(_END)]
-    if len(tail) < TAIL or not tail.startswith(_FRAME) or not tail.endswith(_END):
+    if len(tail) < HASH_SUFFIX_SIZE or not tail.startswith(_FRAME) or not tail.endswith(_END):
         return None
     return digest.decode() if _HEX.issuperset(digest) else None
 
 
-def carries(raw: bytes, previous: str) -> str | None:
-    """The line's hash if it is right after `previous`, else None."""
+def valid_hash(raw: bytes, previous: str) -> str | None:
+    """Return the line's hash if it is correct after `previous`, else None."""
     stated = stated_hash(raw)
-    return stated if stated == line_hash(previous, body_of(raw)) else None
+    return stated if stated == line_hash(previous, hashed_part(raw)) else None
 
 
-def lines(
-    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+def iter_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """The lines of a stream from byte `start` on, which `before` others come before, split at
-    `\\n` only, in bounded memory.
+    """Yield the lines of a stream from byte `start`, before which there are `before` lines.
 
-    `piece` is how many bytes are read at a time: few where few lines are wanted.
+    Splits at `\\n` only, in bounded memory. `piece` is the number of bytes to read at a time: small
+    if few lines are wanted.
     """
     number, offset, kept, size = before + 1, start, BytesIO(), 0
     position = start
@@ -92,46 +91,49 @@ def lines(
         yield Line(number, offset, kept.getvalue(), size, False)
 
 
-def ended_lines(
-    source: Source, start: int = 0, before: int = 0, *, piece: int | None = None
+def complete_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """As `lines`, without what follows the last newline: a live writer is about to finish it, or
-    it is a torn tail that no one ever acknowledged."""
-    return (line for line in lines(source, start, before, piece=piece) if line.ended)
+    """Yield lines as `iter_lines` does, without the bytes after the last newline: a live writer
+    will finish them, or they are a torn tail that was never acknowledged."""
+    return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
-def chained(source: Source) -> Iterator[tuple[Line, str | None]]:
-    """Each line from the beginning with its hash; None for the first line that is not right after
-    the one before it, and for all that follow: with them nothing can be compared."""
+def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
+    """Yield each line from the beginning with its hash.
+
+    The hash is None for the first line that is not correct after the one before it, and for all
+    later lines: there is nothing to compare them with.
+    """
     previous: str | None = GENESIS
-    for line in lines(source):
+    for line in iter_lines(source):
         if previous is not None:
-            previous = carries(line.raw, previous) if line.ended else None
+            previous = valid_hash(line.raw, previous) if line.ended else None
         yield line, previous
 
 
-def last_line(source: Source) -> bytes | None:
-    """The last complete line, read from the end; None where there is none within MAX_LINE."""
+def last_line(source: ByteSource) -> bytes | None:
+    """Return the last complete line, read from the end; None if there is none within MAX_LINE."""
     end = _newline_before(source, source.size())
     if end < 0:
         return None
     before = _newline_before(source, end)
-    # of a line that is too long, and of one whose beginning is too far away, nothing is read
+    # a line that is too long, or begins too far away, is not read
     return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
 
 
 def _joined(kept: BytesIO, piece: bytes) -> bytes:
-    """A line from its beginning and its end. A buffer gives itself away uncopied: a line may be
-    64 MiB, and two of them at once are enough."""
+    """Return a line from its beginning and its end. The buffer is given away without a copy: a line
+    may be 64 MiB, and two copies at once are enough."""
     if not kept.tell():
         return piece[:MAX_LINE]
     kept.write(piece[: MAX_LINE - kept.tell()])
     return kept.getvalue()
 
 
-def _newline_before(source: Source, end: int) -> int:
-    """Where the last newline before `end` is; -1 where there is none, or none within MAX_LINE
-    (and a block)."""
+def _newline_before(source: ByteSource, end: int) -> int:
+    """Return the offset of the last newline before `end`; -1 if there is none, or none within
+    MAX_LINE and a block."""
     start, least = end, max(0, end - MAX_LINE - 1)
     while start > least:
         block = min(_TAIL_BLOCK, start)
@@ -143,5 +145,5 @@ def _newline_before(source: Source, end: int) -> int:
 
 
 def is_torn(line: Line) -> bool:
-    """Whether a line at the end of a stream is what a cut write leaves: unfinished or with holes."""
+    """True if the last line of a stream is what a cut write leaves: unfinished or with holes."""
     return not line.ended or b"\0" in line.raw or stated_hash(line.raw) is None

@@ -1,4 +1,4 @@
-"""Contents by their SHA-256: what streams refer to and do not hold."""
+"""Content store: contents by SHA-256, which streams refer to."""
 
 import fcntl
 import os
@@ -12,17 +12,22 @@ from io import BytesIO
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
-from remora.trace.content.byte_source import Source, pieces, sha256_of
-from remora.trace.content.content_file import LARGEST_PACKED, content_of, folder_of, write_content
+from remora.trace.content.byte_source import ByteSource, read_pieces, sha256_of
+from remora.trace.content.content_file import (
+    MAX_COMPRESSED_CONTENT,
+    open_content,
+    open_digest_folder,
+    write_content,
+)
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.private_files import (
-    enter,
-    forget_cached,
+    disk_errors,
+    drop_page_cache,
     open_file,
     open_folder,
+    open_subfolder,
     sync_data,
     sync_folder,
-    told,
 )
 from remora.trace.content.sync_pool import SyncPool
 
@@ -30,117 +35,122 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_sha256(text: object) -> bool:
-    """Whether `text` is a SHA-256 in lower-case hex."""
+    """True if `text` is a SHA-256 in lower-case hex."""
     return isinstance(text, str) and _SHA256.fullmatch(text) is not None
 
 
 class ObjectStore:
-    """A folder of files `ab/{sha256}`, each 0600, complete or absent. Several streams share one,
-    so several threads may."""
+    """Folder of files `ab/{sha256}`, each mode 0600 and whole or absent. Threads and processes may
+    share one."""
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """With `packs` what is put is compressed (see `frames`), and named by what it was before;
-        for texts only: other contents could begin as compressed ones do."""
+        """With `packs`, contents are compressed and named by the hash of the uncompressed bytes.
+        For texts only: other contents could begin as a compressed file does."""
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
-        self._safe: set[str] = set()  # contents, and first two digits: folders of contents
+        self._safe: set[str] = set()  # synced digests, and two-digit names of synced folders
         self._failure: DiskError | None = None
         self._lock = threading.Lock()
         self._pool = SyncPool()
         self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
-        """Store `data` if it is not there yet; its SHA-256. Raises DiskError, and StreamError for
-        more than a store that packs takes (LARGEST_PACKED).
+        """Store `data` if it is missing and return its SHA-256.
 
-        What was put survives a kill; a power cut only after `sync`. What is there already is as
-        new again: what nothing refers to is collected by its age.
+        The content survives a kill; a power cut only after `sync`. An existing content gets a new
+        modification time, because unreferenced contents are collected by age. Raises DiskError, and
+        StreamError if a compressing store gets more than MAX_COMPRESSED_CONTENT bytes.
         """
-        if self._packs and len(data) > LARGEST_PACKED:
+        if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
-        with told(self.folder / digest[:2] / digest), ExitStack() as stack:
+        with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
-            fcntl.flock(top, fcntl.LOCK_SH)  # the collector neither looks nor removes meanwhile
-            folder = enter(top, digest[:2], make=True, sync=False)
+            fcntl.flock(top, fcntl.LOCK_SH)  # the collector takes it exclusively
+            folder = open_subfolder(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
-            missing = not self._renewed(folder, digest)
+            missing = not self._refresh(folder, digest)
             if missing:
                 write_content(folder, digest, data, packs=self._packs)
-            with self._lock:  # what another process put, it may not have synced
+            with self._lock:  # another process may not have synced what it put
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
         return digest
 
     def get(self, digest: str) -> bytes:
-        """The content. Raises NotFound, StreamDamaged (it is not what it was) or DiskError."""
+        """Return the content. Raises NotFound, StreamDamaged (it does not match its hash) or
+        DiskError."""
         whole = BytesIO()
         for piece in self.pieces(digest):
             whole.write(piece)
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """The content in pieces, in bounded memory. Raises as `get` does: that it is not what it
-        was may be known only after the last piece."""
+        """Yield the content in pieces, in bounded memory. Raises as `get` does; a wrong hash may be
+        known only after the last piece."""
         if not is_sha256(digest):
-            raise NotFound(f"{digest!r} is not the name of an object")
+            raise NotFound(f"{digest!r} is not a SHA-256")
         path = self.folder / digest[:2] / digest
         found = sha256()
         try:
-            with told(path), self._opened(digest) as source:
-                for piece in pieces(source):
+            with disk_errors(path), self._opened(digest) as source:
+                for piece in read_pieces(source):
                     found.update(piece)
                     yield piece
         except DiskError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                raise NotFound(f"{path} is missing", hint="was it cleaned away?") from error
+                raise NotFound(
+                    f"{path} is missing", hint="it may have been removed by `remora clean`"
+                ) from error
             raise
         if found.hexdigest() != digest:
-            raise StreamDamaged(f"{path} is not what its name says", hint="remora trace verify")
+            raise StreamDamaged(
+                f"{path} does not match its hash", hint="check it with `remora trace verify`"
+            )
 
     def problem(self, digest: object) -> str | None:
-        """What is wrong with a content, null if nothing is; reads it in pieces."""
+        """Return what is wrong with a content, or None; reads it in pieces."""
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
             with self._opened(digest) as source:
-                return None if sha256_of(pieces(source)) == digest else "is not what its name says"
+                return (
+                    None if sha256_of(read_pieces(source)) == digest else "does not match its hash"
+                )
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         except StreamDamaged:
-            return "is not what its name says"
+            return "does not match its hash"
 
     @contextmanager
-    def _opened(self, digest: str) -> Iterator[Source]:
+    def _opened(self, digest: str) -> Iterator[ByteSource]:
         with (
-            folder_of(self.folder, digest) as folder,
-            content_of(folder, digest, packs=self._packs) as source,
+            open_digest_folder(self.folder, digest) as folder,
+            open_content(folder, digest, packs=self._packs) as source,
         ):
             yield source
 
-    def _renewed(self, folder: int, digest: str) -> bool:
-        """Whether the content is there, and made young; one that a power cut damaged is not."""
+    def _refresh(self, folder: int, digest: str) -> bool:
+        """True if the content is there and undamaged; its modification time is then new."""
         with suppress(FileNotFoundError, StreamDamaged):
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:
                 if digest not in self._safe:
-                    forget_cached(file)
+                    drop_page_cache(file)
                 os.utime(file)
             finally:
                 os.close(file)
-            with content_of(folder, digest, packs=self._packs) as source:
-                return sha256_of(pieces(source)) == digest
+            with open_content(folder, digest, packs=self._packs) as source:
+                return sha256_of(read_pieces(source)) == digest
         return False
 
     def sync(self) -> None:
-        """Make all that was put safe against a power cut.
-
-        Raises DiskError, and from then on always: a second try may succeed and prove nothing.
-        """
+        """Make all stored contents safe against a power cut. Raises DiskError, and from then on
+        always: a second sync may succeed and prove nothing."""
         self._commit.run()
 
     def _sync_waiting(self) -> None:
@@ -164,7 +174,7 @@ class ObjectStore:
 
     def _sync_file(self, digest: str) -> None:
         path = self.folder / digest[:2]
-        with told(path), ExitStack() as stack:
+        with disk_errors(path), ExitStack() as stack:
             folder = open_folder(path)
             stack.callback(os.close, folder)
             file = open_file(digest, os.O_RDONLY, folder=folder)
@@ -173,5 +183,5 @@ class ObjectStore:
 
 
 def _sync_folder(path: Path) -> None:
-    with told(path):
+    with disk_errors(path):
         sync_folder(path)

@@ -1,4 +1,4 @@
-"""Folders and files for one user's eyes: made 0700 and 0600, opened through no link."""
+"""Private folders (0700) and files (0600), opened without following links."""
 
 import errno
 import os
@@ -16,33 +16,31 @@ _LINKED = {errno.ELOOP, errno.ENOTDIR}
 
 
 @contextmanager
-def told(path: Path | str) -> Iterator[None]:
-    """Turn what the system refuses within into a DiskError that names `path`."""
+def disk_errors(path: Path | str) -> Iterator[None]:
+    """Convert OSError in the block to DiskError that names `path`."""
     try:
         yield
     except OSError as error:
         if error.errno in _LINKED:
-            what, hint = "is a link or not what it should be", "move it away and try again"
+            what, hint = "is a link or has the wrong file type", "move it away and try again"
         else:
             what, hint = error.strerror or str(error), "check its permissions and the disk"
         raise DiskError(f"{os.fspath(path)}: {what}", hint=hint) from error
 
 
 def open_folder(path: Path) -> int:
-    """A descriptor of an existing folder; the last part of `path` may not be a link."""
+    """Open an existing folder; the last part of `path` must not be a link."""
     return os.open(path, _FOLDER)
 
 
-def enter(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
-    """A descriptor of the folder `name` in `parent`; with `make` it is made, or made private.
-
-    Without `sync` a power cut may take a new folder away until `parent` is synced.
-    """
+def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
+    """Open the folder `name` in `parent`; with `make`, create it or make it private. Without
+    `sync`, a new folder is safe against a power cut only after `parent` is synced."""
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
     with suppress(FileExistsError):
         os.mkdir(name, FOLDER_MODE, dir_fd=parent)
-        os.chmod(name, FOLDER_MODE, dir_fd=parent)  # whatever the umask took away
+        os.chmod(name, FOLDER_MODE, dir_fd=parent)  # the umask may have removed bits
         if sync:
             os.fsync(parent)
     folder = os.open(name, _FOLDER, dir_fd=parent)
@@ -51,28 +49,26 @@ def enter(parent: int, name: str, *, make: bool = False, sync: bool = True) -> i
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """A descriptor of the regular file `name` in `folder`, made private where it is written.
-
-    Raises OSError as the system does, with ELOOP for anything but a regular file.
-    """
+    """Open the regular file `name` in `folder`, made private if it is opened for writing. Raises
+    OSError, with ELOOP for anything but a regular file."""
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
     return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
 
-def open_path(path: Path) -> int:
-    """A read-only descriptor of the regular file at `path`, whose last part is no link."""
+def open_read_only(path: Path) -> int:
+    """Open the regular file at `path` for reading; the last part must not be a link."""
     return _checked(os.open(path, os.O_RDONLY | _FILE), private=False)
 
 
 def write_all(file: int, data: bytes) -> None:
-    """Write all of `data`, in as many calls as the system wants."""
+    """Write all of `data`, in as many calls as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(file, view) :]
 
 
 def sync_data(file: int) -> None:
-    """Make a file's content safe against a power cut, without its times where the system can."""
+    """Make a file's content safe against a power cut, without its times if the system can."""
     getattr(os, "fdatasync", os.fsync)(file)
 
 
@@ -85,11 +81,9 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def forget_cached(file: int) -> None:
-    """Have what is safe read from the disk again, where the system can.
-
-    After a failed sync memory still holds, as if it were on the disk, what never got there.
-    """
+def drop_page_cache(file: int) -> None:
+    """Drop a synced file from the page cache, if the system can. After a failed sync the cache
+    still shows data that never reached the disk."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""A few threads that wait for the disk, so that many files are made safe side by side."""
+"""Thread pool that syncs several files at the same time."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -7,13 +7,13 @@ _WIDTH = 4
 
 
 class SyncPool:
-    """Runs acts side by side, at most four at once. Threads begin when they are first needed."""
+    """Runs at most four actions at once. Threads are started on first use."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
 
     def run(self, acts: Sequence[Callable[[], None]]) -> None:
-        """Return when all have ended. Raises what the first of those that failed raised."""
+        """Return when all actions have ended. Raises what the first failed one raised."""
         if len(acts) < 2:
             for act in acts:
                 act()

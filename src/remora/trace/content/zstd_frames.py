@@ -1,6 +1,6 @@
-"""Seekable zstd: independent frames with a table of them at the end, so any part can be read alone.
+"""Seekable zstd: independent frames and a table of them, so any part can be read alone.
 
-The format is zstd's own "seekable format": the table is a skippable frame, and `zstd -d` gives
+This is zstd's own "seekable format": the table is a skippable frame at the end, and `zstd -d` gives
 the exact content. See https://github.com/facebook/zstd, `contrib/seekable_format`.
 """
 
@@ -13,22 +13,20 @@ from itertools import accumulate
 import zstandard
 
 from remora.errors import StreamDamaged
-from remora.trace.content.byte_source import Source
+from remora.trace.content.byte_source import ByteSource
 
-CONTENT = 1 << 20
-"""The most bytes of content in one frame: what a read at random has to decompress."""
+MAX_FRAME_CONTENT = 1 << 20
+"""Maximum bytes of content in one frame: what a random read has to decompress."""
 MAGIC = b"\x28\xb5\x2f\xfd"
-"""How a packed content begins that is not empty; no UTF-8 does."""
+"""First bytes of every non-empty compressed content; no UTF-8 text begins with them."""
 _LEVEL = 3
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
 _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<IBI")
 
 
-def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The packed form of a content that comes in pieces, itself in pieces, in bounded memory.
-
-    The same content gives the same bytes, however it was cut, with one version of zstd.
-    """
+def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the compressed form of a content that comes in pieces, in bounded memory. With one
+    version of zstd, the same content gives the same bytes however it is cut."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut(pieces):
@@ -41,14 +39,14 @@ def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class FramesSource:
-    """A packed content as a Source. `name` is said in errors.
+    """A compressed content as a ByteSource; errors include `name`.
 
-    Only the frames that a read touches are decompressed, and the last one is kept: reading in
-    order decompresses each once. Raises StreamDamaged, when it is made or read, for what is not
-    what `packed` gave.
+    Decompresses only the frames that a read touches and caches the last one, so reading in order
+    decompresses each frame once. Construction and reads raise StreamDamaged for anything that
+    `compressed_frames` did not produce.
     """
 
-    def __init__(self, file: Source, name: str) -> None:
+    def __init__(self, file: ByteSource, name: str) -> None:
         self._file = file
         self._name = name
         sizes = self._table()
@@ -57,15 +55,15 @@ class FramesSource:
         self._kept: tuple[int, bytes] = -1, b""
 
     def size(self) -> int:
-        """Bytes of content."""
+        """Return the number of bytes of content."""
         return self._starts[-1]
 
     def pread(self, count: int, offset: int) -> bytes:
-        """At most `count` bytes of content from `offset`."""
+        """Return at most `count` bytes of content from `offset`."""
         end = min(offset + count, self.size())
         if offset >= end:
             return b""
-        whole = BytesIO()  # gives its buffer away uncopied: a read may be 60 MB
+        whole = BytesIO()  # gives its buffer away without a copy: a read may be 60 MB
         while offset < end:
             number = bisect_right(self._starts, offset) - 1
             start = self._starts[number]
@@ -82,9 +80,9 @@ class FramesSource:
         start, after = self._starts[number : number + 2]
         raw = self._file.pread(end - place, place)
         try:
-            # checked first: zstd believes the frame's own header, whatever it claims
+            # checked first: zstd trusts the frame's own header
             if zstandard.frame_content_size(raw) != after - start:
-                raise self._damaged(f"frame {number + 1} is not as long as the table says")
+                raise self._damaged(f"frame {number + 1} does not have the size in the table")
             content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
             raise self._damaged(f"frame {number + 1}: {error}") from error
@@ -99,30 +97,35 @@ class FramesSource:
         count, descriptor, magic = _FOOTER.unpack(footer)
         length = _HEADER.size + count * _ENTRY.size + _FOOTER.size
         if magic != _SEEKABLE or descriptor != 0 or length > size:
-            raise self._damaged("there is no table of frames at its end")
+            raise self._damaged("the frame table at its end is missing")
         table = self._file.pread(length - _FOOTER.size, size - length)
         if table[: _HEADER.size] != _HEADER.pack(_SKIPPABLE, length - _HEADER.size):
-            raise self._damaged("its table of frames does not begin as one")
+            raise self._damaged("its frame table has an invalid header")
         sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
         whole = sum(frame for frame, _ in sizes) == size - length
-        if not whole or not all(f <= 2 * CONTENT and 0 < c <= CONTENT for f, c in sizes):
-            raise self._damaged("its table of frames is not that of its frames")
+        if not whole or not all(
+            f <= 2 * MAX_FRAME_CONTENT and 0 < c <= MAX_FRAME_CONTENT for f, c in sizes
+        ):
+            raise self._damaged("its frame table does not match its frames")
         return sizes
 
     def _damaged(self, what: str) -> StreamDamaged:
         return StreamDamaged(
-            f"{self._name} is damaged: {what}", hint="`remora trace verify` tells what it holds"
+            f"{self._name} is damaged: {what}", hint="`remora trace verify` shows what can be read"
         )
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Contents of frames: at most CONTENT bytes, cut behind a newline where there is one in the
-    second half, so that few lines lie in two frames."""
+    """Yield the contents of frames: at most MAX_FRAME_CONTENT bytes, cut after a newline if there
+    is one in the second half, so that few lines span two frames."""
     kept = bytearray()
     for piece in pieces:
         kept += piece
-        while len(kept) >= CONTENT:
-            end = kept.rfind(b"\n", CONTENT // 2, CONTENT) + 1 or CONTENT
+        while len(kept) >= MAX_FRAME_CONTENT:
+            end = (
+                kept.rfind(b"\n", MAX_FRAME_CONTENT // 2, MAX_FRAME_CONTENT) + 1
+                or MAX_FRAME_CONTENT
+            )
             yield bytes(kept[:end])
             del kept[:end]
     if kept:

@@ -1,1 +1,1 @@
-"""The KV index over all streams: a view that can be deleted, and is never believed blindly."""
+"""Key-value index over all streams: a disposable view, checked against the streams."""

@@ -1,4 +1,4 @@
-"""The file `index.db`: private, disposable, and never believed where it cannot be right."""
+"""Index database `index.db`: private, disposable, every row with a checksum."""
 
 import fcntl
 import os
@@ -21,7 +21,7 @@ from remora.files.disposable_sqlite import (
 )
 from remora.trace.content.private_files import open_file, open_folder
 
-NAME, LOCK = "index.db", "index.lock"
+INDEX_FILE, LOCK_FILE = "index.db", "index.lock"
 VERSION = 1
 _WAIT_S, _PAUSE_S = 2.0, 0.01
 _TABLES = (
@@ -35,7 +35,7 @@ _TABLES = (
     "PRIMARY KEY (stream, turn, call)) WITHOUT ROWID",
     'CREATE TABLE packets (stream INTEGER, turn INTEGER, "offset" INTEGER, '
     "hash TEXT, packet BLOB, mark BLOB, PRIMARY KEY (stream, turn))",
-    # for people with a SQLite shell: the keys that `trace get` takes
+    # for a SQLite shell: the keys that `trace get` takes
     "CREATE VIEW trace AS SELECT 'trace:' || run_id || ':' || operation || ':' || node_id || ':' "
     "|| turn || iif(call > 1, '#' || call, '') || '@' || agent_id AS key, tool, outcome, "
     'decided_by, prompt_tokens, ms, began, ended, "offset", size, seq, hash '
@@ -55,44 +55,43 @@ Value = str | int | bytes | None
 
 
 class IndexUnusable(Exception):
-    """The index cannot be had now (locked, read-only, full disk): answer without it."""
+    """The index cannot be used now (locked, read-only, full disk); read the streams instead."""
 
 
-class IndexLies(Exception):
-    """The index is not what was written: throw it away and build it again."""
+class IndexCorrupted(Exception):
+    """The index is not what was written; delete it and build it again."""
 
 
-def mark(*values: Value) -> bytes:
-    """A checksum of a row's values: whoever edits the file by hand forgets it."""
+def row_checksum(*values: Value) -> bytes:
+    """Return a checksum of a row's values, which detects edits by hand."""
     return blake2b(msgspec.json.encode(values), digest_size=8).digest()
 
 
 @contextmanager
 def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
-    """The index in `folder`, made where it is absent or of another version; `fresh` throws away
-    what is there.
+    """Open the index in `folder`; create it if it is missing. `fresh` deletes it first.
 
-    One at a time has it: a lock of ours stands beside the file, since one who throws away a
-    database that another one has open damages the next. Raises IndexUnusable and IndexLies,
-    also for what SQLite raises within.
+    A lock file gives one process at a time access: deleting a database that another process has
+    open would damage the next one. Raises IndexUnusable and IndexCorrupted, also for errors of
+    SQLite in the block.
     """
     with ExitStack() as stack:
-        with _refused():
+        with _os_errors():
             parent = open_folder(folder)
             stack.callback(os.close, parent)
-            _take(parent, stack)
+            _lock(parent, stack)
             if fresh:
                 _remove(parent)
-            os.close(open_file(NAME, os.O_RDWR | os.O_CREAT, folder=parent))
-        with _told():
-            connection = sqlite3.connect(folder / NAME, timeout=0.05, isolation_level=None)
+            os.close(open_file(INDEX_FILE, os.O_RDWR | os.O_CREAT, folder=parent))
+        with _sqlite_errors():
+            connection = sqlite3.connect(folder / INDEX_FILE, timeout=0.05, isolation_level=None)
             stack.callback(connection.close)
             _prepare(connection)
             yield connection
 
 
-def _take(parent: int, stack: ExitStack) -> None:
-    lock = open_file(LOCK, os.O_RDWR | os.O_CREAT, folder=parent)
+def _lock(parent: int, stack: ExitStack) -> None:
+    lock = open_file(LOCK_FILE, os.O_RDWR | os.O_CREAT, folder=parent)
     stack.callback(os.close, lock)
     deadline = time.monotonic() + _WAIT_S
     while True:
@@ -100,13 +99,13 @@ def _take(parent: int, stack: ExitStack) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         if time.monotonic() > deadline:
-            raise IndexUnusable("another process keeps the index busy")
+            raise IndexUnusable("another process is using the index")
         time.sleep(_PAUSE_S)
 
 
 def _remove(parent: int) -> None:
-    # the journal first: an old one would be taken for that of the new database
-    for name in (f"{NAME}-journal", f"{NAME}-wal", f"{NAME}-shm", NAME):
+    # the journal first: SQLite would apply an old one to the new database
+    for name in (f"{INDEX_FILE}-journal", f"{INDEX_FILE}-wal", f"{INDEX_FILE}-shm", INDEX_FILE):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)
 
@@ -118,11 +117,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
         with transaction(connection):
             make_tables(connection, _TABLES, VERSION)
     elif not has_tables(connection, _TABLES, VERSION):
-        raise IndexLies("another version made it")
+        raise IndexCorrupted("created by another version")
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def _os_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -130,11 +129,11 @@ def _refused() -> Iterator[None]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """SQLite's errors as ours: what the system refuses is no fault of the file."""
+def _sqlite_errors() -> Iterator[None]:
+    """Convert errors of SQLite; a refusal of the system does not mean that the file is damaged."""
     try:
         yield
     except sqlite3.Error as error:
         if is_refusal(error):
             raise IndexUnusable(str(error)) from error
-        raise IndexLies(str(error)) from error
+        raise IndexCorrupted(str(error)) from error

@@ -1,4 +1,4 @@
-"""A stream's lines, one after another, to the rows that the index holds of it."""
+"""Stream ingestion: lines to index rows and packet snapshots."""
 
 from typing import Annotated, Any
 
@@ -21,13 +21,13 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.upcast import lifted
 from remora.trace.content.line_format import Line
-from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, pack
-from remora.trace.read.state_at import packet_in
+from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, pack_packet
+from remora.trace.read.state_at import start_packet
 
 SPACING = 128 * 1024
-"""The fewest bytes of a stream between two snapshots."""
+"""Minimum bytes of a stream between two snapshots."""
 _SHARE = 8
-"""How many times a snapshot's size the stream must grow before the next one."""
+"""Growth of the stream before the next snapshot, in multiples of the last snapshot's size."""
 
 
 _Hash = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
@@ -35,7 +35,7 @@ _Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Data(msgspec.Struct, gc=False):
-    """What rows need of any event's data; a long text may stand as a blob's reference."""
+    """The fields of any event's data that rows need; a long text may be a reference to a blob."""
 
     tool: Any = None
     outcome: Any = None
@@ -46,7 +46,7 @@ class _Data(msgspec.Struct, gc=False):
 
 
 class _Bare(msgspec.Struct, gc=False):
-    """An event without its data, which is skipped: that is most of a stream's bytes."""
+    """An event without its data, which is most of a stream's bytes and is skipped."""
 
     v: int
     seq: int
@@ -59,19 +59,19 @@ class _Bare(msgspec.Struct, gc=False):
 
 
 class _Light(_Bare, gc=False):
-    """An event with what rows need of it."""
+    """An event with the data that rows need."""
 
     data: _Data
 
 
-class _Whose(msgspec.Struct):
+class _Identity(msgspec.Struct):
     run_id: str
     operation: str
     node_id: str
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
-    place: Place
+    place: LinePlace
     tool: str
     outcome: str
     decided_by: str
@@ -80,7 +80,7 @@ class _Result(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Turn(msgspec.Struct):
-    """The turn that the stream is in."""
+    """The current turn of the stream."""
 
     turn: int
     begin: int
@@ -93,20 +93,20 @@ class _Turn(msgspec.Struct):
     results: list[_Result] = []
 
     def rows(self, end: int | None) -> list[TurnRow]:
-        """A row for each result, or one that has none."""
+        """Return a row for each result, or one row if there is none."""
         if not self.results:
             return [self._row(1, None, end)]
         return [self._row(call, result, end) for call, result in enumerate(self.results, 1)]
 
     def _row(self, call: int, result: _Result | None, end: int | None) -> TurnRow:
-        said = self if result is None else result
+        source = self if result is None else result
         return TurnRow(
             turn=self.turn,
             call=call,
-            tool=said.tool,
-            outcome=said.outcome,
-            decided_by=said.decided_by,
-            prompt_tokens=said.prompt_tokens,
+            tool=source.tool,
+            outcome=source.outcome,
+            decided_by=source.decided_by,
+            prompt_tokens=source.prompt_tokens,
             ms=None if result is None else result.ms,
             began=self.began,
             ended=self.ended,
@@ -117,20 +117,19 @@ class _Turn(msgspec.Struct):
 
 
 _LIGHT = msgspec.json.Decoder(_Light)
-_WHOSE = msgspec.json.Decoder(_Whose)
+_IDENTITY = msgspec.json.Decoder(_Identity)
 _BARE = msgspec.json.Decoder(_Bare)
 _NOTHING: tuple[list[TurnRow], Snapshot | None] = ([], None)
-_TOLD = frozenset(
+_ROW_EVENTS = frozenset(
     {AgentStart.type, ModelRequest.type, ToolCalled.type, ToolResulted.type, AgentError.type}
 )
 
 
-class Reading(msgspec.Struct, kw_only=True):
-    """A stream read up to byte `size`; it goes on from there, and can be stored meanwhile.
+class StreamReading(msgspec.Struct, kw_only=True):
+    """A stream read up to byte `size`; can be stored and continued.
 
-    `fault` is the number of a line that is no event of this stream, 0 while there is none; what
-    is behind one is not read. `closed` counts rows of turns that are over. Without `folds` no
-    packets are kept.
+    `fault` is the number of the first invalid line, else 0; later lines are not read. `closed`
+    counts rows of finished turns. Without `folds`, no packets are kept.
     """
 
     agent_id: str
@@ -147,7 +146,7 @@ class Reading(msgspec.Struct, kw_only=True):
     spacing: int = 0
 
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
-        """Read the next line: the rows of the turn that it ends, and a packet to keep."""
+        """Read the next line; return the rows of the turn that it ends, and a packet snapshot."""
         event = self._event(line)
         if event is None:
             self.fault = line.number
@@ -157,7 +156,7 @@ class Reading(msgspec.Struct, kw_only=True):
             closed = self._enter(event, line.offset)
         else:
             now.ended = event.timestamp
-        if event.type in _TOLD and isinstance(event, _Light):
+        if event.type in _ROW_EVENTS and isinstance(event, _Light):
             self._note(event, line)
         if self.folds:
             self._fold(event, line)
@@ -165,15 +164,15 @@ class Reading(msgspec.Struct, kw_only=True):
         return closed
 
     def open_rows(self) -> list[TurnRow]:
-        """The rows of the turn that the stream is in, as they are so far."""
+        """Return the rows of the current turn so far."""
         return self.turn.rows(None) if self.turn else []
 
     def is_behind(self, turn: int | None) -> bool:
-        """Whether all of a turn was read; never for None."""
+        """True if all of a turn was read; never for None."""
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
     def stop_folding(self) -> None:
-        """No more packets of this stream: who asks for one is told why."""
+        """Keep no more packets of this stream."""
         self.folds, self.packet = False, None
 
     def _event(self, line: Line) -> _Bare | None:
@@ -182,23 +181,23 @@ class Reading(msgspec.Struct, kw_only=True):
             if event.agent_id != self.agent_id or event.seq != line.number - 1:
                 return None
             if self.stream is None:
-                self._begin(event, _WHOSE.decode(raw))
+                self._begin(event, _IDENTITY.decode(raw))
         except (ValueError, RecursionError):
             return None
         return event
 
-    def _begin(self, event: _Bare, whose: _Whose) -> None:
+    def _begin(self, event: _Bare, identity: _Identity) -> None:
         self.stream = StreamRow(
             agent_id=self.agent_id,
-            run_id=whose.run_id,
-            operation=whose.operation,
-            node_id=whose.node_id,
+            run_id=identity.run_id,
+            operation=identity.operation,
+            node_id=identity.node_id,
             attempt=1,
             started=event.timestamp,
         )
 
     def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
-        """The event's turn becomes the one that the stream is in."""
+        """Begin the event's turn."""
         closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
         self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)
@@ -208,7 +207,7 @@ class Reading(msgspec.Struct, kw_only=True):
         if self.packet is None or offset - self.snapped < max(SPACING, self.spacing):
             return None
         try:
-            packed = pack(self.packet)
+            packed = pack_packet(self.packet)
         except RecursionError:
             self.stop_folding()
             return None
@@ -216,20 +215,20 @@ class Reading(msgspec.Struct, kw_only=True):
         return Snapshot(turn=turn, offset=offset, hash=self.hash, packet=packed)
 
     def _note(self, event: _Light, line: Line) -> None:
-        now, said = self.turn, event.data
+        now, data = self.turn, event.data
         if now is None or event.turn != now.turn:
             return
         match event.type:
             case ToolResulted.type:
-                now.results.append(_result(now, said, line, event.hash))
+                now.results.append(_result(now, data, line, event.hash))
             case ToolCalled.type:
-                now.tool, now.decided_by = _word(said.tool), _word(said.decided_by)
+                now.tool, now.decided_by = _word(data.tool), _word(data.decided_by)
             case ModelRequest.type:
-                now.prompt_tokens = _number(said.prompt_tokens)
+                now.prompt_tokens = _number(data.prompt_tokens)
             case AgentError.type:
                 now.outcome = "error"
             case AgentStart.type if self.stream is not None:
-                attempt = _number(said.attempt) or self.stream.attempt
+                attempt = _number(data.attempt) or self.stream.attempt
                 self.stream = replace(self.stream, attempt=attempt)
 
     def _fold(self, event: _Bare, line: Line) -> None:
@@ -237,17 +236,15 @@ class Reading(msgspec.Struct, kw_only=True):
             if self.packet is not None:
                 self.packet = apply(self.packet, event.packet_delta)
             elif event.type == AgentStart.type:
-                packet = packet_in(decode_event(line.raw))
+                packet = start_packet(decode_event(line.raw))
                 self.packet = packet and apply(packet, event.packet_delta)
         except (RemoraError, TypeError, ValueError, RecursionError):
             self.stop_folding()
 
 
 def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
-    """The event, and its line as this version of the format would have written it.
-
-    Raises ValueError or RecursionError for what is no event.
-    """
+    """Return the event, and its line in the current version of the format. Raises ValueError or
+    RecursionError for a line that is not an event."""
     try:
         event = _current(raw)
     except (ValueError, RecursionError):
@@ -265,27 +262,27 @@ def _current(raw: bytes) -> _Bare:
     try:
         return _LIGHT.decode(raw)
     except (ValueError, RecursionError):
-        return _BARE.decode(raw)  # its data is no JSON object: `verify` will tell
+        return _BARE.decode(raw)  # its data is not a JSON object: `verify` reports it
 
 
-def _result(now: _Turn, said: _Data, line: Line, digest: str) -> _Result:
+def _result(now: _Turn, data: _Data, line: Line, digest: str) -> _Result:
     return _Result(
-        place=Place(offset=line.offset, size=line.size, seq=line.number - 1, hash=digest),
-        tool=_word(said.tool),
-        outcome=_word(said.outcome),
+        place=LinePlace(offset=line.offset, size=line.size, seq=line.number - 1, hash=digest),
+        tool=_word(data.tool),
+        outcome=_word(data.outcome),
         decided_by=now.decided_by,
         prompt_tokens=now.prompt_tokens,
-        ms=_number(said.duration_ms),
+        ms=_number(data.duration_ms),
     )
 
 
 def _word(value: object) -> str:
-    """A name, or nothing where a stream holds something else there."""
+    """Return a name; empty if the stream has another type there."""
     return value if isinstance(value, str) else ""
 
 
 def _number(value: object) -> int | None:
-    """A whole number that every database holds."""
+    """Return an integer that every database can hold, or None."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
         return value
     return None

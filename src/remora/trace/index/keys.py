@@ -1,4 +1,4 @@
-"""The keys by which recorded turns are asked for: `trace:…` for one, `index:…` for many."""
+"""Keys of recorded turns: `trace:…` for one entry, `index:…` for many."""
 
 import re
 
@@ -14,7 +14,7 @@ _TRACE = re.compile(
 
 
 class TraceKey(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of one turn. Without `agent_id` the newest agent's that has it is meant."""
+    """One call of one turn. Without `agent_id` it is the newest agent's that has it."""
 
     run_id: str
     operation: str
@@ -40,12 +40,12 @@ class IndexKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_key(run_id: str, operation: str, node_id: str) -> str:
-    """What the keys of all turns of one job begin with."""
+    """Return the common prefix of the keys of one job's turns."""
     return f"trace:{run_id}:{operation}:{node_id}"
 
 
 def parse_key(text: str) -> TraceKey | IndexKey:
-    """What a key means. Raises UsageError for what is none."""
+    """Parse a key. Raises UsageError for an invalid one."""
     if found := _TRACE.fullmatch(text):
         run_id, operation, node_id, turn, call, agent_id = found.groups()
         return TraceKey(
@@ -61,6 +61,6 @@ def parse_key(text: str) -> TraceKey | IndexKey:
     if head == "index" and kind in KINDS and colon:
         return IndexKey(kind=kind, value=value)
     raise UsageError(
-        f"{text!r} is no key",
+        f"{text!r} is not a key",
         hint="keys are trace:RUN:OPERATION:NODE:TURN and index:node|run|operation:NAME",
     )

@@ -1,40 +1,43 @@
-"""Whether a stream still has at a place what was noted of it, and the line that is there."""
+"""Check of index rows against the stream."""
 
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import TAIL, carries, framed, stated_hash
-from remora.trace.index.rows import Place
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import (
+    HASH_SUFFIX_SIZE,
+    line_with_hash,
+    stated_hash,
+    valid_hash,
+)
+from remora.trace.index.rows import LinePlace
 
 
-def follows(source: Source, offset: int, digest: str) -> bool:
-    """Whether the line that ends at byte `offset` carries this hash; at 0, the one of no line."""
+def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
+    """True if the line ending at byte `offset` has this hash; at 0, if the hash is GENESIS."""
     if offset == 0:
         return digest == GENESIS
-    tail = framed(b"", digest)
+    tail = line_with_hash(b"", digest)
     return offset >= len(tail) and source.pread(len(tail), offset - len(tail)) == tail
 
 
-def line_at(source: Source, place: Place) -> bytes | None:
-    """The line that a place names, or None if another one is there.
-
-    Raises StreamDamaged if the line states the hash that was noted, and is not what that says.
-    """
-    before = min(place.offset, TAIL + 1)
+def line_at(source: ByteSource, place: LinePlace) -> bytes | None:
+    """Return the line at a place, or None if another line is there. Raises StreamDamaged if the
+    line states the recorded hash and does not match it."""
+    before = min(place.offset, HASH_SUFFIX_SIZE + 1)
     block = _read(source, before + place.size + 1, place.offset - before)
     raw = block[before : before + place.size]
     if block[before + place.size :] != b"\n" or stated_hash(raw) != place.hash:
         return None
     previous = stated_hash(block[: max(0, before - 1)]) if before else GENESIS
-    if previous is None or carries(raw, previous) is None:
+    if previous is None or valid_hash(raw, previous) is None:
         raise StreamDamaged(
-            f"line {place.seq + 1} is not what its hash says",
-            hint="`remora trace verify` tells what happened",
+            f"line {place.seq + 1} does not match its hash",
+            hint="run `remora trace verify` for details",
         )
     return raw
 
 
-def _read(source: Source, count: int, offset: int) -> bytes:
+def _read(source: ByteSource, count: int, offset: int) -> bytes:
     block = source.pread(count, offset)
     while len(block) < count and (more := source.pread(count - len(block), offset + len(block))):
         block += more

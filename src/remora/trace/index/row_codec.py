@@ -1,4 +1,4 @@
-"""The rows of the index as records: what is read is checked, what is written is marked."""
+"""Index rows in SQLite: encoding, checksums, and checks on reading."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ import msgspec
 import zstandard
 
 from remora.memory.packet import DecisionPacket
-from remora.trace.index.index_database import IndexLies, Value, mark
-from remora.trace.index.ingest import Reading
-from remora.trace.index.rows import Place, Snapshot, StreamRow, TurnRow, unpack
+from remora.trace.index.index_database import IndexCorrupted, Value, row_checksum
+from remora.trace.index.ingest import StreamReading
+from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, unpack_packet
 
-_STATE = msgspec.json.Decoder(Reading)
-_MOST = 64 * 1024 * 1024
-# The schema is compared before anything is read, so `*` is what this module knows.
+_STATE = msgspec.json.Decoder(StreamReading)
+_MAX_STATE = 64 * 1024 * 1024
+# The schema is compared before anything is read, so `*` has the columns known here.
 _FORGET = (
     "DELETE FROM turns WHERE stream = ?",
     "DELETE FROM packets WHERE stream = ?",
@@ -25,7 +25,7 @@ _FORGET = (
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """What changes when a file does: cheap to ask, and enough to know that nothing happened."""
+    """Inode, size and time of a file: a cheap check that it has not changed."""
 
     inode: int
     size: int
@@ -33,13 +33,13 @@ class FileStamp(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, path: Path) -> "FileStamp":
-        """As the file is now. Raises OSError."""
+        """Return the file's current stamp. Raises OSError."""
         status = path.lstat()
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that the index has: its file as it was then, and how many rows it came to."""
+class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream in the index: the stamp of its file then, and its number of rows."""
 
     id: int
     stream: StreamRow
@@ -47,19 +47,22 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
 
 
-def known_streams(connection: sqlite3.Connection, agent_id: str | None = None) -> list[Known]:
-    """All streams, or the one of an agent. Raises IndexLies."""
+def indexed_streams(
+    connection: sqlite3.Connection, agent_id: str | None = None
+) -> list[IndexedStream]:
+    """Return all streams, or the one of an agent. Raises IndexCorrupted."""
     if agent_id is None:
         rows = connection.execute("SELECT * FROM streams")
     else:
         rows = connection.execute("SELECT * FROM streams WHERE agent_id = ?", (agent_id,))
-    return [_known(_believed("stream", row)) for row in rows]
+    return [_known(_verified("stream", row)) for row in rows]
 
 
 def store_stream(
-    connection: sqlite3.Connection, reading: Reading, stamp: FileStamp, number: int | None
+    connection: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
-    """Write what is known of a stream, `number` being its id if it has one; the id."""
+    """Write a stream and its reading state, and return its ID. `number` is the ID of an existing
+    one."""
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )
@@ -67,122 +70,122 @@ def store_stream(
         (number,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
     turns = reading.closed + len(reading.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
-    _put(connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, mark("stream", *row))])
+    _put(
+        connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, row_checksum("stream", *row))]
+    )
     state = zstandard.ZstdCompressor(level=1).compress(_encoded(reading))
     _put(
         connection,
         "INSERT OR REPLACE INTO states VALUES",
-        [(number, state, mark("state", number, state))],
+        [(number, state, row_checksum("state", number, state))],
     )
     return number
 
 
-def reading_of(connection: sqlite3.Connection, known: Known) -> Reading:
-    """Where reading the stream goes on. Raises IndexLies."""
+def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamReading:
+    """Return the stored state of reading a stream. Raises IndexCorrupted."""
     row = connection.execute(
         "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
     ).fetchone()
     if row is None:
-        raise IndexLies("a stream without its state")
-    _, state = _believed("state", row)
+        raise IndexCorrupted("a stream has no state")
+    _, state = _verified("state", row)
     try:
         with zstandard.ZstdDecompressor().stream_reader(state) as reader:
-            return _STATE.decode(reader.read(_MOST))
+            return _STATE.decode(reader.read(_MAX_STATE))
     except (zstandard.ZstdError, ValueError, RecursionError) as error:
-        raise IndexLies("a state that is none") from error
+        raise IndexCorrupted("a state is invalid") from error
 
 
 def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
-    """Write rows of a stream over what was there for their turns."""
+    """Write rows of a stream, replacing those of the same turns."""
     flat = [(number, *_flat(row)) for row in rows]
     _put(
         connection,
         "INSERT OR REPLACE INTO turns VALUES",
-        [(*row, mark("turn", *row)) for row in flat],
+        [(*row, row_checksum("turn", *row)) for row in flat],
     )
 
 
-def turns_of(connection: sqlite3.Connection, known: Known) -> list[TurnRow]:
-    """All rows of a stream, in order. Raises IndexLies, also where one is missing."""
+def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
+    """Return all rows of a stream, in order. Raises IndexCorrupted, also for missing rows."""
     found = connection.execute(
         "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call",
         (known.id,),
     )
-    rows = [_row(_believed("turn", row)) for row in found]
+    rows = [_row(_verified("turn", row)) for row in found]
     if len(rows) != known.turns:
-        raise IndexLies("rows are missing")
+        raise IndexCorrupted("rows are missing")
     return rows
 
 
-def turn_of(connection: sqlite3.Connection, known: Known, turn: int) -> list[TurnRow]:
-    """The rows of one turn. Raises IndexLies, also where any row of the stream is missing: one
-    that is not there cannot be seen to lie."""
+def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
+    """Return the rows of one turn. Raises IndexCorrupted, also if any row of the stream is missing:
+    a checksum cannot detect a missing row."""
     (count,) = connection.execute(
         "SELECT count(*) FROM turns WHERE stream = ?", (known.id,)
     ).fetchone()
     if count != known.turns:
-        raise IndexLies("rows are missing")
+        raise IndexCorrupted("rows are missing")
     found = connection.execute(
         "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call",
         (known.id, turn),
     )
-    return [_row(_believed("turn", row)) for row in found]
+    return [_row(_verified("turn", row)) for row in found]
 
 
 def store_snapshots(
     connection: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]
 ) -> None:
-    """Write packets on the way of a stream."""
+    """Write packet snapshots of a stream."""
     flat = [(number, *msgspec.structs.astuple(snapshot)) for snapshot in snapshots]
     _put(
         connection,
         "INSERT OR REPLACE INTO packets VALUES",
-        [(*row, mark("packet", *row)) for row in flat],
+        [(*row, row_checksum("packet", *row)) for row in flat],
     )
 
 
 def snapshot_before(
-    connection: sqlite3.Connection, known: Known, turn: int
+    connection: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """The newest packet that was kept at the beginning of `turn` or of an earlier one.
-
-    Raises IndexLies.
-    """
+    """Return the newest packet snapshot at the beginning of `turn` or an earlier one. Raises
+    IndexCorrupted."""
     row = connection.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),
     ).fetchone()
     if row is None:
         return None
-    _, kept, offset, digest, packet = _believed("packet", row)
+    _, kept, offset, digest, packet = _verified("packet", row)
     try:
-        unpacked = unpack(packet)
+        unpacked = unpack_packet(packet)
     except (ValueError, RecursionError) as error:
-        raise IndexLies("a packet that is none") from error
+        raise IndexCorrupted("a packet is invalid") from error
     return Snapshot(turn=kept, offset=offset, hash=digest, packet=packet), unpacked
 
 
-def forget(connection: sqlite3.Connection, number: int) -> None:
-    """Everything of a stream goes."""
+def delete_stream_rows(connection: sqlite3.Connection, number: int) -> None:
+    """Delete all rows of a stream."""
     for statement in _FORGET:
         connection.execute(statement, (number,))
 
 
-def _believed(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _verified(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
     *values, stated = row
     try:
-        right = mark(kind, *values) == stated
+        right = row_checksum(kind, *values) == stated
     except (TypeError, ValueError, OverflowError) as error:
-        raise IndexLies(f"a {kind} that nobody wrote") from error
+        raise IndexCorrupted(f"a {kind} has invalid values") from error
     if not right:
-        raise IndexLies(f"a {kind} that was changed")
+        raise IndexCorrupted(f"a {kind} was changed")
     return tuple(values)
 
 
-def _encoded(reading: Reading) -> bytes:
+def _encoded(reading: StreamReading) -> bytes:
     try:
         return msgspec.json.encode(reading)
-    except RecursionError:  # a foreign packet, nested without end
+    except RecursionError:  # a foreign packet may be nested too deeply
         reading.stop_folding()
         return msgspec.json.encode(reading)
 
@@ -194,22 +197,22 @@ def _put(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value,
 
 
 def _flat(row: TurnRow) -> tuple[Value, ...]:
-    *told, place = msgspec.structs.astuple(row)
-    return (*told, *((None,) * 4 if place is None else msgspec.structs.astuple(place)))
+    *values, place = msgspec.structs.astuple(row)
+    return (*values, *((None,) * 4 if place is None else msgspec.structs.astuple(place)))
 
 
 def _row(values: tuple[Any, ...]) -> TurnRow:
-    _, *told, offset, size, seq, digest = values
+    _, *fields, offset, size, seq, digest = values
     place = None
     if digest is not None:
-        place = Place(offset=offset, size=size, seq=seq, hash=digest)
+        place = LinePlace(offset=offset, size=size, seq=seq, hash=digest)
     names = TurnRow.__struct_fields__
-    return TurnRow(**dict(zip(names, [*told, place], strict=True)))
+    return TurnRow(**dict(zip(names, [*fields, place], strict=True)))
 
 
-def _known(values: tuple[Any, ...]) -> Known:
+def _known(values: tuple[Any, ...]) -> IndexedStream:
     number, *rest = values
-    return Known(
+    return IndexedStream(
         id=number,
         stream=StreamRow(**dict(zip(StreamRow.__struct_fields__, rest[:6], strict=True))),
         stamp=FileStamp(*rest[6:9]),

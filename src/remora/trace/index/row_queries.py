@@ -1,4 +1,4 @@
-"""Keys and queries answered from rows, wherever these come from."""
+"""Keys and queries answered from index rows."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,46 +11,46 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError
 from remora.ids import NodeKey
 from remora.memory.events import ToolResulted, decode_event
-from remora.trace.index.index_database import IndexLies
+from remora.trace.index.index_database import IndexCorrupted
 from remora.trace.index.keys import IndexKey, TraceKey, job_key
 from remora.trace.index.row_check import line_at
 from remora.trace.index.rows import StreamRow, TurnRow
-from remora.trace.index.turn_filter import Asked, TextSearch
-from remora.trace.read.reader import StreamInfo, opened
-from remora.trace.read.store_queries import Found, Query
+from remora.trace.index.turn_filter import TextSearch, TurnFilter
+from remora.trace.read.reader import StreamInfo, open_stream
+from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.trace_folder import TraceFolder
 
 
-class Rows(Protocol):
-    """What is known of all streams: from the index, or read for the occasion."""
+class RowSource(Protocol):
+    """Rows of all streams, from the index or scanned."""
 
     def streams(self) -> list[StreamRow]:
-        """All that have an event."""
+        """Return all streams that have an event."""
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """All rows of a stream, in order; none of one that is not there."""
+        """Return all rows of a stream, in order; none for a missing stream."""
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
-        """The rows of one turn."""
+        """Return the rows of one turn."""
 
 
-def entry_line(folder: TraceFolder, rows: Rows, key: TraceKey) -> bytes:
-    """The recorded line that a key names. Raises NotFound, StreamDamaged, DiskError; IndexLies
-    if something else is where it should be."""
+def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
+    """Return the recorded line of a key. Raises NotFound, StreamDamaged, DiskError; IndexCorrupted
+    if another line is in its place."""
     for stream in _newest_first(rows.streams(), key):
         for row in rows.turn(stream.agent_id, key.turn):
             if row.call == key.call and row.place is not None:
-                with opened(folder.existing_agent(stream.agent_id)) as source:
+                with open_stream(folder.existing_agent(stream.agent_id)) as source:
                     raw = line_at(source, row.place)
-                if raw is None or not _is_that(raw, stream, key):
-                    raise IndexLies("another line is where the entry should be")
+                if raw is None or not _is_entry(raw, stream, key):
+                    raise IndexCorrupted("another line is in the entry's place")
                 return raw
     raise NotFound(f"nothing is recorded under {key}", hint=_near(rows, key))
 
 
-def listed_keys(rows: Rows, key: IndexKey) -> list[str]:
-    """The keys of all entries of a node, run or operation, by run, job and turn; of an entry that
-    a newer agent has too, the one that names its agent. Raises NotFound."""
+def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
+    """Return the keys of all entries of a node, run or operation, by run, job and turn. If a newer
+    agent has the same entry, the older key names its agent. Raises NotFound."""
     found = [stream for stream in rows.streams() if _value(stream, key.kind) == key.value]
     keys, taken = list[tuple[str, str, int, int, str]](), set[str]()
     for stream in sorted(found, key=_age, reverse=True):
@@ -73,29 +73,27 @@ def listed_keys(rows: Rows, key: IndexKey) -> list[str]:
     return [text for *_, text in sorted(keys)]
 
 
-def fitting(
-    rows: Rows, infos: list[StreamInfo], query: Query, now: datetime
+def matching_turns(
+    rows: RowSource, infos: list[StreamInfo], query: StreamQuery, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
-    """Those of the streams with a turn that fits but for the text, and these turns.
-
-    Raises UsageError for a time that is none.
-    """
-    asked = Asked.at(query, now)
-    turns = ((info, [*filter(asked.fits, rows.turns(info.agent_id))]) for info in infos)
+    """Return the streams and their turns that match all conditions but the text. Raises UsageError
+    for an invalid time."""
+    condition = TurnFilter.at(query, now)
+    turns = ((info, [*filter(condition.matches, rows.turns(info.agent_id))]) for info in infos)
     return [(info, found) for info, found in turns if found]
 
 
-def with_text(
+def matching_text(
     folder: TraceFolder, candidates: list[tuple[StreamInfo, list[TurnRow]]], text: str | None
-) -> list[Found]:
-    """Those of the candidates that have the text somewhere, or all if there is none."""
+) -> list[StreamMatch]:
+    """Return the candidates that contain the text, or all if there is none."""
     search = None if text is None else TextSearch(text, folder.blobs)
     found = []
     for info, rows in candidates:
         having = rows if search is None else _searched(search, folder, info, rows)
         if search is None or having:
             turns = tuple(row.match(_key(info, row, info.agent_id)) for row in having)
-            found.append(Found(stream=info, turns=turns))
+            found.append(StreamMatch(stream=info, turns=turns))
     return found
 
 
@@ -103,13 +101,13 @@ def _searched(
     search: TextSearch, folder: TraceFolder, info: StreamInfo, rows: list[TurnRow]
 ) -> list[TurnRow]:
     having: list[TurnRow] = []
-    with suppress(RemoraError), opened(folder.existing_agent(info.agent_id)) as source:
-        having.extend(search.within(source, rows))  # of a stream that breaks off, what was read
+    with suppress(RemoraError), open_stream(folder.existing_agent(info.agent_id)) as source:
+        having.extend(search.within(source, rows))  # of a damaged stream, the readable part
     return having
 
 
-def chosen(infos: list[StreamInfo], query: Query) -> list[StreamInfo]:
-    """The streams that fit as such; no row is needed for that."""
+def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
+    """Return the streams that match the conditions on streams; needs no rows."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [
@@ -123,7 +121,7 @@ def chosen(infos: list[StreamInfo], query: Query) -> list[StreamInfo]:
 
 
 def _newest_first(streams: Iterable[StreamRow], key: TraceKey) -> list[StreamRow]:
-    """The agents that a key may mean, the newest one first."""
+    """Return the agents that a key may mean, newest first."""
     job = (key.run_id, key.operation, key.node_id)
     found = [s for s in streams if (s.run_id, s.operation, s.node_id) == job]
     ours = [s for s in found if key.agent_id in (None, s.agent_id)]
@@ -134,12 +132,19 @@ def _age(stream: StreamRow) -> tuple[int, str, str]:
     return stream.attempt, stream.started, stream.agent_id
 
 
-def _is_that(raw: bytes, stream: StreamRow, key: TraceKey) -> bool:
+def _is_entry(raw: bytes, stream: StreamRow, key: TraceKey) -> bool:
     try:
-        said = decode_event(raw)
+        event = decode_event(raw)
     except (ValueError, RecursionError):
         return False
-    return (said.type, said.agent_id, said.turn, said.run_id, said.operation, said.node_id) == (
+    return (
+        event.type,
+        event.agent_id,
+        event.turn,
+        event.run_id,
+        event.operation,
+        event.node_id,
+    ) == (
         ToolResulted.type,
         stream.agent_id,
         key.turn,
@@ -164,8 +169,8 @@ def _value(stream: StreamRow, kind: str) -> str:
     return {"node": stream.node_id, "run": stream.run_id, "operation": stream.operation}[kind]
 
 
-def _near(rows: Rows, key: TraceKey) -> str:
-    """What else there is: turns of the same job, or jobs with a name like it."""
+def _near(rows: RowSource, key: TraceKey) -> str:
+    """Return a hint: turns of the same job, or jobs with similar names."""
     streams = rows.streams()
     agents = _newest_first(streams, key)
     turns = [row.turn for s in agents for row in rows.turns(s.agent_id) if row.place is not None]
@@ -180,6 +185,6 @@ def _near(rows: Rows, key: TraceKey) -> str:
 
 
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:
-    """The nearest keys, one to a line, to be copied; `spelt` makes a key of a name."""
+    """Return the nearest keys, one per line; `spelt` makes a key from a name."""
     keys = [spelt.replace("{}", near) for near in nearest(name, known)]
-    return "\n".join(["nearest:", *keys]) if keys else "`remora trace list` tells what there is"
+    return "\n".join(["nearest:", *keys]) if keys else "list the streams with `remora trace list`"

@@ -1,19 +1,19 @@
-"""What the index holds of a stream: a row for each call of each turn, and packets on the way."""
+"""Index records: a row for each call of each turn, and packet snapshots."""
 
 import msgspec
 import zstandard
 
 from remora.memory.packet import DecisionPacket
 from remora.trace.index.keys import TraceKey
-from remora.trace.read.store_queries import Match
+from remora.trace.read.store_queries import TurnMatch
 
-_MOST = 16 * 1024 * 1024
-"""Bytes of a packet that is unpacked; a real one has some 20 KB."""
+_MAX_PACKET = 16 * 1024 * 1024
+"""Maximum bytes of an unpacked packet; a real one has about 20 KB."""
 _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a line stands in its stream, and which one it is; `size` is without the newline."""
+class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Position and identity of a line in its stream; `size` excludes the newline."""
 
     offset: int
     size: int
@@ -22,10 +22,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A call of a turn; a turn without a result has one row too, and that has no `place`.
+    """A call of a turn. A turn without a result has one row, without a `place`.
 
-    The turn's lines are the bytes from `begin` to `end`, which is None for the stream's last turn.
-    The rest is as in `Match`.
+    The turn's lines are the bytes from `begin` to `end`; `end` is None for the stream's last turn.
+    See `TurnMatch` for the other fields.
     """
 
     turn: int
@@ -39,11 +39,11 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ended: str
     begin: int
     end: int | None
-    place: Place | None
+    place: LinePlace | None
 
-    def match(self, key: TraceKey) -> Match:
-        """As it is told to who asks; `key` is the turn's."""
-        return Match(
+    def match(self, key: TraceKey) -> TurnMatch:
+        """Return the row as a query result; `key` is the turn's."""
+        return TurnMatch(
             turn=self.turn,
             call=self.call,
             tool=self.tool,
@@ -58,7 +58,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose stream it is; `attempt` and `started` tell which of a job's agents is the newest."""
+    """Identity of a stream; `attempt` and `started` order the agents of a job by age."""
 
     agent_id: str
     run_id: str
@@ -78,15 +78,15 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     packet: bytes
 
 
-def pack(packet: DecisionPacket) -> bytes:
-    """A packet with its keys in their order, compressed."""
+def pack_packet(packet: DecisionPacket) -> bytes:
+    """Return a packet as compressed JSON that keeps the order of keys."""
     return zstandard.ZstdCompressor(level=1).compress(msgspec.json.encode(packet))
 
 
-def unpack(packed: bytes) -> DecisionPacket:
-    """The inverse of `pack`. Raises ValueError for what is none."""
+def unpack_packet(packed: bytes) -> DecisionPacket:
+    """Return the packet; the inverse of `pack_packet`. Raises ValueError for invalid data."""
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
-            return _PACKET.decode(reader.read(_MOST))
+            return _PACKET.decode(reader.read(_MAX_PACKET))
     except zstandard.ZstdError as error:
         raise ValueError("not a packed packet") from error

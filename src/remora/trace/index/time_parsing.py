@@ -1,30 +1,27 @@
-"""Points in time as people write them, as the timestamps that streams hold."""
+"""Parsing of times given by users: RFC 3339, dates and ages."""
 
 import re
 from datetime import UTC, datetime, timedelta
 
 from remora.errors import UsageError
-from remora.trace.stream.line_builder import timestamp
+from remora.trace.stream.line_builder import format_timestamp
 
 _AGO = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def point_in_time(text: str, now: datetime) -> str:
-    """`text` (RFC 3339, a date, or how long ago: `90s`, `15m`, `2h`, `3d`, `1w`) as streams
-    spell it. Without a zone UTC is meant.
-
-    Raises UsageError for what is no time.
-    """
+def parse_time(text: str, now: datetime) -> str:
+    """Return a time (RFC 3339, a date, or an age: `90s`, `15m`, `2h`, `3d`, `1w`) as streams write
+    it. Without a zone it is UTC. Raises UsageError for an invalid time."""
     try:
         if ago := _AGO.fullmatch(text):
             when = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         else:
             when = datetime.fromisoformat(text)
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return timestamp(when)
+        return format_timestamp(when)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no time",
-            hint="write 2026-01-31T09:30:00Z, or 2026-01-31, or how long ago: 90s 15m 2h 3d 1w",
+            f"{text!r} is not a time",
+            hint="use 2026-01-31T09:30:00Z, 2026-01-31, or an age such as 90s 15m 2h 3d 1w",
         ) from error

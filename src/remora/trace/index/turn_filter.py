@@ -1,4 +1,4 @@
-"""Which turns a query means: by their rows, and by the words in their lines."""
+"""Turn filter: by fields of rows, and by text in lines and blobs."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -6,36 +6,35 @@ from datetime import datetime
 import msgspec
 
 from remora.errors import RemoraError
-from remora.trace.blobs import may_refer, references
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import ended_lines
+from remora.trace.blobs import blob_references, may_contain_reference
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index.rows import TurnRow
-from remora.trace.index.time_parsing import point_in_time
-from remora.trace.read.store_queries import Query
+from remora.trace.index.time_parsing import parse_time
+from remora.trace.read.store_queries import StreamQuery
 
 _PIECE = 1 << 16
 _WINDOW = 1 << 20
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of turns, with its times as streams spell them."""
+class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions on turns, with times as streams write them."""
 
-    query: Query
+    query: StreamQuery
     since: str | None
     until: str | None
 
     @classmethod
-    def at(cls, query: Query, now: datetime) -> "Asked":
-        """Raises UsageError for a time that is none."""
+    def at(cls, query: StreamQuery, now: datetime) -> "TurnFilter":
+        """Return the filter of a query. Raises UsageError for an invalid time."""
         since, until = (
-            None if text is None else point_in_time(text, now)
-            for text in (query.since, query.until)
+            None if text is None else parse_time(text, now) for text in (query.since, query.until)
         )
         return cls(query=query, since=since, until=until)
 
-    def fits(self, row: TurnRow) -> bool:
-        """Whether all but the text fits; a turn fits a time that any part of it lies in."""
+    def matches(self, row: TurnRow) -> bool:
+        """True if all but the text matches; a turn matches a time that any part of it lies in."""
         wanted = self.query
         return (
             wanted.outcome in (None, row.outcome)
@@ -47,20 +46,18 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSearch:
-    """Finds a text in lines and in the blobs that they name, whatever the case.
-
-    It costs reading the lines of all turns that fit otherwise, and each of their blobs once.
-    """
+    """Finds a text in lines and the blobs they name, ignoring case. Reads the lines of all turns
+    that match otherwise, and each of their blobs once."""
 
     def __init__(self, text: str, blobs: ObjectStore) -> None:
         self._text = text.lower()
-        # as a JSON string holds it: a quote has a backslash before it
+        # as in a JSON string: a quote has a backslash before it
         self._needle = msgspec.json.encode(self._text)[1:-1].decode()
         self._blobs = blobs
         self._seen: dict[str, bool] = {}
 
-    def within(self, source: Source, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
-        """Those rows whose turn has the text."""
+    def within(self, source: ByteSource, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
+        """Yield the rows whose turn contains the text."""
         last: tuple[int, bool] | None = None
         for row in rows:
             if last is None or last[0] != row.turn:
@@ -68,8 +65,8 @@ class TextSearch:
             if last[1]:
                 yield row
 
-    def _turn_has(self, source: Source, row: TurnRow) -> bool:
-        for line in ended_lines(source, row.begin, piece=_PIECE):
+    def _turn_has(self, source: ByteSource, row: TurnRow) -> bool:
+        for line in complete_lines(source, row.begin, piece=_PIECE):
             if row.end is not None and line.offset >= row.end:
                 break
             if self._line_has(line.raw):
@@ -79,20 +76,20 @@ class TextSearch:
     def _line_has(self, raw: bytes) -> bool:
         if _has(raw, self._needle):
             return True
-        return may_refer(raw) and any(map(self._blob_has, _digests(raw)))
+        return may_contain_reference(raw) and any(map(self._blob_has, _digests(raw)))
 
     def _blob_has(self, digest: str) -> bool:
         if digest not in self._seen:
             try:
                 self._seen[digest] = _has(self._blobs.get(digest), self._text)
-            except RemoraError:  # it is gone or damaged: `verify` will tell
+            except RemoraError:  # missing or damaged: `verify` reports it
                 self._seen[digest] = False
         return self._seen[digest]
 
 
 def _has(data: bytes, text: str) -> bool:
-    """Whether UTF-8 holds a text that is in lower case. In pieces, which overlap: a line may have
-    64 MB, and text takes up to four times as much memory."""
+    """True if UTF-8 data contains a lower-case text. Decodes overlapping pieces: a line may have 64
+    MB, and decoded text takes up to four times the memory."""
     overlap = 4 * len(text) + 4
     return any(
         text in data[start : start + _WINDOW + overlap].decode("utf-8", "replace").lower()
@@ -102,7 +99,7 @@ def _has(data: bytes, text: str) -> bool:
 
 def _digests(raw: bytes) -> Iterator[str]:
     try:
-        found = references(msgspec.json.decode(raw))
+        found = blob_references(msgspec.json.decode(raw))
     except (ValueError, RecursionError):
         return
     for reference in found:

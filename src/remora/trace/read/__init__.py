@@ -1,1 +1,1 @@
-"""Reading streams: events, packets, transcripts, and what was before a turn."""
+"""Reading streams: events, packets, transcripts, and the state before a turn."""

@@ -1,22 +1,20 @@
-"""The end of a stream, and what is appended to it while one looks."""
+"""Following a stream: its last lines, and lines appended later."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import ended_lines
-from remora.trace.read.reader import opened
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import complete_lines
+from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import plain_path
 
 _BLOCK = 1 << 16
 
 
-class Follower:
-    """Gives a stream's complete lines as they come; what is unfinished waits for its newline.
-
-    Begins with the last `count` of those that are there.
-    """
+class StreamFollower:
+    """Yields a stream's complete lines as they are appended; an unfinished line waits for its
+    newline. Begins with the last `count` existing lines."""
 
     def __init__(self, path: Path, count: int) -> None:
         self.path = path
@@ -25,25 +23,23 @@ class Follower:
 
     @property
     def is_written(self) -> bool:
-        """Whether a live writer holds the stream."""
+        """True if a live writer has locked the stream."""
         return is_locked(plain_path(self.path))
 
     def lines(self) -> Iterator[bytes]:
-        """What was appended since the last call, without newlines, one line at a time.
-
-        Raises NotFound, DiskError, StreamDamaged.
-        """
-        with opened(self.path) as source:
+        """Yield the lines appended since the last call, without newlines. Raises NotFound,
+        DiskError, StreamDamaged."""
+        with open_stream(self.path) as source:
             if self._place is None:
-                self._place = _begin(source, self._count)
-            for line in ended_lines(source, self._place):
+                self._place = _offset_of_last(source, self._count)
+            for line in complete_lines(source, self._place):
                 self._place += line.size + 1
                 yield line.raw
 
 
-def _begin(source: Source, count: int) -> int:
-    """Where the last `count` complete lines begin."""
-    place, wanted = source.size(), count + 1  # the newline before the first of them too
+def _offset_of_last(source: ByteSource, count: int) -> int:
+    """Return the offset of the last `count` complete lines."""
+    place, wanted = source.size(), count + 1  # includes the newline before the first one
     while place > 0:
         start = max(0, place - _BLOCK)
         block = source.pread(place - start, start)

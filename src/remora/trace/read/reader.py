@@ -1,4 +1,4 @@
-"""Events out of streams: one after another, or only a stream's end."""
+"""Event reader: all events of a stream, or only its end."""
 
 import os
 from collections.abc import Iterator
@@ -11,19 +11,25 @@ import msgspec
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import VERSION, AgentEnd, Event, Payload, RunEnd, decode_event, payload
 from remora.memory.upcast import version_of
-from remora.trace.content.byte_source import FileSource, Source
-from remora.trace.content.line_format import ended_lines, last_line
-from remora.trace.content.private_files import open_path, told
+from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.line_format import complete_lines, last_line
+from remora.trace.content.private_files import disk_errors, open_read_only
 from remora.trace.content.zstd_frames import FramesSource
 from remora.trace.stream_lock import is_locked
-from remora.trace.trace_folder import TraceFolder, is_sealed, plain_path, sealed_path, stream_id
+from remora.trace.trace_folder import (
+    TraceFolder,
+    compressed_path,
+    is_compressed,
+    plain_path,
+    stream_id,
+)
 
 _Part = TypeVar("_Part")
 RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a listing shows of an agent's stream; `bytes` is the size of its file."""
+    """Listing entry of an agent's stream; `bytes` is the size of its file."""
 
     agent_id: str
     run_id: str
@@ -36,108 +42,118 @@ class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _End(msgspec.Struct):
-    status: str  # all that is read of agent_end: another field may stand as a blob's reference
+    status: str  # the only field read of agent_end; other fields may hold references to blobs
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
-    """A stream's bytes, for reading: whether it is sealed or not, whichever path is given.
+def open_stream(path: Path) -> Iterator[ByteSource]:
+    """Open a stream for reading, plain or compressed, given either of its paths.
 
-    Raises NotFound, DiskError (a link, no permission), or StreamDamaged for a sealed stream whose
-    file is not what sealing made; reading that raises it too.
+    Raises NotFound, DiskError (a link, no permission), or StreamDamaged for an invalid compressed
+    file; reading one raises it too.
     """
     with ExitStack() as stack:
         for place in _places(path):
             try:
-                with told(place):
-                    file = open_path(place)
+                with disk_errors(place):
+                    file = open_read_only(place)
             except DiskError as error:
                 if isinstance(error.__cause__, FileNotFoundError):
                     continue
                 raise
             stack.callback(os.close, file)
-            if is_sealed(place):
+            if is_compressed(place):
                 yield FramesSource(FileSource(file), place.name)
                 return
-            if os.fstat(file).st_size or not os.path.lexists(sealed_path(place)):
+            if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
                 yield FileSource(file)
                 return
-        raise NotFound(f"no stream {path}", hint="`remora trace list` names them")
+        raise NotFound(f"no stream {path}", hint="list the streams with `remora trace list`")
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """Where to look, and look again: a stream that is thawed or sealed meanwhile is in one place
-    before it is no longer in the other.
+    """Return the paths to try, each twice: a stream that is compressed or decompressed meanwhile
+    appears in one place before it disappears from the other.
 
-    An empty file beside a sealed stream is nobody's: its writer was killed before it thawed.
+    An empty file beside a compressed stream is not a stream: its writer was killed before it
+    decompressed that.
     """
-    return (plain_path(path), sealed_path(path)) * 2
+    return (plain_path(path), compressed_path(path)) * 2
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The raw lines without their newlines; what follows the last newline is left out."""
-    with opened(path) as source:
-        for line in ended_lines(source):
+    """Yield the raw lines without newlines; skips the bytes after the last newline."""
+    with open_stream(path) as source:
+        for line in complete_lines(source):
             yield line.raw
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """The events in order. Hashes are `verify`'s task; a line that is no event raises
-    StreamDamaged with its number."""
+    """Yield the events in order. Hashes are not checked (see `verify`). Raises StreamDamaged with
+    the line number for a line that is not an event."""
     for number, raw in enumerate(read_lines(path), 1):
-        yield event_of(raw, number, path)
+        yield parse_event(raw, number, path)
 
 
-def data_of(event: Event) -> dict[str, Any]:
-    """What an event says, untyped. Raises StreamDamaged for what is no JSON object."""
-    return part(event, dict[str, Any])
+def event_data(event: Event) -> dict[str, Any]:
+    """Return the untyped data of an event. Raises StreamDamaged if it is not a JSON object."""
+    return decode_part(event, dict[str, Any])
 
 
-def part(event: Event, kind: type[_Part]) -> _Part:
-    """What `kind` reads of an event's data: only that, for any other text may have been moved to
-    a blob. Raises StreamDamaged for what does not fit."""
+def decode_part(event: Event, kind: type[_Part]) -> _Part:
+    """Decode the fields of an event's data that `kind` declares; other fields may hold references
+    to blobs. Raises StreamDamaged for data that does not match."""
     try:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
-def typed(event: Event) -> Payload | None:
-    """What an event says, None for a type that is not known. Raises StreamDamaged for data that
-    is not what an event of its type holds."""
+def typed_payload(event: Event) -> Payload | None:
+    """Return the typed payload of an event; None for an unknown type. Raises StreamDamaged for data
+    that does not match the event's type."""
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
-        raise no_such_event(event) from error
+        raise invalid_event(event) from error
 
 
 def last_event(path: Path) -> Event | None:
-    """The last complete event, without reading what is before it; None in an empty stream."""
-    with opened(path) as source:
+    """Return the last complete event, read from the end; None for an empty stream."""
+    with open_stream(path) as source:
         raw = last_line(source)
-    return None if raw is None else event_of(raw, None, path)
+    return None if raw is None else parse_event(raw, None, path)
 
 
 def stream_status(path: Path) -> str:
-    """An agent's status, `ended` for a run that ended, else `running` or `interrupted`.
+    """Return an agent's status, `ended` for a run that ended, else `running` or `interrupted`.
 
-    A stream without its end is `running` while a live writer holds it. So is a run's after
-    `run_end` while a retry appends to it. Raises as `read_events` does.
+    A stream without its end is `running` while a live writer has locked it, and so is a run's
+    stream after `run_end` while a retry appends to it. Raises as `read_events` does.
     """
     last = last_event(path)
     if last is not None and last.agent_id:
         return _agent_status(last, path)
-    if is_locked(plain_path(path)):
+    is_written = is_locked(plain_path(path))
+    ended = not is_written and any(event.type == RunEnd.type for event in read_events(path))
+    return run_status(is_written=is_written, ended=ended)
+
+
+def run_status(*, is_written: bool, ended: bool) -> str:
+    """Return a run's status. Check `is_written` first: a run may end while its events are read."""
+    if is_written:
         return RUNNING
-    ended = any(event.type == RunEnd.type for event in read_events(path))
     return ENDED if ended else INTERRUPTED
 
 
-def list_streams(folder: TraceFolder) -> list[StreamInfo]:
-    """One entry for each agent's stream, by agent_id; reads only each stream's end.
+def is_being_written(path: Path) -> bool:
+    """True if a live writer has locked the stream, given either of its paths."""
+    return is_locked(plain_path(path))
 
-    A stream that cannot be read as one has the status `damaged` and what could be known of it.
-    """
+
+def list_streams(folder: TraceFolder) -> list[StreamInfo]:
+    """Return one entry for each agent's stream, by agent_id; reads only each stream's end. An
+    unreadable stream has the status `damaged` and the fields that are known."""
     return [_info(path) for path in folder.agent_streams()]
 
 
@@ -172,20 +188,21 @@ def _agent_status(last: Event, path: Path) -> str:
         raise _damaged(path, None) from error
 
 
-def event_of(raw: bytes, number: int | None, path: Path) -> Event:
-    """The event of line `number`, None for the last one; raises StreamDamaged for what is none."""
+def parse_event(raw: bytes, number: int | None, path: Path) -> Event:
+    """Decode the event of line `number` (None: the last one). Raises StreamDamaged for an invalid
+    line."""
     try:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, number, version_of(raw)) from error
 
 
-def no_such_event(event: Event) -> StreamDamaged:
-    """The error for an event whose data is not what its type holds."""
+def invalid_event(event: Event) -> StreamDamaged:
+    """Return the error for an event whose data does not match its type."""
     name = event.agent_id or event.run_id
     return StreamDamaged(
-        f"{name}: event {event.seq} is no {event.type}",
-        hint="`remora trace verify` tells what happened",
+        f"{name}: event {event.seq} is not a valid {event.type}",
+        hint="run `remora trace verify` for details",
     )
 
 
@@ -193,9 +210,9 @@ def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> S
     place = "the last line" if number is None else f"line {number}"
     if version is not None and version != VERSION:
         return StreamDamaged(
-            f"{path.name}: {place} is of version {version} of the format, which is not known here",
-            hint=f"this Remora knows version {VERSION}: read the stream with the one that wrote it",
+            f"{path.name}: {place} has format version {version}, which this Remora cannot read",
+            hint=f"this Remora reads version {VERSION}; use the Remora that wrote the stream",
         )
     return StreamDamaged(
-        f"{path.name}: {place} is no event", hint="`remora trace verify` tells what happened"
+        f"{path.name}: {place} is not an event", hint="run `remora trace verify` for details"
     )

@@ -1,4 +1,4 @@
-"""What can be asked of all streams, whichever store holds them."""
+"""Trace query protocol: find streams and turns in any trace store."""
 
 from typing import Any, Protocol
 
@@ -7,12 +7,12 @@ import msgspec
 from remora.trace.read.reader import StreamInfo
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which streams and turns are looked for; what is None does not matter.
+class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions on streams and turns; None matches everything.
 
     `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` are exact; `node` is a name or
-    a glob (`path:qualname` or a qualname); `since` and `until` are RFC 3339, a date, or ago
-    (`90s`, `15m`, `2h`, `3d`, `1w`); `text` is part of a recorded line or blob, in any case.
+    a glob (`path:qualname` or a qualname); `since` and `until` are RFC 3339, a date, or an age
+    (`90s`, `15m`, `2h`, `3d`, `1w`); `text` is part of a recorded line or blob, ignoring case.
     """
 
     run: str | None = None
@@ -27,17 +27,17 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
 
     def of_turns(self) -> bool:
-        """Whether anything is asked that only a turn can answer."""
+        """True if a condition applies to turns."""
         asked = (self.outcome, self.tool, self.decided_by, self.since, self.until, self.text)
         return any(value is not None for value in asked)
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that was found. `key` gets its trace entry; None where the turn has no result.
+class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A matching turn. `key` is the key of its trace entry; None if the turn has no result.
 
-    `call` counts the results of one turn from 1. `outcome` is the result's, `error` for a turn
-    that an error ended, empty for one that came to neither. `ms` are the tool's milliseconds.
-    `began` and `ended` are the times of the turn's first and last event.
+    `call` numbers the results of one turn from 1. `outcome` is the result's, `error` for a turn
+    that ended with an error, empty for a turn with neither. `ms` is the tool's duration in
+    milliseconds. `began` and `ended` are the times of the turn's first and last event.
     """
 
     turn: int
@@ -52,26 +52,26 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that was found, and which of its turns; none are told if nothing was asked of
-    turns."""
+class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A matching stream and its turns; `turns` is empty if no condition applies to turns."""
 
     stream: StreamInfo
-    turns: tuple[Match, ...] = ()
+    turns: tuple[TurnMatch, ...] = ()
 
 
 class TraceQueries(Protocol):
-    """The asking half of a trace store. Every backend gives the same answers."""
+    """Read queries of a trace store. Every backend gives the same answers."""
 
     def get(self, key: str) -> dict[str, Any] | list[str]:
-        """The trace entry of a `trace:` key, as recorded; of an `index:` key the `trace:` keys.
+        """Return the recorded trace entry of a `trace:` key, or the `trace:` keys of an `index:`
+        key.
 
-        Raises UsageError for what is no key, NotFound (naming the nearest) for one that nothing
-        is recorded under, StreamDamaged for a line that is not what its hash says, DiskError.
+        Raises UsageError for an invalid key, NotFound with the nearest keys, StreamDamaged for a
+        line that does not match its hash, DiskError.
         """
 
     def line(self, key: str) -> bytes:
-        """The recorded line of a `trace:` key, without its newline. Raises as `get` does."""
+        """Return the recorded line of a `trace:` key, without its newline. Raises as `get` does."""
 
-    def find(self, query: Query) -> list[Found]:
-        """The streams that fit, by agent_id. Raises UsageError for a time that is none."""
+    def find(self, query: StreamQuery) -> list[StreamMatch]:
+        """Return the matching streams, by agent_id. Raises UsageError for an invalid time."""

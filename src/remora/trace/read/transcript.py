@@ -1,4 +1,4 @@
-"""A stream as people read it: who was asked what, who decided, what came of it."""
+"""Human-readable transcript of a stream: requests, answers, decisions, results."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -10,22 +10,23 @@ from remora.text import plain
 
 _INDENT = "    "
 _SHOWN = 400
-"""Characters of a tool's raw output; requests and answers are shown whole."""
+"""Maximum characters of a tool's raw output; requests and answers are shown in full."""
 
 
-class Quoted(NamedTuple):
-    """Text that is quoted whole, under its title; it may have several lines."""
+class Quotation(NamedTuple):
+    """A text quoted in full under its title; may have several lines."""
 
     title: str
     text: str
 
 
-Part = str | Quoted
-"""A remark in one line, or a quotation."""
+Part = str | Quotation
+"""A one-line remark, or a quotation."""
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
-    """Lines without newlines; pure, and total for every event that could be decoded."""
+    """Yield the transcript's lines without newlines; pure, accepts every event that could be
+    decoded."""
     turn = 0
     for event in events:
         yield from _lines(event, turn)
@@ -33,21 +34,21 @@ def transcript(events: Iterable[Event]) -> Iterator[str]:
 
 
 class LlmConversationLogger:
-    """A listener that writes the transcript as it happens, line by line."""
+    """Event listener that writes the transcript as it happens, line by line."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
         self._turn = 0
 
     def __call__(self, event: Event) -> None:
-        """Write what the transcript says of one more event."""
+        """Write the lines for one more event."""
         for line in _lines(event, self._turn):
             self._write(f"{line}\n")
         self._turn = event.turn
 
 
-def parts_of(event: Event) -> Iterator[Part]:
-    """What is told of one event, nothing of it made harmless yet."""
+def event_parts(event: Event) -> Iterator[Part]:
+    """Yield the transcript parts of one event, not yet escaped for a terminal."""
     try:
         data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
@@ -60,11 +61,11 @@ def parts_of(event: Event) -> Iterator[Part]:
 
 
 def _lines(event: Event, turn: int) -> Iterator[str]:
-    """What is told of an event that follows one of `turn`."""
+    """Yield the lines for an event that follows one of turn `turn`."""
     if event.turn != turn:
         yield ""
         yield f"== turn {event.turn} =="
-    for part in parts_of(event):
+    for part in event_parts(event):
         if isinstance(part, str):
             yield plain(part)
         else:
@@ -188,8 +189,8 @@ _PARTS: dict[str, Callable[[dict[str, Any]], Iterator[Part]]] = {
 }
 
 
-def _quoted(title: str, text: Any) -> Quoted:
-    return Quoted(title, text if isinstance(text, str) else _json(text))
+def _quoted(title: str, text: Any) -> Quotation:
+    return Quotation(title, text if isinstance(text, str) else _json(text))
 
 
 def _json(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""Redaction: no secret enters a stream; what stands in its place can be told apart."""
+"""Redaction: secrets are replaced by placeholders before they reach a stream."""

@@ -1,4 +1,4 @@
-"""Secrets known only by the name they are given to: `password = "…"`, `API_KEY=…`, `token: …`."""
+"""Rule for secrets known by the name they are given to: `password = "…"`, `API_KEY=…`."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (
     r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
-    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app"
+    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
     r"|deploy|license|webhook|storage|admin)[_-]?key)"
 )
-"""Words at the end of a name whose value is a secret (to be matched without case)."""
+"""Words at the end of a name whose value is a secret (matched ignoring case)."""
 
 ENDING = (
     r"(?:s|[_-]?(?:value|keys?|token|prod|production|dev|test|live|staging|old|new|base|base64"
@@ -23,17 +23,17 @@ _HEAD = (
     r"(?::[ \t]{0,4}[a-z_][a-z0-9_.\[\]| ]{0,40}=|:=|=>|[=!]=|=|:|,)"
 )
 _REACH = 1024
-"""Bytes of a value that are looked at before more of it is taken: bounds the time."""
+"""Bytes of a value that are checked before the rest is read; bounds the time."""
 
 _BARE_REACH = 200
 _COMMA = ord(",")
 _BLANK = frozenset((b" ", b"\t", b"\r", b"\n", b"(", b"\\"))
 _OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
 _SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{20}")
-"""What a value has at the least that may be a secret; the first, cheap question."""
+"""A cheap first test: a value without a match is not a secret."""
 
 _PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")
-"""Before `token`: how far a list was read, or the public half of a pair."""
+"""Before `token`: a list position, or the public half of a key pair."""
 
 _QUOTE_BEFORE_COMMA = re.compile(rb"[\"'][ \t]*,\Z")
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
@@ -51,16 +51,16 @@ _BARE = re.compile(rb"([^\x00\x02-\x20\"'`<>()\[\]{},;&|\\\x7f]++)")
 _CALLED = re.compile(rb"[(\[]")
 _ODD = re.compile(rb"[!?#@$~*%^+]")
 _NO_CODE = re.compile(rb"[?#@$~]|!(?!=)")
-"""What no expression has between its letters and digits."""
+"""Characters that no expression has between letters and digits."""
 
 _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """The value after each head, if it looks like a secret.
+    """Yield the value after each head, if it looks like a secret.
 
-    A run without quotes may hold many heads (`token:secret=key:…`). Each one's value is the
-    rest of the run, so the first and the last are asked: the time stays linear.
+    A run without quotes may contain many heads (`token:secret=key:…`). The value of each is the
+    rest of the run, so only the first and the last are checked: the time stays linear.
     """
     done = run_end = 0
     last: Span | None = None
@@ -89,7 +89,7 @@ def _taken(data: bytes, head: Span, done: int) -> Iterator[Span]:
 
 
 def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
-    """The secret after a head, and how far a run without quotes was looked at."""
+    """Return the secret after a head, and the end of the run without quotes that was checked."""
     comma = data[head.end - 1] == _COMMA
     if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
         return None, 0
@@ -112,7 +112,7 @@ def _is_public(data: bytes, head: Span) -> bool:
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
-    """The whole value, also where only its beginning was looked at."""
+    """Return the whole value, also if only its beginning was checked."""
     if found.end() == found.start() + reach:
         found = found.re.match(found.string, found.start()) or found
     return Span(*found.span(found.lastindex or 0))
@@ -133,7 +133,8 @@ def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) ->
 
 
 def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    """Without quotes it may be code: a call, an attribute, a comparison."""
+    """True for a secret without quotes, which could also be code: a call, an attribute, a
+    comparison."""
     value = found[1].rstrip(b".:!?")
     if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
         return False
@@ -150,7 +151,7 @@ def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
 
 
 def given(name: str, value: bytes) -> bool:
-    """Whether all of `value`, kept under the key, field or flag `name`, is a secret."""
+    """True if all of `value`, stored under the key, field or flag `name`, is a secret."""
     password = _PASSWORD.search(name.encode(errors="replace")) is not None
     return plausible(value, password=password, quoted=True)
 

@@ -1,4 +1,4 @@
-"""Secrets that Remora's own environment holds: values of variables with telling names."""
+"""Secrets in Remora's own environment: values of variables with telling names."""
 
 import json
 import re
@@ -22,10 +22,10 @@ _LONGEST_NAME = 40
 
 
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """Each secret value with the rule's name `env-NAME`; several spellings of one value too.
+    """Return each secret value with its rule name `env-NAME`, in several spellings.
 
-    A value counts with 8 characters or more that are no ordinary words, path, number, switch
-    or URL without credentials. Of a value with many lines each line counts for itself.
+    A value counts if it has 8 or more characters and is not ordinary words, a path, a number, a
+    switch or a URL without credentials. Each line of a multi-line value counts separately.
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
@@ -39,19 +39,19 @@ def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def telling(variable: str) -> bool:
-    """Whether a variable's name says that its value is secret."""
+    """True if a variable's name indicates a secret value."""
     name = variable.upper()
     return bool(_TELLING.search(name)) and not _NOT_TELLING.fullmatch(name)
 
 
 def rule_name(variable: str) -> str:
-    """`env-` and the variable's name, in what a placeholder allows."""
+    """Return `env-` and the variable's name, in the characters of a placeholder."""
     plain = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
     return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
 
 
 def ordinary(value: str) -> bool:
-    """Whether a value of the environment would be found everywhere without being a secret."""
+    """True if a value is common text rather than a secret."""
     if len(value) < SHORTEST or _HEADER.fullmatch(value):
         return True
     if random_letters(value):
@@ -79,7 +79,7 @@ def _secrets(value: str) -> Iterator[str]:
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """As it is, and as it stands inside JSON strings and URLs."""
+    """Yield the secret as it is, and as in JSON strings and URLs."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

@@ -1,4 +1,4 @@
-"""Where secrets were found, and how what was found becomes one text without them."""
+"""Spans of found secrets: widening, merging and replacing."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
 
 
 def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
-    """`data` with every hidden part filled, so that no rule reads its letters."""
+    """Return `data` with every hidden part filled, so that no rule matches in it."""
     filled = bytearray(data)
     for start, end in hidden:
         filled[start:end] = FILLER.encode() * (end - start)
@@ -29,10 +29,9 @@ def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """The parts of each finding that lie between placeholders; what is
-    left of one that was cut is no secret if it is tiny.
+    """Yield the parts of each finding between placeholders, except tiny remains.
 
-    With `inside_too` a finding that lies within one placeholder stays.
+    With `inside_too`, a finding within one placeholder stays.
     """
     for start, end, rule in findings:
         at = start
@@ -52,7 +51,7 @@ def _end_of(span: Span) -> int:
 
 
 def whole_characters(data: bytes, finding: Finding) -> Finding:
-    """The finding, widened where it would cut a UTF-8 character."""
+    """Return the finding, widened to whole UTF-8 characters."""
     start, end, rule = finding
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
@@ -62,7 +61,7 @@ def whole_characters(data: bytes, finding: Finding) -> Finding:
 
 
 def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings that overlap as one, from left to right; the longest names it, else the first."""
+    """Merge overlapping findings, left to right; the longest gives the name, else the first."""
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):
         if finding.start >= end:
@@ -84,9 +83,9 @@ def _place(finding: Finding) -> tuple[int, int]:
 def replaced(
     data: bytes, findings: Iterable[Finding], mark: Callable[[str, bytes], bytes]
 ) -> bytes:
-    """`data` with `mark(rule, secret)` in the place of every finding."""
+    """Return `data` with every finding replaced by `mark(rule, secret)`."""
     pieces: list[bytes] = []
-    marks: dict[tuple[str, bytes], bytes] = {}  # the same secret often stands in a text again
+    marks: dict[tuple[str, bytes], bytes] = {}  # a secret often occurs several times
     at = 0
     for start, end, rule in joined(findings):
         secret = data[start:end]

@@ -1,12 +1,12 @@
-"""Whether a value that stands where a secret might stand looks like one."""
+"""Heuristics: does a value in the place of a secret look like one?"""
 
 import re
 
 SHORTEST = 8
-"""A value of fewer characters is never taken for a secret by its context alone."""
+"""Minimum characters of a value that is a secret only by its context."""
 
 FILLER = "\x01"
-"""Stands, character for character, where a placeholder stands, while rules look at a text."""
+"""Replaces each character of a placeholder while rules search a text."""
 
 _TEMPLATE = re.compile(
     r"\$?\{[^{}]*\}|%\(\w+\)[sdr]|%[sdr]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)(?![A-Za-z0-9])|\x01+"
@@ -30,24 +30,24 @@ _NEVER_IN_NAMES = re.compile(r"[!^*~]")
 _FEW = 4
 _LONG_SEGMENT = 16
 _ENOUGH = 160
-"""Characters by which a longer value is judged: bounds the time that each one takes."""
+"""Characters of a longer value that are judged; bounds the time."""
 
 _LONG_WORD = 20
 
 
 def without_templates(value: bytes) -> str:
-    """What is left of a value without `{name}`, `${NAME}`, `%s` and placeholders."""
+    """Return a value without `{name}`, `${NAME}`, `%s` and placeholders."""
     text = value.decode("latin-1")
     return (_TEMPLATE.sub("", text) if _TEMPLATE_START.search(text) else text).strip()
 
 
 def mixed(text: str) -> bool:
-    """Has digits, lower and upper case: what a random token of some length nearly always has."""
+    """True for digits, lower and upper case, which nearly every random token has."""
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
 def random_letters(text: str) -> bool:
-    """Letters of both cases in an order that neither words nor camelCase have."""
+    """True for letters of both cases in an order that neither words nor camelCase have."""
     if text.islower() or text.isupper():
         return False
     chunks = _CHUNK.findall(text)
@@ -57,13 +57,13 @@ def random_letters(text: str) -> bool:
 
 
 def random_token(value: bytes) -> bool:
-    """Digits and both cases, or letters in no order: neither a digest nor a name."""
+    """True for digits and both cases, or letters in no order: neither a digest nor a name."""
     text = value.decode("latin-1")
     return mixed(text) or random_letters(text)
 
 
 def fixed_text(text: str) -> bool:
-    """Paths, URLs without credentials, numbers, versions, dates, rows of one character."""
+    """True for paths, URLs without credentials, numbers, versions, dates, repeated characters."""
     return (
         len(set(text)) < _FEW
         or _URL_OR_NUMBER.fullmatch(text) is not None
@@ -72,15 +72,15 @@ def fixed_text(text: str) -> bool:
 
 
 def _spoken(path: str) -> bool:
-    """No part of a path is as long and mixed as a random token."""
+    """True if no part of a path is as long and mixed as a random token."""
     return not any(len(part) >= _LONG_SEGMENT and mixed(part) for part in _SLASH.split(path))
 
 
 def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """Whether `value`, found after a telling name, is a secret and not code or prose.
+    """True if `value`, found after a telling name, is a secret and not code or prose.
 
-    `password`: the name speaks of a password, so that people choose the value themselves.
-    `quoted`: it is a literal; without quotes it may be an expression.
+    `password`: the name is that of a password, which people choose themselves. `quoted`: the value
+    is a literal; without quotes it may be an expression.
     """
     text = without_templates(value)[:_ENOUGH]
     if len(text) < SHORTEST:
@@ -108,7 +108,7 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _strong(word: str) -> bool:
-    """A random-looking word within a sentence."""
+    """True for a random-looking word within a sentence."""
     return len(word) >= 12 and mixed(word) and not fixed_text(word)
 
 
@@ -121,23 +121,23 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _few_vowels(text: str) -> bool:
-    """Random letters: English has about 38 vowels in 100 letters, chance 23."""
+    """True for random letters: English has about 38 vowels in 100 letters, chance 23."""
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
 
 
 def _words_and_numbers(text: str) -> bool:
-    """Words and numbers kept apart (`step-12-of-20`)."""
+    """True for separate words and numbers (`step-12-of-20`)."""
     return all(p.isalpha() or p.isdigit() for p in _PARTS.split(text) if p)
 
 
 def _broken(text: str) -> bool:
-    """Some part is neither a word with a number at its end nor a number."""
+    """True if a part is neither a word with a number at its end nor a number."""
     parts = _PARTS.split(text)
     return any(not _WORD.fullmatch(part) or random_letters(part) for part in parts if part)
 
 
 def _scattered(text: str) -> bool:
-    """Letters and digits change places as no identifier has them."""
+    """True if letters and digits alternate as in no identifier."""
     if not _broken(text):
         return False
     chunks = _CHUNK.findall(text)

@@ -1,4 +1,4 @@
-"""Finds known values wherever they stand, also where they overlap."""
+"""Search for known secret values, also where they overlap."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ _RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 
 
 class Literals:
-    """Secrets that are known word for word, each with the rule that names it."""
+    """Known secret values, each with the name of its rule."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         encoded: dict[bytes, str] = {}
         for secret, rule in secrets.items():
             encoded.setdefault(secret.encode("utf-8", "surrogatepass"), rule)
-            # as it came from the environment, if it was not UTF-8 there
+            # the original bytes of a variable that is not UTF-8
             encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
         self._rules = encoded
         self.pattern = "|".join(
@@ -28,10 +28,10 @@ class Literals:
             self._matcher = compiled(self.pattern, longest=True)
 
     def found(self, data: bytes) -> Iterator[Finding]:
-        """All occurrences from left to right, the longest where several begin.
+        """Yield all occurrences from left to right, the longest where several begin.
 
-        Where two overlap, all up to the next blank or quote belongs to them: to look for each
-        one in a tangle would take too long, and no part of a secret may be left.
+        If two overlap, everything up to the next blank or quote belongs to them: checking each one
+        would take too long, and no part of a secret may remain.
         """
         match = self._search(data, 0)
         while match is not None:

@@ -1,4 +1,4 @@
-"""Takes secrets out of nested values, to any depth."""
+"""Redaction of nested values, to any depth."""
 
 import re
 from collections.abc import Sequence
@@ -18,22 +18,23 @@ _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
 
 class Cleaner(Protocol):
-    """What takes secrets out of one string."""
+    """Redacts single strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
-        """`text` without secrets, itself if it has none; `under` is a telling name of it."""
+        """Return `text` without secrets, the same object if it has none; `under` is its telling
+        name."""
 
     def data(self, data: bytes) -> bytes:
-        """The same for bytes."""
+        """Return bytes without secrets."""
 
     def may_hold(self, text: str) -> bool:
-        """False if neither `text` nor any part of it holds a secret."""
+        """False if neither `text` nor any part of it contains a secret."""
 
 
 def cleaned(value: _T, cleaner: Cleaner) -> _T:
-    """`value` with every string in it cleaned; the same object if nothing was found.
+    """Return `value` with every string redacted; the same object if nothing was found.
 
-    A tree of any depth: nothing here recurses. `value` must not contain itself.
+    Works for any depth without recursion. `value` must not contain itself.
     """
     if _is_clean(value, cleaner):
         return value
@@ -41,7 +42,7 @@ def cleaned(value: _T, cleaner: Cleaner) -> _T:
 
 
 def _is_clean(value: Any, cleaner: Cleaner) -> bool:
-    """The usual case, so it makes nothing new and asks about all plain strings at once."""
+    """Handle the usual case: allocate nothing, and check all plain strings at once."""
     waiting: _Children = [(value, "")]
     plain: list[str] = []
     while waiting:
@@ -60,7 +61,7 @@ def _is_clean(value: Any, cleaner: Cleaner) -> bool:
 
 
 class _Frame(NamedTuple):
-    """A container whose children are being cleaned."""
+    """A container whose children are being redacted."""
 
     value: Any
     left: _Children
@@ -96,7 +97,7 @@ def _leaf(item: Any, under: str, cleaner: Cleaner) -> Any:
 
 
 def _children(value: Any, under: str) -> _Children | None:
-    """What a container holds, each with the telling name it stands under; None for a leaf."""
+    """Return a container's items, each with its telling name; None for a leaf."""
     if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):
@@ -111,7 +112,7 @@ def _children(value: Any, under: str) -> _Children | None:
 
 
 def _items(value: dict[Any, Any]) -> _Children:
-    """Values under their keys; in `{"name": "DB_PASSWORD", "value": …}` under the name."""
+    """Return values with their keys; in `{"name": "DB_PASSWORD", "value": …}` with the name."""
     name = value.get("name", value.get("key"))
     named = telling(name) if isinstance(name, str) else ""
     return [
@@ -121,7 +122,8 @@ def _items(value: dict[Any, Any]) -> _Children:
 
 
 def _elements(value: Sequence[Any], under: str) -> _Children:
-    """Elements under the list's own name; after `--password`, or in a pair, under the first."""
+    """Return elements with the list's own name; after `--password`, or in a pair, with the first
+    element."""
     children = []
     before = ""
     for item in value:
@@ -132,7 +134,7 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
 
 
 def _like(value: Any, parts: list[Any]) -> Any:
-    """A container like `value` with other parts; `value` itself if they are the same."""
+    """Return a container like `value` with other items; `value` itself if they are the same."""
     if isinstance(value, dict):
         keys, items = parts[: len(value)], parts[len(value) :]
         old = chain(value.keys(), value.values())
@@ -151,10 +153,10 @@ def _like(value: Any, parts: list[Any]) -> Any:
 
 @lru_cache(maxsize=1024)
 def telling(name: str) -> str:
-    """`name` if what is kept under it is a secret, or may hold one as a header does; else ""."""
+    """Return `name` if its value is a secret or, like a header, may contain one; else ""."""
     return name if _NAMED.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
 
 
 def is_header(name: str) -> bool:
-    """Whether a value under `name` is to be read as the value of an HTTP header."""
+    """True if `name` is the name of an HTTP header with credentials."""
     return _HEADER.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Private keys in PEM: whole blocks, blocks cut short, blocks with `\\n` for line ends."""
+"""Rules for private keys in PEM: whole blocks, cut blocks, blocks with `\\n` as line ends."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _BODY = re.compile(
 
 
 def _block(data: bytes, head: Span) -> Span | None:
-    """From the head to the end of the block, or of what there is of it."""
+    """Return the span from the head to the end of the block, or of its existing part."""
     body = _BODY.match(data, head.end)
     return Span(head.start, body.end()) if body else None
 

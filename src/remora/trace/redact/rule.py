@@ -1,4 +1,4 @@
-"""What a rule is, and how its pattern becomes a matcher whose time is linear in the text."""
+"""Redaction rules and their linear-time matchers."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ import re2
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME = 40
 ESCAPE = r"\\[abfnrtv]"
-"""An escape as source code spells it: its letter is no part of the word that follows."""
+"""An escape in source code: its letter is not part of the next word."""
 
 
 class Span(NamedTuple):
-    """Where a secret stands: offsets in bytes, the end not included."""
+    """Span of a secret: offsets in bytes, end excluded."""
 
     start: int
     end: int
@@ -24,11 +24,11 @@ class Span(NamedTuple):
 class Rule:
     """One kind of secret.
 
-    `pattern` is RE2 over bytes (each byte one character). The first group that took part is
-    the secret; without groups it is the whole match. `needs` is a short pattern without which
-    `pattern` cannot match: one pass over the text asks all rules' needs at once. `accept` may
-    refuse a secret that was found. Where a pattern alone cannot tell, `find` gets the text and
-    the matcher and says, from left to right, where the secrets are.
+    `pattern` is RE2 over bytes (each byte one character). The first group that took part is the
+    secret; without groups the whole match. `needs` is a short pattern without which `pattern`
+    cannot match: one pass over the text checks the needs of all rules. `accept` may reject a match.
+    If a pattern is not enough, `find` gets the text and the matcher and yields the secrets from
+    left to right.
     """
 
     name: str
@@ -40,18 +40,18 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class OwnRule:
-    """A rule of the user: `pattern` is RE2 over text; a group named `secret`, else the first
-    group, else the whole match is what goes."""
+    """A user's rule: `pattern` is RE2 over text. The secret is the group named `secret`, else the
+    first group, else the whole match."""
 
     name: str
     pattern: str
 
 
 class Match(Protocol):
-    """The part of a match that is used here; offsets in bytes."""
+    """The used part of a match; offsets in bytes."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Start and end of a group, (-1, -1) if it took no part."""
+        """Return start and end of a group, (-1, -1) if it took no part."""
 
 
 class Matcher(Protocol):
@@ -59,21 +59,21 @@ class Matcher(Protocol):
 
     @property
     def groups(self) -> int:
-        """How many groups the pattern has."""
+        """Number of groups in the pattern."""
 
     @property
     def groupindex(self) -> Mapping[Any, int]:
         """Numbers of the named groups."""
 
     def finditer(self, text: bytes, pos: int | None = None) -> Iterator[Match]:
-        """All matches from left to right, none overlapping another."""
+        """Yield all matches from left to right, without overlaps."""
 
     def search(self, text: bytes, pos: int | None = None) -> Match | None:
-        """The leftmost match."""
+        """Return the leftmost match."""
 
 
 def compiled(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
-    """`pattern` over bytes, or over UTF-8. Raises ValueError with RE2's own words."""
+    """Compile `pattern` over bytes, or over UTF-8. Raises ValueError with RE2's message."""
     options = re2.Options()
     options.log_errors = False
     options.longest_match = longest
@@ -83,15 +83,15 @@ def compiled(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matc
         matcher: Matcher = re2.compile(pattern.encode(), options)
     except re2.error as error:
         text = error.args[0] if error.args else ""
-        said = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-        raise ValueError(said) from error
+        message = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+        raise ValueError(message) from error
     return matcher
 
 
 def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
-    """The matcher of a user's rule and the number of the group that goes.
+    """Return the matcher of a user's rule and the number of the group to replace.
 
-    Raises ValueError, with the rule's name, for a name or a pattern that cannot be used.
+    Raises ValueError, with the rule's name, for an invalid name or pattern.
     """
     if len(rule.name) > _LONGEST_NAME or not _NAME.fullmatch(rule.name):
         raise ValueError(
@@ -109,7 +109,7 @@ def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
 
 
 def found(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
-    """Where `rule` finds secrets in `data`, from left to right."""
+    """Yield the secrets that `rule` finds in `data`, from left to right."""
     if rule.find is not None:
         yield from rule.find(data, matcher)
         return
@@ -124,7 +124,7 @@ def found(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
 def by_head(
     take: Callable[[bytes, Span], Span | None],
 ) -> Callable[[bytes, Matcher], Iterator[Span]]:
-    """A `find` for patterns that match only the head: `take` says what the secret is, if any."""
+    """Return a `find` for patterns that match only the head; `take` returns the secret, or None."""
 
     def find(data: bytes, heads: Matcher) -> Iterator[Span]:
         done = 0
@@ -139,7 +139,7 @@ def by_head(
 
 
 class Needs:
-    """Which of many short patterns stand in a text, asked in one pass."""
+    """Finds which of many short patterns occur in a text, in one pass."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         options = re2.Options()
@@ -152,5 +152,5 @@ class Needs:
         self._any = bool(patterns)
 
     def met(self, text: bytes) -> Sequence[int]:
-        """Positions of the patterns that match somewhere in `text`, in order."""
+        """Return the positions of the patterns that match somewhere in `text`, in order."""
         return sorted(self._set.Match(text) or ()) if self._any else ()

@@ -1,1 +1,1 @@
-"""What goes when streams grow old: contents that no stream names, and whole streams, on record."""
+"""Removal of old streams and unreferenced contents, with a record of what was removed."""

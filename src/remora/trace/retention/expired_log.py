@@ -1,4 +1,4 @@
-"""The record of what went: `.agentfs/expired.jsonl`, a chain of hashes like any stream's."""
+"""Expired log: removed streams, recorded with a hash chain in `.agentfs/expired.jsonl`."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,19 +11,20 @@ import msgspec
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import Line, chained, framed, line_hash
-from remora.trace.content.private_files import open_file, open_folder, told, write_all
-from remora.trace.stream.line_builder import timestamp
+from remora.trace.content.line_format import Line, hashed_lines, line_hash, line_with_hash
+from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
+from remora.trace.stream.line_builder import format_timestamp
 from remora.trace.trace_folder import TraceFolder
 
-NAME = "expired.jsonl"
+EXPIRED_LOG = "expired.jsonl"
 
 
-class Expired(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that was to go: its last anchor, and why. One that is still there has not gone.
+class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream to remove: its last anchor and the reason. If the stream still exists, it was not
+    removed.
 
-    Of a run's own stream `contents` are all that its streams named: of what no other stream names
-    it is known for ever that nobody needs it.
+    For a run's own stream, `contents` are all contents that its streams named: those that no other
+    stream names can be removed.
     """
 
     v: int = 1
@@ -37,68 +38,66 @@ class Expired(msgspec.Struct, frozen=True, kw_only=True):
     contents: tuple[str, ...] = ()
 
 
-def read_expired(folder: TraceFolder) -> Iterator[Expired]:
-    """What went, oldest first. Raises StreamDamaged where the record is not what was written."""
-    path = folder.path / NAME
+def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
+    """Yield the removed streams, oldest first. Raises StreamDamaged if the log is damaged."""
+    path = folder.path / EXPIRED_LOG
     if not os.path.lexists(path):
         return
-    with told(path), ExitStack() as stack:
+    with disk_errors(path), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
-        file = open_file(NAME, os.O_RDONLY, folder=top)
+        file = open_file(EXPIRED_LOG, os.O_RDONLY, folder=top)
         stack.callback(os.close, file)
         for line, _ in _checked(file):
             yield _entry(line)
 
 
-def log_expired(folder: TraceFolder, entries: Sequence[Expired], now: datetime) -> None:
-    """Add what is about to go, and have it on the disk; what stands there already is not repeated.
-
-    For one process at a time. Raises StreamDamaged or DiskError.
-    """
-    with told(folder.path / NAME), ExitStack() as stack:
+def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: datetime) -> None:
+    """Record streams before they are removed, and sync; recorded ones are not repeated. For one
+    process at a time. Raises StreamDamaged or DiskError."""
+    with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
-        file = open_file(NAME, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=top)
+        file = open_file(EXPIRED_LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=top)
         stack.callback(os.close, file)
         known, size, previous = set(), 0, GENESIS
         for line, digest in _checked(file):
             previous = digest
             size = line.offset + line.size + 1
             known.add(_key(_entry(line)))
-        os.ftruncate(file, size)  # what a killed process began, nobody was told of
+        os.ftruncate(file, size)  # a killed process may have left an unfinished line
         new = (entry for entry in entries if _key(entry) not in known)
-        write_all(file, b"".join(_lines(new, previous, timestamp(now))))
+        write_all(file, b"".join(_lines(new, previous, format_timestamp(now))))
         os.fsync(file)
         os.fsync(top)
 
 
-def _lines(entries: Iterable[Expired], previous: str, stamp: str) -> Iterator[bytes]:
+def _lines(entries: Iterable[ExpiredStream], previous: str, stamp: str) -> Iterator[bytes]:
     for entry in entries:
         body = msgspec.json.encode(msgspec.structs.replace(entry, timestamp=stamp))[:-1]
         previous = line_hash(previous, body)
-        yield framed(body, previous)
+        yield line_with_hash(body, previous)
 
 
 def _checked(file: int) -> Iterator[tuple[Line, str]]:
-    """The whole lines, each with its hash."""
-    for line, digest in chained(FileSource(file)):
+    """Yield the whole lines, each with its hash."""
+    for line, digest in hashed_lines(FileSource(file)):
         if not line.ended:
             return
         if digest is None:
             raise StreamDamaged(
-                f"{NAME}: line {line.number} is not what its hash says",
-                hint="move it away if you know why: nothing expires while nobody can trust it",
+                f"{EXPIRED_LOG}: line {line.number} does not match its hash",
+                hint="nothing expires while this file is damaged; move it away if you know why",
             )
         yield line, digest
 
 
-def _entry(line: Line) -> Expired:
+def _entry(line: Line) -> ExpiredStream:
     try:
-        return msgspec.json.decode(line.raw, type=Expired)
+        return msgspec.json.decode(line.raw, type=ExpiredStream)
     except (ValueError, RecursionError) as error:
-        raise StreamDamaged(f"{NAME}: line {line.number}: {error}") from error
+        raise StreamDamaged(f"{EXPIRED_LOG}: line {line.number}: {error}") from error
 
 
-def _key(entry: Expired) -> tuple[str, str, Head]:
+def _key(entry: ExpiredStream) -> tuple[str, str, Head]:
     return entry.kind, entry.id, entry.head

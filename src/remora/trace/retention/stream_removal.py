@@ -1,4 +1,4 @@
-"""How a stream goes: held so that nobody writes it, and then with all its files."""
+"""Removal of streams: locked against writers, then deleted with all their files."""
 
 import fcntl
 import os
@@ -9,22 +9,22 @@ from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamLocked
 from remora.trace import stream_lock
-from remora.trace.content.private_files import open_folder, open_path, sync_folder, told
-from remora.trace.stream.compression import TEMPORARY
+from remora.trace.content.private_files import disk_errors, open_folder, open_read_only, sync_folder
+from remora.trace.stream.compression import TEMPORARY_SUFFIX
 from remora.trace.stream.recovery import quarantine_names
-from remora.trace.trace_folder import TraceFolder, plain_path, sealed_path
+from remora.trace.trace_folder import TraceFolder, compressed_path, plain_path
 
 
 @contextmanager
-def compacting(folder: TraceFolder) -> Iterator[None]:
-    """Be the only one here who removes anything. Raises StreamLocked, DiskError."""
-    with told(folder.path):
+def compaction_lock(folder: TraceFolder) -> Iterator[None]:
+    """Lock the folder against other compactions. Raises StreamLocked, DiskError."""
+    with disk_errors(folder.path):
         file = open_folder(folder.path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise StreamLocked(
-            f"another `remora trace compact` works here (process {stream_lock.owner(file)})",
+            f"another `remora trace compact` is running (process {stream_lock.lock_owner(file)})",
             hint="wait until it ends",
         ) from error
     else:
@@ -34,45 +34,43 @@ def compacting(folder: TraceFolder) -> Iterator[None]:
 
 
 @contextmanager
-def held_stream(path: Path) -> Iterator[int]:
-    """Hold a stream, sealed or not, so that nobody writes or thaws it; its size on the disk.
-
-    Raises StreamLocked where somebody does, NotFound or DiskError.
-    """
+def locked_stream(path: Path) -> Iterator[int]:
+    """Lock a stream, plain or compressed, against writers; yields its size on disk. Raises
+    StreamLocked if it has a writer, NotFound or DiskError."""
     try:
-        with told(path):
-            file = open_path(path)
+        with disk_errors(path):
+            file = open_read_only(path)
     except DiskError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             raise NotFound(f"no stream {path}") from error
         raise
     try:
-        stream_lock.take(file, path)
+        stream_lock.lock_stream(file, path)
         yield os.fstat(file).st_size
     finally:
         os.close(file)
 
 
-def quarantines(path: Path) -> list[Path]:
-    """Where torn tails of a stream were moved to."""
+def quarantine_files(path: Path) -> list[Path]:
+    """Return the files that torn tails of a stream were moved to."""
     places = map(path.with_name, quarantine_names(plain_path(path).name))
     return list(takewhile(os.path.lexists, places))
 
 
 def remove_stream(path: Path) -> None:
-    """Remove a stream with all its files: the sealed one first, which would else stand for the
-    plain one. Raises DiskError."""
-    with told(path):
-        for place in (sealed_path(path), plain_path(path), *quarantines(path)):
+    """Remove a stream with all its files. Raises DiskError. The compressed file goes first: without
+    the plain one it would be the stream."""
+    with disk_errors(path):
+        for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
             place.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 
-def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
-    """Remove what killed processes left half made, if it is older than a moment; its bytes."""
+def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
+    """Remove unfinished files of killed processes from before `made_before`; return their bytes."""
     removed = 0
-    for path in _half_made(folder):
-        with told(path), suppress(FileNotFoundError):
+    for path in _unfinished_files(folder):
+        with disk_errors(path), suppress(FileNotFoundError):
             status = path.lstat()
             if status.st_mtime < made_before:
                 path.unlink()
@@ -80,9 +78,9 @@ def remove_leftovers(folder: TraceFolder, made_before: float) -> int:
     return removed
 
 
-def _half_made(folder: TraceFolder) -> Iterator[Path]:
+def _unfinished_files(folder: TraceFolder) -> Iterator[Path]:
     for place in (folder.traces, folder.runs):
-        yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY))
+        yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY_SUFFIX))
     for store in (folder.blobs.folder, folder.objects.folder):
         with suppress(FileNotFoundError):
             for prefix in sorted(store.iterdir()):
@@ -91,6 +89,6 @@ def _half_made(folder: TraceFolder) -> Iterator[Path]:
 
 
 def _hidden(place: Path) -> list[Path]:
-    with told(place), suppress(FileNotFoundError):
+    with disk_errors(place), suppress(FileNotFoundError):
         return sorted(path for path in place.iterdir() if path.name.startswith("."))
     return []

@@ -1,4 +1,4 @@
-"""Blobs and objects: which there are, which of them a stream names, and how the others go."""
+"""Stored contents: list them, find which a stream references, and remove the others."""
 
 import fcntl
 import os
@@ -11,33 +11,33 @@ from typing import Literal
 
 import msgspec
 
-from remora.trace.content.byte_source import pieces
+from remora.trace.content.byte_source import read_pieces
 from remora.trace.content.objects import ObjectStore, is_sha256
-from remora.trace.content.private_files import enter, open_folder, told
-from remora.trace.read.reader import opened
+from remora.trace.content.private_files import disk_errors, open_folder, open_subfolder
+from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder
 
-Store = Literal["blobs", "objects"]
+StoreName = Literal["blobs", "objects"]
 _NAME = re.compile(rb'"([0-9a-f]{64})"')
 _LENGTH = 66
 
 
-class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored content; `bytes` as it lies on the disk, `put` when it last was (Unix time)."""
+class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored content; `bytes` is its size on disk, `put` the time of the last put (Unix time)."""
 
-    store: Store
+    store: StoreName
     digest: str
     bytes: int
     put: float
 
 
-def contents_of(folder: TraceFolder) -> Iterator[Content]:
-    """All that is stored. Raises DiskError."""
+def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
+    """Yield all stored contents. Raises DiskError."""
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
-        with told(path):
+        with disk_errors(path):
             for name, status in _files(path):
                 if is_sha256(name):
-                    yield Content(
+                    yield StoredContent(
                         store="blobs" if store == "blobs" else "objects",
                         digest=name,
                         bytes=status.st_size,
@@ -45,33 +45,32 @@ def contents_of(folder: TraceFolder) -> Iterator[Content]:
                     )
 
 
-def names_in(path: Path, known: Collection[str]) -> frozenset[str]:
-    """Which of the `known` contents a stream names: in whatever event, of whatever version, every
-    SHA-256 that stands as a JSON string counts. Raises as `opened` does, and then nobody knows.
-    """
+def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
+    """Return which of the `known` contents a stream references. Counts every SHA-256 that is a JSON
+    string, in any event of any version. Raises as `open_stream` does."""
     found: set[bytes] = set()
-    with opened(path) as source:
+    with open_stream(path) as source:
         rest = b""
-        for piece in pieces(source):
+        for piece in read_pieces(source):
             found.update(_NAME.findall(rest + piece))
             rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
     return frozenset(known).intersection(name.decode() for name in found)
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
-    """Remove those of these contents that were put before a moment; which they were.
+    """Remove those of the contents that were put before `put_before`; return them.
 
-    Nothing is put meanwhile: whoever puts a content waits, and then finds that it is gone, or
-    made it young before we looked. Raises DiskError.
+    The store is locked meanwhile: a concurrent put waits and then finds the content missing, or has
+    renewed it before the check. Raises DiskError.
     """
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):
         place = store.folder / prefix
-        with told(place), suppress(FileNotFoundError), ExitStack() as stack:
+        with disk_errors(place), suppress(FileNotFoundError), ExitStack() as stack:
             top = open_folder(store.folder)
             stack.callback(os.close, top)
             fcntl.flock(top, fcntl.LOCK_EX)
-            folder = enter(top, prefix)
+            folder = open_subfolder(top, prefix)
             stack.callback(os.close, folder)
             for digest in group:
                 with suppress(FileNotFoundError):
@@ -83,7 +82,7 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
 
 
 def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Files in the folders `ab` of a store, through no link."""
+    """Yield the files in the folders `ab` of a store, without following links."""
     with suppress(FileNotFoundError), os.scandir(path) as prefixes:
         for prefix in sorted(prefixes, key=lambda entry: entry.name):
             if prefix.is_dir(follow_symlinks=False):

@@ -1,1 +1,1 @@
-"""Writing a stream: from an event to the bytes on disk."""
+"""Stream writing: from an event to bytes on disk."""

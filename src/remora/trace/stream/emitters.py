@@ -1,4 +1,4 @@
-"""Where a runner's events go: a stream's file, nowhere, or a stream and its listeners."""
+"""Event emitter protocol, and emitters that write no file: null and tee."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -6,90 +6,70 @@ from typing import Protocol
 from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
-from remora.trace.blobs import NoBlobs
-from remora.trace.stream.line_builder import Chain, Clock, Identity, utc_now
-from remora.trace.stream.writer import StreamWriter
+from remora.trace.blobs import NullBlobSink
+from remora.trace.stream.line_builder import (
+    Clock,
+    Identity,
+    build_line,
+    head_after,
+    line_template,
+    utc_now,
+)
 
 Listener = Callable[[Event], object]
 
 
 class EventEmitter(Protocol):
-    """Takes payloads in order and gives back each event as it was written."""
+    """Records payloads in order and returns each event as it was written."""
 
     @property
     def head(self) -> Head:
         """Number of events so far, and the hash of the last one."""
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Record one event. Only what this returns may be applied or acted upon."""
+        """Record one event. Apply or act on nothing but the returned event."""
 
     def end_turn(self) -> None:
-        """A turn is over: make it as safe as the emitter promises.
-
-        This waits for the disk. It may be called in a thread, so that an event loop need not.
-        """
+        """End a turn: make its events as durable as the emitter promises. Blocks on the disk; may
+        be called in a thread."""
 
     def close(self) -> None:
-        """No more events come; closing twice is fine."""
-
-
-class JsonlEventEmitter:
-    """Emits into a stream's file; raises as StreamWriter does."""
-
-    def __init__(self, writer: StreamWriter) -> None:
-        self._writer = writer
-
-    @property
-    def head(self) -> Head:
-        """Number of lines, and the hash of the last one."""
-        return self._writer.head
-
-    def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append one event to the file."""
-        return self._writer.append(payload, turn=turn, delta=delta)
-
-    def end_turn(self) -> None:
-        """Sync as the writer's durability says."""
-        self._writer.end_turn()
-
-    def close(self) -> None:
-        """Sync and release the stream."""
-        self._writer.close()
+        """Release the stream; closing twice is fine."""
 
 
 class NullEventEmitter:
-    """Makes the same events with the same hashes, and writes nothing."""
+    """Makes the same events with the same hashes as a stream, and writes nothing."""
 
     def __init__(self, identity: Identity, clock: Clock = utc_now) -> None:
-        self._chain = Chain(identity, NoBlobs(), clock)
+        self._template = line_template(identity, NullBlobSink(), clock)
+        self._head = Head()
         self._ended = False
 
     @property
     def head(self) -> Head:
         """Number of events so far, and the hash of the last one."""
-        return self._chain.head
+        return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Make one event. Raises StreamError after `agent_end`, as a stream does."""
+        """Make one event. Raises StreamError after `agent_end`."""
         if self._ended:
-            raise StreamError(f"{self._chain.identity.agent_id} ended; nothing may follow")
-        _, event = self._chain.next(payload, turn=turn, delta=delta)
-        self._chain.advance(event)
+            agent_id = self._template.identity.agent_id
+            raise StreamError(f"{agent_id} has ended: no event may follow its agent_end")
+        _, event = build_line(self._template, self._head, payload, turn=turn, delta=delta)
+        self._head = head_after(event)
         self._ended = event.type == AgentEnd.type
         return event
 
     def end_turn(self) -> None:
-        """There is nothing to sync."""
+        """Do nothing: there is nothing to sync."""
 
     def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 class TeeEmitter:
-    """Emits into `primary`, then shows each event, as written, to every listener.
-
-    An error of a listener is raised after the event is in the stream.
-    """
+    """Emits into `primary`, then passes each written event to every listener. A listener's
+    exception is raised after the event is in the stream."""
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:
         self._primary = primary
@@ -97,20 +77,20 @@ class TeeEmitter:
 
     @property
     def head(self) -> Head:
-        """The primary's head."""
+        """Head of the primary emitter."""
         return self._primary.head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Record one event and show it around."""
+        """Record one event and pass it to the listeners."""
         event = self._primary.emit(payload, turn=turn, delta=delta)
         for listener in self._listeners:
             listener(event)
         return event
 
     def end_turn(self) -> None:
-        """The primary's."""
+        """End the primary emitter's turn."""
         self._primary.end_turn()
 
     def close(self) -> None:
-        """Close the primary."""
+        """Close the primary emitter."""
         self._primary.close()

@@ -1,4 +1,4 @@
-"""The opt-in global stream: every event of every project, in one file to follow."""
+"""Opt-in global event log: the events of all projects in one file."""
 
 import os
 from pathlib import Path
@@ -10,11 +10,11 @@ from remora.errors import DiskError
 from remora.memory.events import Event
 
 
-class GlobalLog:
-    """A listener that appends each event to `events.jsonl` as one line, in one write.
+class GlobalEventLog:
+    """Event listener that appends each event to `events.jsonl` in one write.
 
-    Streams of many processes meet in the file, so its lines carry their streams' hashes but form
-    no chain of their own. Nothing reads it back: it is for `tail -f` and the like.
+    Many processes write to the file, so its lines carry the hashes of their streams but form no
+    chain. Remora never reads it; it is for `tail -f` and similar tools.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,9 +1,9 @@
-"""The next line of a stream, made from a payload and the line before it."""
+"""Stream lines built from payloads, each with a hash that covers the line before it."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -11,8 +11,8 @@ from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.encode_values import is_stored_as_it_is, storable
 from remora.memory.events import VERSION, Event, Head, Payload
-from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_refer
-from remora.trace.content.line_format import MAX_LINE, framed, line_hash
+from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_contain_reference
+from remora.trace.content.line_format import MAX_LINE, line_hash, line_with_hash
 
 Clock = Callable[[], datetime]
 Durability = Literal["event", "turn", "none"]
@@ -22,12 +22,12 @@ _UNWRITABLE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def utc_now() -> datetime:
-    """The time now, with its zone."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Whose stream it is. In a run's own stream all but `run_id` are empty."""
+    """Run, agent, operation and node of a stream; a run's own stream has only `run_id`."""
 
     run_id: str
     agent_id: str = ""
@@ -35,75 +35,82 @@ class Identity(msgspec.Struct, frozen=True):
     node_id: str = ""
 
 
-class Chain:
-    """Makes lines that continue from `head`; a line counts once `advance` was told of it."""
+class LineTemplate(NamedTuple):
+    """What all lines of one stream share; made by `line_template`."""
 
-    def __init__(
-        self, identity: Identity, blobs: BlobSink, clock: Clock = utc_now, head: Head | None = None
-    ) -> None:
-        self.identity = identity
-        self.head = head or Head()
-        self._blobs = blobs
-        self._clock = clock
-        members = _JSON.encode(identity)[1:-1]
-        self._start = b'{"v":%d,"seq":%%d,"timestamp":"%%b",' % VERSION
-        self._middle = members.replace(b"%", b"%%") + b',"turn":%d,"type":"%b","data":%b'
-        self._format = self._start + self._middle + b',"packet_delta":%b'
+    identity: Identity
+    blobs: BlobSink
+    clock: Clock
+    format: bytes
 
-    def next(
-        self, payload: Payload, *, turn: int, delta: PacketDelta | None
-    ) -> tuple[bytes, Event]:
-        """The line with its newline, and the event that reading it gives.
 
-        Raises StreamError for a delta that JSON cannot hold, or a line over MAX_LINE bytes.
-        """
-        stamp = timestamp(self._clock())
-        try:
-            data = _encoded(payload, self._blobs)
-            changes = b"null" if delta is None else _JSON.encode(delta)
-            as_written = None if delta is None else _DELTA.decode(changes)
-        except _UNWRITABLE as error:
-            raise StreamError(f"a {payload.type} event cannot be written: {error}") from error
-        body = self._format % (
-            self.head.count, stamp.encode(), turn, payload.type.encode(), data, changes
-        )  # fmt: skip
-        if len(body) > MAX_LINE - 128:
-            raise StreamError(f"a {payload.type} event of {len(body)} bytes is too large to record")
-        digest = line_hash(self.head.hash, body)
-        event = Event(
-            v=VERSION,
-            seq=self.head.count,
-            timestamp=stamp,
-            run_id=self.identity.run_id,
-            agent_id=self.identity.agent_id,
-            operation=self.identity.operation,
-            node_id=self.identity.node_id,
-            turn=turn,
-            type=payload.type,
-            data=msgspec.Raw(data),
-            packet_delta=as_written,
-            hash=digest,
-        )
-        return framed(body, digest), event
+def line_template(identity: Identity, blobs: BlobSink, clock: Clock = utc_now) -> LineTemplate:
+    """Return the template of a stream's lines; strings over 64 KiB go to `blobs`."""
+    members = _JSON.encode(identity)[1:-1].replace(b"%", b"%%")
+    start = b'{"v":%d,"seq":%%d,"timestamp":"%%b",' % VERSION
+    end = b',"turn":%d,"type":"%b","data":%b,"packet_delta":%b'
+    return LineTemplate(identity, blobs, clock, start + members + end)
 
-    def advance(self, event: Event) -> None:
-        """`event` is in the stream now."""
-        self.head = Head(count=event.seq + 1, hash=event.hash)
+
+def build_line(
+    template: LineTemplate,
+    head: Head,
+    payload: Payload,
+    *,
+    turn: int,
+    delta: PacketDelta | None = None,
+) -> tuple[bytes, Event]:
+    """Return the line that follows `head`, with its newline, and the event that it decodes to.
+    Raises StreamError for a delta that JSON cannot represent, or a line over MAX_LINE bytes."""
+    stamp = format_timestamp(template.clock())
+    try:
+        data = _encoded(payload, template.blobs)
+        changes = b"null" if delta is None else _JSON.encode(delta)
+        as_written = None if delta is None else _DELTA.decode(changes)
+    except _UNWRITABLE as error:
+        raise StreamError(f"a {payload.type} event cannot be written: {error}") from error
+    body = template.format % (
+        head.count, stamp.encode(), turn, payload.type.encode(), data, changes
+    )  # fmt: skip
+    if len(body) > MAX_LINE - 128:
+        raise StreamError(f"a {payload.type} event of {len(body)} bytes is too large to record")
+    digest = line_hash(head.hash, body)
+    identity = template.identity
+    event = Event(
+        v=VERSION,
+        seq=head.count,
+        timestamp=stamp,
+        run_id=identity.run_id,
+        agent_id=identity.agent_id,
+        operation=identity.operation,
+        node_id=identity.node_id,
+        turn=turn,
+        type=payload.type,
+        data=msgspec.Raw(data),
+        packet_delta=as_written,
+        hash=digest,
+    )
+    return line_with_hash(body, digest), event
+
+
+def head_after(event: Event) -> Head:
+    """Return the head of a stream whose last line is `event`."""
+    return Head(count=event.seq + 1, hash=event.hash)
 
 
 def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
-    data = _as_it_is(payload)
-    if data is None or len(data) > BLOB_LIMIT or may_refer(data):
+    data = _encoded_directly(payload)
+    if data is None or len(data) > BLOB_LIMIT or may_contain_reference(data):
         fields = {name: _built(getattr(payload, name)) for name in payload.__struct_fields__}
         built = storable(fields)
         data = _JSON.encode(built)
-        if len(data) > BLOB_LIMIT or may_refer(data):
+        if len(data) > BLOB_LIMIT or may_contain_reference(data):
             data = _JSON.encode(externalise(built, blobs))
     return data
 
 
-def _as_it_is(payload: Payload) -> bytes | None:
-    """The payload's JSON, None where it holds what has to be marked: three times as fast."""
+def _encoded_directly(payload: Payload) -> bytes | None:
+    """Return the payload's JSON; None if a value needs an encoded form. Three times as fast."""
     if is_stored_as_it_is(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)
@@ -118,6 +125,6 @@ def _built(value: Any) -> Any:
     return value
 
 
-def timestamp(when: datetime) -> str:
-    """As streams spell a time: RFC 3339 in UTC with microseconds, which sorts as time does."""
+def format_timestamp(when: datetime) -> str:
+    """Return a time as streams write it: RFC 3339 in UTC with microseconds, sortable as text."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -1,4 +1,4 @@
-"""One stream's file: locked, one `write(2)` for each line, cut back where a write failed."""
+"""Stream file: locked, one `write(2)` for each line, cut back after a failed write."""
 
 import os
 import threading
@@ -10,30 +10,32 @@ from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterRepla
 from remora.memory.events import Recovered
 from remora.trace import stream_lock
 from remora.trace.content.private_files import (
-    forget_cached,
+    disk_errors,
+    drop_page_cache,
     open_file,
     open_folder,
     sync_data,
     sync_folder,
-    told,
 )
-from remora.trace.stream.compression import is_in_place, thaw
-from remora.trace.stream.recovery import Contents, set_aside, survey
+from remora.trace.stream.compression import decompress_stream, is_current_stream
+from remora.trace.stream.recovery import StreamContents, check_stream, quarantine_tail
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 class LineFile:
-    """The file of a stream, held by its only writer. Made by `open`.
+    """The open, locked file of a stream, owned by its only writer. Made by `open`.
 
-    `sync` may run beside `append`; apart from that it is not for several threads at once.
+    Owns what crash safety needs: the lock, the inode check before each write, the known size,
+    cutting back a failed write, and syncs that are never retried. `sync` may run beside `append`;
+    no other calls may run at the same time.
     """
 
-    def __init__(self, path: Path, file: int, contents: Contents) -> None:
+    def __init__(self, path: Path, file: int, contents: StreamContents) -> None:
         self.contents = contents
         self.count = contents.head.count
         self._path = path
-        self._name = os.fspath(path)  # asked before each write: pathlib would cost more than that
+        self._name = os.fspath(path)  # used before each write; pathlib would cost more
         self._file = file
         self._size = contents.size
         self._refusal: StreamError | None = None
@@ -44,35 +46,37 @@ class LineFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open or create the file, thawed if it was sealed, lock it, and check every hash; the
-        folder must be there.
+        """Open or create the file (decompressed if needed), lock it, and check every hash.
 
-        Raises StreamLocked, StreamDamaged (a bad line that is no torn tail) or DiskError.
+        The folder must exist. Raises StreamLocked, StreamDamaged (an invalid line that is not a
+        torn tail) or DiskError.
         """
         with ExitStack() as on_failure:
-            file = _locked(path)
+            file = _open_locked(path)
             on_failure.callback(os.close, file)
-            with told(path):
-                forget_cached(file)
-                opened = cls(path, file, survey(file, path))
+            with disk_errors(path):
+                drop_page_cache(file)
+                opened = cls(path, file, check_stream(file, path))
             on_failure.pop_all()
         return opened
 
     def recover(self) -> tuple[Recovered, ...]:
-        """Move what follows the sound lines beside the stream; what its events have to tell.
-
-        Raises StreamWriteFailed.
-        """
+        """Move a torn tail to a file beside the stream; return the events to record about it.
+        Raises StreamWriteFailed."""
         try:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
                 stack.callback(os.close, folder)
-                return set_aside(self._file, self.contents, name=self._path.name, folder=folder)
+                return quarantine_tail(
+                    self._file, self.contents, name=self._path.name, folder=folder
+                )
         except OSError as error:
-            raise self._refuse(f"its torn tail cannot be moved away: {error.strerror}") from error
+            raise self._refuse(
+                f"its torn tail cannot be moved to quarantine: {error.strerror}"
+            ) from error
 
     def append(self, line: bytes) -> None:
-        """Add one line, newline included. Raises WriterReplaced or StreamWriteFailed."""
+        """Append one line with its newline. Raises WriterReplaced or StreamWriteFailed."""
         self._check()
         try:
             written = os.write(self._file, line)
@@ -85,10 +89,8 @@ class LineFile:
         self.count += 1
 
     def sync(self) -> None:
-        """Make the lines, and at first the file's name, safe against a power cut.
-
-        Raises StreamWriteFailed, and then the file takes no more.
-        """
+        """Make the lines safe against a power cut, and on the first call the file's name too.
+        Raises StreamWriteFailed, and the file then takes no more lines."""
         self._check_usable()
         try:
             with self._closing:
@@ -97,7 +99,7 @@ class LineFile:
             raise self._refuse(f"sync failed: {error}") from error
 
     def close(self) -> None:
-        """Release the lock; nothing else may follow."""
+        """Release the lock. The object cannot be used afterwards."""
         with self._closing:
             os.close(self._file)
 
@@ -113,7 +115,7 @@ class LineFile:
         except OSError as error:
             raise self._refuse(f"{reason}; cutting back failed too: {error.strerror}") from error
         raise StreamWriteFailed(
-            f"{self._path}: {reason}", hint="free some space; the stream is as it was before"
+            f"{self._path}: {reason}", hint="free some space; the stream is unchanged"
         )
 
     def _check(self) -> None:
@@ -124,7 +126,7 @@ class LineFile:
         if status is None or (status.st_dev, status.st_ino) != self._inode:
             raise self._refuse("its file was moved or replaced", WriterReplaced)
         if status.st_size != self._size:
-            raise self._refuse("someone else changed its file", WriterReplaced)
+            raise self._refuse("another process changed its file", WriterReplaced)
 
     def _check_usable(self) -> None:
         if self._refusal is not None:
@@ -132,21 +134,21 @@ class LineFile:
             raise type(self._refusal)(why, hint=self._refusal.hint)
 
     def _refuse(self, why: str, kind: type[StreamError] = StreamWriteFailed) -> StreamError:
-        hint = "`remora trace verify` tells what is on disk"
+        hint = "`remora trace verify` shows what is on disk"
         self._refusal = kind(f"{self._path}: {why}", hint=hint)
         return self._refusal
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     while True:
-        thaw(path)
-        with told(path), ExitStack() as stack:
+        decompress_stream(path)
+        with disk_errors(path), ExitStack() as stack:
             folder = open_folder(path.parent)
             stack.callback(os.close, folder)
             file = open_file(path.name, _OPEN, folder=folder)
         with ExitStack() as on_failure:
             on_failure.callback(os.close, file)
-            stream_lock.take(file, path)
-            if is_in_place(file, path):  # else it was sealed or thawed meanwhile
+            stream_lock.lock_stream(file, path)
+            if is_current_stream(file, path):  # else it was compressed or decompressed meanwhile
                 on_failure.pop_all()
                 return file

@@ -1,4 +1,4 @@
-"""What a stream's file holds when a writer opens it, and where a torn tail goes."""
+"""Stream check and torn-tail recovery when a writer opens a stream."""
 
 import os
 from collections.abc import Iterator
@@ -10,33 +10,33 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
-from remora.trace.content.byte_source import FileSource, pieces, sha256_of
-from remora.trace.content.line_format import Line, chained, is_torn
+from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
+from remora.trace.content.line_format import Line, hashed_lines, is_torn
 from remora.trace.content.private_files import open_file, write_all
 
 _NOTE = b'"type":"recovered"'
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as found: its sound lines, how many bytes of a torn tail follow them, and the names
-    of the files that `recovered` events tell of."""
+class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
+    """Valid lines of an opened stream, bytes of the torn tail after them, and the quarantine files
+    that `recovered` events name."""
 
     head: Head
     last: Event | None
     size: int
     torn: int
-    told: frozenset[str]
+    quarantines: frozenset[str]
 
 
-def survey(file: int, path: Path) -> Contents:
-    """Check every hash. Raises StreamDamaged for a bad line that is no torn tail.
+def check_stream(file: int, path: Path) -> StreamContents:
+    """Check every hash. Raises StreamDamaged for an invalid line that is not part of a torn tail.
 
-    What follows the last sound line is one if no line in it ends as a whole line does: it was
-    never acknowledged. A bad line before whole ones is damage.
+    What follows the last valid line is a torn tail if none of its lines ends as a whole line does:
+    it was never acknowledged. An invalid line before whole ones is damage.
     """
     head, raw, size, torn = Head(), b"", 0, 0
-    told: set[str] = set()
-    for line, digest in chained(FileSource(file)):
+    quarantines: set[str] = set()
+    for line, digest in hashed_lines(FileSource(file)):
         if digest is None:
             _check_torn(line, head, path)
             torn += line.size + line.ended
@@ -44,25 +44,27 @@ def survey(file: int, path: Path) -> Contents:
         head, raw = Head(count=line.number, hash=digest), line.raw
         size = line.offset + line.size + 1
         if _NOTE in raw:
-            told |= _told(raw)
+            quarantines |= _recorded_quarantines(raw)
     last = _decoded(raw, head, path)
-    return Contents(head=head, last=last, size=size, torn=torn, told=frozenset(told))
+    return StreamContents(
+        head=head, last=last, size=size, torn=torn, quarantines=frozenset(quarantines)
+    )
 
 
 def quarantine_names(name: str) -> Iterator[str]:
-    """Where torn tails of the stream's file `name` go, one after another."""
+    """Yield the names of quarantine files for the stream's file `name`."""
     return (f"{name}.quarantine-{number}" for number in count(1))
 
 
-def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple[Recovered, ...]:
-    """Copy a torn tail beside the stream, then cut it off. Raises OSError.
-
-    What no event tells of yet: this tail, and before it those of recoveries that were killed.
-    """
+def quarantine_tail(
+    file: int, contents: StreamContents, *, name: str, folder: int
+) -> tuple[Recovered, ...]:
+    """Copy a torn tail to a file beside the stream, then cut it off. Raises OSError. Returns the
+    events to record: for this tail, and before it for recoveries that were killed."""
     notes: list[Recovered] = []
-    new = (beside for beside in quarantine_names(name) if beside not in contents.told)
+    new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
     beside = next(new)
-    while (found := _untold(beside, folder, file, contents)) is not None:
+    while (found := _unrecorded(beside, folder, file, contents)) is not None:
         notes.append(found)
         beside = next(new)
     if contents.torn:
@@ -70,16 +72,17 @@ def set_aside(file: int, contents: Contents, *, name: str, folder: int) -> tuple
     return tuple(notes)
 
 
-def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovered | None:
-    """What a killed recovery set aside; None for nothing, and for a part of the present tail."""
+def _unrecorded(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
+    """Return the event for a quarantine file of a killed recovery; None if there is none, or if it
+    is a part of the present tail."""
     try:
         kept = open_file(beside, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
         return None
     try:
         size = os.fstat(kept).st_size
-        digest = sha256_of(pieces(FileSource(kept)))
-        torn = pieces(FileSource(file), contents.size, contents.size + size)
+        digest = sha256_of(read_pieces(FileSource(kept)))
+        torn = read_pieces(FileSource(file), contents.size, contents.size + size)
         if size <= contents.torn and digest == sha256_of(torn):
             return None
         return Recovered(quarantine=beside, bytes=size, sha256=digest)
@@ -87,16 +90,16 @@ def _untold(beside: str, folder: int, file: int, contents: Contents) -> Recovere
         os.close(kept)
 
 
-def _quarantine(file: int, contents: Contents, beside: str, folder: int) -> Recovered:
+def _quarantine(file: int, contents: StreamContents, beside: str, folder: int) -> Recovered:
     target = open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
     try:
-        for piece in pieces(FileSource(file), contents.size):
+        for piece in read_pieces(FileSource(file), contents.size):
             write_all(target, piece)
         os.fsync(target)
         os.fsync(folder)
     finally:
         os.close(target)
-    digest = sha256_of(pieces(FileSource(file), contents.size))
+    digest = sha256_of(read_pieces(FileSource(file), contents.size))
     os.ftruncate(file, contents.size)
     return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest)
 
@@ -104,8 +107,8 @@ def _quarantine(file: int, contents: Contents, beside: str, folder: int) -> Reco
 def _check_torn(line: Line, head: Head, path: Path) -> None:
     if not is_torn(line):
         raise StreamDamaged(
-            f"{path.name}: line {head.count + 1} is not what its hash says",
-            hint="`remora trace verify` tells more; a damaged stream is never continued",
+            f"{path.name}: line {head.count + 1} does not match its hash",
+            hint="run `remora trace verify` for details; a damaged stream is never continued",
         )
 
 
@@ -116,14 +119,17 @@ def _decoded(raw: bytes, head: Head, path: Path) -> Event | None:
         event = decode_event(raw)
         if event.seq == head.count - 1:
             return event
-    raise StreamDamaged(f"{path.name}: line {head.count} is no event", hint="remora trace verify")
+    raise StreamDamaged(
+        f"{path.name}: line {head.count} is not an event",
+        hint="check it with `remora trace verify`",
+    )
 
 
-def _told(raw: bytes) -> set[str]:
+def _recorded_quarantines(raw: bytes) -> set[str]:
     try:
         event = decode_event(raw)
         if event.type == Recovered.type:
             return {msgspec.json.decode(event.data, type=Recovered).quarantine}
     except (ValueError, RecursionError):
-        pass  # some other line that holds these words; `last` alone has to be an event here
+        pass  # another line that contains these words; only `last` must be an event here
     return set()

@@ -1,4 +1,4 @@
-"""The protocol of what keeps streams: claimed by one writer at a time, appended to by line."""
+"""Trace store protocol: streams of lines, each claimed by one writer at a time."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -11,8 +11,8 @@ from remora.memory.events import Event, Head, Recovered
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A stream as its new writer finds it.
 
-    `epoch` is greater than that of every earlier claim of the stream. `recovered` tells of torn
-    tails that were moved aside: the writer appends that before anything else.
+    `epoch` is greater than that of every earlier claim of the stream. `recovered` describes torn
+    tails that were moved aside: the writer records it before any other event.
     """
 
     epoch: int
@@ -22,44 +22,44 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceStore(Protocol):
-    """Streams of lines, kept as the bytes that they are.
+    """Storage of streams as lines of bytes, never changed.
 
     A stream's name is `traces/{agent_id}` or `runs/{run_id}`. Different streams may be used from
-    different threads; of one stream `sync` may run beside `append`. What may be asked of the
-    events in a store is `trace.index`' task. Every backend passes `tests/trace/store`.
+    different threads; `sync` may run beside `append` of the same stream. `trace.index` answers
+    queries over the events. Every backend passes `tests/trace/stream/store/conformance.py`.
     """
 
     def claim(self, stream: str) -> Claim:
-        """Become the stream's only writer; it is created where there is none.
+        """Become the stream's only writer; creates a missing stream.
 
-        Raises StreamLocked (it has a live writer that cannot be replaced), StreamDamaged (a line
-        is not what its hash says, and that is no torn tail), UsageError (no name) or DiskError.
+        Raises StreamLocked (a live writer cannot be replaced), StreamDamaged (a line does not match
+        its hash and is not a torn tail), UsageError (invalid name) or DiskError.
         """
 
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        """Add one line, its newline included, as line number `expected_seq` counted from 0.
+        """Append one line with its newline as line number `expected_seq`, counted from 0.
 
-        When this returns, the line outlives this process; after `sync` a power cut too.
-        Raises WriterReplaced (another claim came after `epoch`'s, it was released, or the stream
-        was changed by somebody else), SeqConflict (the stream ends elsewhere) or
-        StreamWriteFailed; the stream is then as it was before.
+        When this returns, the line survives the end of this process; after `sync` a power cut too.
+        Raises WriterReplaced (another claim was made after this epoch, it was released, or another
+        process changed the stream), SeqConflict (the stream has another number of lines) or
+        StreamWriteFailed; the stream is then unchanged.
         """
 
     def sync(self, stream: str, epoch: int) -> None:
         """Make all lines so far safe against a power cut.
 
-        Raises WriterReplaced, or StreamWriteFailed: what was not yet safe may be lost, and the
-        claim is void, for a second try could succeed and prove nothing.
+        Raises WriterReplaced, or StreamWriteFailed: lines not synced before may be lost and the
+        claim is void, because a second sync could succeed and prove nothing.
         """
 
     def release(self, stream: str, epoch: int) -> None:
-        """Give the stream back. Nothing happens where the claim is not the newest one."""
+        """Give up the claim. Does nothing if it is not the newest one."""
 
     def head(self, stream: str) -> Head:
-        """Number of lines, and the hash of the last one. Raises NotFound, StreamDamaged."""
+        """Return the number of lines and the last hash. Raises NotFound, StreamDamaged."""
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
-        """The lines from number `start` on, without their newlines. Raises NotFound."""
+        """Yield the lines from number `start`, without newlines. Raises NotFound."""
 
     def streams(self) -> Iterator[str]:
-        """The names of all streams, sorted."""
+        """Yield the names of all streams, sorted."""

@@ -1,1 +1,1 @@
-"""Whether the streams on disk are what was written: hashes, folds, prompts, contents, anchors."""
+"""Verification of streams: hashes, folds, prompts, contents, anchors."""

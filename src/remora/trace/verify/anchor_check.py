@@ -1,4 +1,4 @@
-"""What a run's stream says of its agents' streams, and whether they agree."""
+"""Check of agents' streams against the heads in their run's stream, and against saved heads."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from remora.trace.verify.verify_report import Problems
 
 
 class Anchor(NamedTuple):
-    """An agent's head as its run's stream holds it, on that line."""
+    """Head of an agent's stream, recorded on line `line` of its run's stream."""
 
     line: int
     head: Head
@@ -20,7 +20,7 @@ class Anchor(NamedTuple):
 
 
 class RunAnchors:
-    """Collected while a run's stream is read."""
+    """Anchors of agents, collected while a run's stream is read."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -29,10 +29,10 @@ class RunAnchors:
         self.anchors: dict[str, list[Anchor]] = {}
 
     def see(self, line: int, payload: Payload | None) -> None:
-        """Take what one event of the run says of an agent."""
+        """Read one event of the run."""
         if isinstance(payload, JobStart):
             self.started.add(payload.agent_id)
-            # a job that starts again is resumed: what is anchored stays, but is not the end
+            # a second job_start resumes the job: earlier anchors stay, but do not end it
             known = self.anchors.get(payload.agent_id, [])
             self.anchors[payload.agent_id] = [a._replace(ends_job=False) for a in known]
         elif isinstance(payload, JobEnd):
@@ -46,16 +46,19 @@ class RunAnchors:
         self.anchors.setdefault(agent_id, []).append(anchor)
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a stream the anchors are compared with: `hashes` by line number."""
+class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a stream that anchors are compared with: `hashes` by line number."""
 
     head: Head
     hashes: dict[int, str]
     end_line: int | None
 
 
-def check_anchors(agent_id: str, ending: Ending, run: RunAnchors | None, found: Problems) -> bool:
-    """Whether the stream's head is anchored by a `job_end`; adds what does not agree."""
+def check_anchors(
+    agent_id: str, ending: StreamEnd, run: RunAnchors | None, found: Problems
+) -> bool:
+    """True if a `job_end` anchors the stream's head; adds a problem for each anchor that does not
+    match."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, ending, found)
@@ -67,36 +70,36 @@ def check_anchors(agent_id: str, ending: Ending, run: RunAnchors | None, found: 
 
 
 def check_saved(
-    saved: Sequence[SavedAnchor], ending: Ending, signer: Signer | None, found: Problems
+    saved: Sequence[SavedAnchor], ending: StreamEnd, signer: Signer | None, found: Problems
 ) -> None:
-    """Add what does not agree with heads that were kept elsewhere."""
+    """Add a problem for each saved head that does not match the stream."""
     for anchor in saved:
         problem = _saved_problem(anchor, ending, signer)
         if problem is not None:
             found.add(max(1, min(anchor.count, ending.head.count)), "anchor", problem)
 
 
-def _saved_problem(anchor: SavedAnchor, ending: Ending, signer: Signer | None) -> str | None:
+def _saved_problem(anchor: SavedAnchor, ending: StreamEnd, signer: Signer | None) -> str | None:
     signature = anchor.signature
     if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
         return f"the saved anchor of {anchor.count} lines is not signed with this key"
     if anchor.count > ending.head.count:
         return f"the stream ends after {ending.head.count} lines; {anchor.count} were anchored"
     if ending.hashes.get(anchor.count, GENESIS) != anchor.hash:
-        return f"line {anchor.count} is not the one that was anchored"
+        return f"line {anchor.count} is not the anchored line"
     return None
 
 
-def _check_head(anchor: Anchor, ending: Ending, found: Problems) -> None:
+def _check_head(anchor: Anchor, ending: StreamEnd, found: Problems) -> None:
     lines, wanted = ending.head.count, anchor.head
     where = f"line {anchor.line} of the run's stream"
     if wanted.count > lines:
-        detail = f"the stream ends after {lines} lines; {where} says that there were {wanted.count}"
+        detail = f"the stream ends after {lines} lines; {where} anchors {wanted.count}"
         found.add(max(1, lines), "anchor", detail)
     elif ending.hashes.get(wanted.count) != wanted.hash:
-        found.add(max(1, wanted.count), "anchor", f"not the line that {where} says")
+        found.add(max(1, wanted.count), "anchor", f"not the line that {where} anchors")
     elif anchor.ends_job and wanted.count < lines:
-        detail = f"{lines - wanted.count} lines after the end that {where} says"
+        detail = f"{lines - wanted.count} lines after the end that {where} anchors"
         found.add(wanted.count + 1, "anchor", detail)
 
 

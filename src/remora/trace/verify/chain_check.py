@@ -1,18 +1,26 @@
-"""Whether each line is JSON of an event and carries the hash that the bytes before it give."""
+"""Hash chain check: each line is an event and carries the right hash."""
 
 import msgspec
 
 from remora.memory.events import GENESIS, Event, Head, decode_event
-from remora.trace.content.line_format import Line, body_of, framed, line_hash, stated_hash
+from remora.trace.content.line_format import (
+    Line,
+    hashed_part,
+    line_hash,
+    line_with_hash,
+    stated_hash,
+)
 from remora.trace.verify.verify_report import Kind, Problems
 
 _CANDIDATES = 3
 
 
 class ChainCheck:
-    """Follows the chain over raw bytes. After a bad line it finds the chain again where it can,
-    so that only the line that was changed is named. `trusted` is about the last line, `sound`
-    about all of them so far; `count` and `hash` are the head."""
+    """Follows the hash chain over raw bytes.
+
+    After an invalid line it looks for the chain again, so that only the changed line is reported.
+    `trusted` describes the last line, `sound` all lines so far; `count` and `hash` are the head.
+    """
 
     def __init__(self, found: Problems) -> None:
         self.count = 0
@@ -28,28 +36,28 @@ class ChainCheck:
         return Head(count=self.count, hash=self.hash)
 
     def see(self, line: Line) -> Event | None:
-        """The event of the line, or None where there is none."""
+        """Check a line and return its event, or None if it is not an event."""
         self.trusted = True
         event = self._event(line)
-        digest = line_hash(self._previous[0], body_of(line.raw))
-        if line.raw.endswith(framed(b"", digest)[:-1]):
+        digest = line_hash(self._previous[0], hashed_part(line.raw))
+        if line.raw.endswith(line_with_hash(b"", digest)[:-1]):
             self._previous = [digest]
             self.count, self.hash = line.number, digest
         else:
-            self._find_again(line, event, digest)
+            self._resynchronize(line, event, digest)
         return event
 
-    def _find_again(self, line: Line, event: Event | None, digest: str) -> None:
+    def _resynchronize(self, line: Line, event: Event | None, digest: str) -> None:
         stated = stated_hash(line.raw)
-        others = [line_hash(previous, body_of(line.raw)) for previous in self._previous[1:]]
+        others = [line_hash(previous, hashed_part(line.raw)) for previous in self._previous[1:]]
         if stated in others:
             self._previous = [stated]
         else:
             if stated is not None:
-                self._problem(line, "chain", "the line is not what its hash says")
+                self._problem(line, "chain", "the line does not match its hash")
             elif event is not None:
                 self._problem(line, "schema", 'the line does not end in ,"hash":"…"}')
-            # the change may be in the line or in its hash: the next line tells
+            # the change is in the line or in its hash: the next line decides
             remains = line.raw[-66:-2].decode("ascii", "replace")
             self._previous = [remains, digest, *others][:_CANDIDATES]
         self.count, self.hash = line.number, stated or ""
@@ -60,7 +68,7 @@ class ChainCheck:
             return None
         try:
             if not line.raw.isascii():
-                line.raw.decode()  # of what the decoder passes over it does not check the text
+                line.raw.decode()  # the decoder does not check text in skipped fields
             return decode_event(line.raw)
         except (ValueError, RecursionError) as error:
             self._problem(line, _kind(line.raw, error), str(error))
@@ -72,7 +80,8 @@ class ChainCheck:
 
 
 def _kind(raw: bytes, error: Exception) -> Kind:
-    """Whether a line that is no event is at least JSON: the first fault ends the decoding."""
+    """Return `schema` if a line that is not an event is valid JSON, else `bad_json`; decoding stops
+    at the first error."""
     if not isinstance(error, msgspec.ValidationError):
         return "bad_json"
     try:

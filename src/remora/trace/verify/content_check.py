@@ -1,4 +1,4 @@
-"""Whether everything that a stream names by hash is there and hashes right."""
+"""Content check: every blob and object that a stream names exists and matches its hash."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,13 +16,13 @@ from remora.memory.events import (
     SubmitResult,
     ToolResulted,
 )
-from remora.trace.blobs import ends, may_refer, references
+from remora.trace.blobs import blob_references, first_and_last_lines, may_contain_reference
 from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
 
-class Stores:
-    """Blobs and objects of one folder; what was found sound once is not read again."""
+class ContentStores:
+    """Blobs and objects of one folder; each valid content is read once."""
 
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self.blobs = blobs
@@ -30,7 +30,7 @@ class Stores:
         self._known: dict[tuple[str, Any], str | None] = {}
 
     def blob_problem(self, reference: Any) -> str | None:
-        """What is wrong with what a `$blob` key holds."""
+        """Return what is wrong with the value of a `$blob` key, or None."""
         if not isinstance(reference, dict):
             return "a $blob reference is not an object"
         digest = reference.get("sha256")
@@ -38,17 +38,19 @@ class Stores:
         if problem is not None:
             return problem
         text = self.blobs.get(str(digest))
-        first, last = ends(text.decode("utf-8", "replace"))
-        told = (reference.get("bytes"), reference.get("first"), reference.get("last"))
-        return None if told == (len(text), first, last) else f"blob {digest} is not as described"
+        first, last = first_and_last_lines(text.decode("utf-8", "replace"))
+        described = (reference.get("bytes"), reference.get("first"), reference.get("last"))
+        return (
+            None if described == (len(text), first, last) else f"blob {digest} is not as described"
+        )
 
     def object_problem(self, digest: Any) -> str | None:
-        """What is wrong with a file's content."""
+        """Return what is wrong with a file's content, or None."""
         return self._problem("object", self.objects, digest)
 
     def _problem(self, kind: str, store: ObjectStore, digest: Any) -> str | None:
         if not isinstance(digest, str):
-            return f"a {kind}'s name is no string"
+            return f"a {kind}'s hash is not a string"
         if (kind, digest) not in self._known:
             problem = store.problem(digest)
             self._known[kind, digest] = problem and f"{kind} {digest[:80]} {problem}"
@@ -56,18 +58,18 @@ class Stores:
 
 
 class ReferenceCheck:
-    """Looks up what each event names."""
+    """Checks the contents that each event names."""
 
-    def __init__(self, stores: Stores, found: Problems) -> None:
+    def __init__(self, stores: ContentStores, found: Problems) -> None:
         self._stores = stores
         self._found = found
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Everything that one event names; never raises, whatever its data holds."""
+        """Check all contents that one event names; never raises, whatever its data holds."""
         try:
             self._see(line, event, payload)
         except (RemoraError, ValueError, RecursionError) as error:
-            self._found.add(line, "blob", f"cannot be followed: {error}")
+            self._found.add(line, "blob", f"references cannot be read: {error}")
 
     def _see(self, line: int, event: Event, payload: Payload | None) -> None:
         if isinstance(payload, AgentEnd):
@@ -78,16 +80,20 @@ class ReferenceCheck:
             self._found.add(line, "blob", detail)
 
     def _check_change_set(self, line: int, event: Event, end: AgentEnd) -> None:
-        # of the data as recorded: keys of a newer version belong to the hash
+        # hash the data as recorded: it covers keys of newer versions too
         recorded = msgspec.json.decode(event.data).get("change_set", [])
         if not recorded and not end.change_set_sha256:
             return
         if canonical_sha256(recorded) != end.change_set_sha256:
-            self._found.add(line, "blob", "change_set_sha256 is not that of the change set")
+            self._found.add(line, "blob", "change_set_sha256 does not match the change set")
 
 
 def _blobs(event: Event) -> list[Any]:
-    return references(msgspec.json.decode(event.data)) if may_refer(event.data) else []
+    return (
+        blob_references(msgspec.json.decode(event.data))
+        if may_contain_reference(event.data)
+        else []
+    )
 
 
 def _objects(payload: Payload | None) -> Iterable[Any]:
@@ -104,8 +110,8 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:
-    """Scripts that ran, and what they were given by hash. Of a tool's script nobody knows whether
-    the Remora that recorded it kept it."""
+    """Yield scripts that ran, and their inputs given by hash. A tool's script is left out: the
+    Remora that recorded it may not have stored it."""
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256
     elif isinstance(payload, ToolResulted) and payload.summarized is not None:

@@ -1,4 +1,4 @@
-"""All streams of a folder, each agent's against its run's, and against heads kept elsewhere."""
+"""Verification of all streams of a folder, with run anchors and saved heads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -9,17 +9,17 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import Head, decode_event
-from remora.trace.content.line_format import lines
-from remora.trace.read.reader import last_event, opened
+from remora.trace.content.line_format import iter_lines
+from remora.trace.read.reader import last_event, open_stream
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.anchor_file import SavedAnchor
-from remora.trace.verify.content_check import Stores
+from remora.trace.verify.content_check import ContentStores
 from remora.trace.verify.head_signatures import Signer
-from remora.trace.verify.origin_check import Parents
-from remora.trace.verify.stream_check import Target, verify_stream
-from remora.trace.verify.verify_report import Problem, Report, Signatures, StreamReport
+from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.stream_check import VerifyTarget, verify_stream
+from remora.trace.verify.verify_report import Problem, SignatureCounts, StreamReport, VerifyReport
 
 
 def verify_all(
@@ -28,33 +28,32 @@ def verify_all(
     *,
     saved: Sequence[SavedAnchor] = (),
     signer: Signer | None = None,
-) -> Report:
-    """Verify every stream, or only one agent's (or run's) of that id.
+) -> VerifyReport:
+    """Verify every stream, or only one agent's or run's.
 
-    Each of `saved`, the heads that somebody kept elsewhere, must still be the beginning of its
-    stream. With `signer` the anchors in signed runs are checked too. Only reads. Raises NotFound
-    for an unknown id and DiskError where `.agentfs` is a link; whatever lies in the folder is a
-    problem in the report.
+    Each of the `saved` heads must be the beginning of its stream. With `signer`, anchors in signed
+    runs are checked too. Only reads. Raises NotFound for an unknown ID and DiskError if `.agentfs`
+    is a link; anything else in the folder is a problem in the report.
     """
     folder.check()
-    everything = _Everything(folder, saved, signer)
+    check = _FolderCheck(folder, saved, signer)
     if agent is None:
-        return everything.report(everything.verify())
+        return check.report(check.verify())
     run = folder.find_run(agent)
     if run is not None and folder.find_agent(agent) is None:
-        return everything.report([everything.run(run)])
-    return everything.report([everything.agent(folder.existing_agent(agent))])
+        return check.report([check.run(run)])
+    return check.report([check.agent(folder.existing_agent(agent))])
 
 
-class _Everything:
-    """The streams of one folder; what runs say of their agents is read once."""
+class _FolderCheck:
+    """The streams of one folder; each run's stream is read once."""
 
     def __init__(
         self, folder: TraceFolder, saved: Sequence[SavedAnchor], signer: Signer | None
     ) -> None:
         self._folder = folder
-        self._stores = Stores(folder.blobs, folder.objects)
-        self._parents = Parents(folder)
+        self._stores = ContentStores(folder.blobs, folder.objects)
+        self._parents = ParentStreams(folder)
         self._saved: dict[tuple[str, str], list[SavedAnchor]] = {}
         for anchor in saved:
             self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
@@ -68,14 +67,14 @@ class _Everything:
         runs = [self.run(path) for path in self._folder.run_streams()]
         return [*runs, *map(self.agent, agents), *self._missing()]
 
-    def report(self, streams: Sequence[StreamReport]) -> Report:
+    def report(self, streams: Sequence[StreamReport]) -> VerifyReport:
         counted = [read.signatures for read in self._runs.values()]
-        total = Signatures(
+        total = SignatureCounts(
             checked=sum(run.checked for run in counted),
             unsigned_runs=sum(run.unsigned_runs for run in counted),
             foreign_runs=sum(run.foreign_runs for run in counted),
         )
-        return Report(
+        return VerifyReport(
             streams=tuple(streams),
             signatures=total if self._signer else None,
             expired=tuple(anchor for anchor in self._lost() if self._has_expired(anchor)),
@@ -97,14 +96,14 @@ class _Everything:
         run_id = _run_id(path) or self._run_that_names(stream_id(path))
         report = self._agent(path, run_id)
         if any(problem.kind == "anchor" for problem in report.problems) and self._grown(run_id):
-            report = self._agent(path, run_id)  # the run wrote on after it was read
+            report = self._agent(path, run_id)  # the run was appended to after it was read
         return report
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
         run = self._run_path(run_id)
         removed = run is None and ("run", run_id) in self._expired
         return verify_stream(
-            Target(
+            VerifyTarget(
                 path=path,
                 stores=self._stores,
                 parents=self._parents,
@@ -116,7 +115,8 @@ class _Everything:
         )
 
     def _missing(self) -> list[StreamReport]:
-        """The streams of which only a saved head is left, and no record that they expired."""
+        """Return reports for missing streams that have a saved head and no record that they
+        expired."""
         gone: dict[tuple[str, str], SavedAnchor] = {}
         for anchor in self._lost():
             if not self._has_expired(anchor):
@@ -124,15 +124,14 @@ class _Everything:
         return [_gone(anchor) for anchor in gone.values()]
 
     def _lost(self) -> Iterator[SavedAnchor]:
-        """The saved heads whose streams are not there."""
+        """Yield the saved heads of missing streams."""
         for (kind, name), anchors in self._saved.items():
             find = self._folder.find_run if kind == "run" else self._folder.find_agent
             if find(name) is None:
                 yield from anchors
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
-        """Whether the stream was removed for its age, at the end of which that head stood or may
-        have stood before."""
+        """True if the stream was removed for its age, with this head or a later one."""
         last = self._expired.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 
@@ -140,7 +139,7 @@ class _Everything:
         return None if run_id is None else self._folder.find_run(run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
-        """The run of a stream that no longer says whose it is."""
+        """Return the run of a stream whose own lines do not name it."""
         for path in self._folder.run_streams():
             anchors = self._read_run(path).anchors
             if agent_id in anchors.started or agent_id in anchors.anchors:
@@ -149,8 +148,8 @@ class _Everything:
 
     def _read_run(self, path: Path) -> "_RunRead":
         if path.name not in self._runs:
-            size, anchors, signatures = _size(path), RunAnchors(), Signatures()
-            target = Target(
+            size, anchors, signatures = _size(path), RunAnchors(), SignatureCounts()
+            target = VerifyTarget(
                 path=path,
                 of_run=True,
                 stores=self._stores,
@@ -176,11 +175,11 @@ class _Everything:
 
 
 class _RunRead(NamedTuple):
-    """A run's stream as it was when it was `size` bytes long."""
+    """A run's stream as it was when it had `size` bytes."""
 
     size: int
     anchors: RunAnchors
-    signatures: Signatures
+    signatures: SignatureCounts
     report: StreamReport
 
 
@@ -197,8 +196,8 @@ def _gone(anchor: SavedAnchor) -> StreamReport:
 
 
 def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
-    """The last heads of what was removed for its age. From where its record is damaged on, it
-    says nothing: what it cannot account for is missing."""
+    """Return the last heads of expired streams. Stops where the expired log is damaged: streams
+    after that count as missing."""
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):
         for gone in read_expired(folder):
@@ -214,10 +213,10 @@ def _size(path: Path) -> int:
 
 
 def _run_id(path: Path) -> str | None:
-    """The run that a stream says it is of, None where no event can be read at either end."""
+    """Return the run that a stream names; None if neither end has a readable event."""
     try:
-        with opened(path) as source:
-            first = next(lines(source), None)
+        with open_stream(path) as source:
+            first = next(iter_lines(source), None)
         if first is not None and first.ended:
             return decode_event(first.raw).run_id
     except (DiskError, NotFound, StreamDamaged):

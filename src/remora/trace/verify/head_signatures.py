@@ -1,4 +1,4 @@
-"""Signatures of heads: what only a holder of the key could have anchored."""
+"""HMAC signatures of stream heads."""
 
 import hmac
 import os
@@ -12,18 +12,18 @@ from msgspec.structs import replace
 from remora.errors import ConfigError, DiskError
 from remora.memory.events import Head, JobEnd, Payload, Review, RunEnd, RunStart
 
-VARIABLE = "REMORA_SIGNING_KEY"
-"""The environment variable that holds the key itself."""
+KEY_VARIABLE = "REMORA_SIGNING_KEY"
+"""Environment variable with the key itself."""
 ALGORITHM = "hmac-sha256"
-LEAST = 16
-"""Bytes of the shortest key."""
+MIN_KEY_BYTES = 16
+"""Minimum length of a key in bytes."""
 _MOST = 64 * 1024
-_SETTING = "runner.memory.signing_key_file names it"
+_SETTING = "check runner.memory.signing_key_file"
 _READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Signer:
-    """Signs and checks heads with one key. Shows nothing of the key but a name for it."""
+    """Signs and checks heads with one key. Exposes only a name derived from the key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -31,22 +31,26 @@ class Signer:
 
     @property
     def signing(self) -> dict[str, str]:
-        """What `run_start` holds of a run whose anchors are signed with this key."""
+        """Value of `signing` in `run_start` for a run that is signed with this key."""
         return {"algorithm": ALGORITHM, "key": self.name}
 
     def sign(self, kind: str, name: str, head: Head) -> str:
-        """Lower-case hex HMAC-SHA256 of `KIND NAME COUNT HASH`; the kind is `agent` or `run`."""
-        said = f"{kind} {name} {head.count} {head.hash}"
-        return hmac.new(self._key, said.encode(), sha256).hexdigest()
+        """Return the lower-case hex HMAC-SHA256 of `KIND NAME COUNT HASH`; the kind is `agent` or
+        `run`."""
+        text = f"{kind} {name} {head.count} {head.hash}"
+        return hmac.new(self._key, text.encode(), sha256).hexdigest()
 
     def is_right(self, kind: str, name: str, head: Head, signature: str) -> bool:
-        """Whether a holder of this key signed that head of that stream."""
+        """True if this key signed that head of that stream."""
         return hmac.compare_digest(self.sign(kind, name, head).encode(), signature.encode())
 
 
 def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
-    """What is appended to a run's stream whose head is `head`: `run_start` names the key,
-    `job_end` and `review` sign the head of the agent, `run_end` signs the run's own before it."""
+    """Return the payload with its signature, for a run's stream whose head is `head`.
+
+    `run_start` names the key, `job_end` and `review` sign the agent's head, `run_end` signs the
+    run's own head before it.
+    """
     if signer is None:
         return payload
     if isinstance(payload, RunStart):
@@ -60,45 +64,47 @@ def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: H
 
 
 def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Signer | None:
-    """Who signs what is appended to a run whose `run_start` holds `signing`: nobody where that
-    is None, for a run is signed as a whole or not at all.
+    """Return the signer for a run whose `run_start` has `signing`; None if that is None, because a
+    run is signed as a whole or not at all.
 
-    Raises ConfigError where the run's key is not the configured one: what is not signed in a
-    signed run, a verifier could not tell from a forgery.
+    Raises ConfigError if the run's key is not the configured one: an unsigned anchor in a signed
+    run looks like a forgery.
     """
     if signing is None:
         return None
     if signer is not None and signer.signing == signing:
         return signer
     raise ConfigError(
-        f"this run is signed with the key {signing.get('key')}, which is not configured here",
-        hint=f"set {VARIABLE}, or name its file in runner.memory.signing_key_file of your own file",
+        f"this run is signed with the key {signing.get('key')}, which is not configured",
+        hint=f"set {KEY_VARIABLE}, or runner.memory.signing_key_file in your user configuration",
     )
 
 
-def find_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
-    """The key of REMORA_SIGNING_KEY, else of the file; None where neither is set.
+def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
+    """Load the key from REMORA_SIGNING_KEY, else from the file; None if neither is set.
 
-    Raises ConfigError for a key that is too short or that others can read, or a file that is not
-    named by its whole path, DiskError for one that cannot be read; none of them shows the key.
+    Raises ConfigError for a key that is too short or readable by others, or a file without an
+    absolute path; DiskError for an unreadable file. Errors never contain the key.
     """
-    given = environ.get(VARIABLE, "").strip()
+    given = environ.get(KEY_VARIABLE, "").strip()
     if given:
-        return _signer(os.fsencode(given), VARIABLE)
+        return _signer(os.fsencode(given), KEY_VARIABLE)
     if key_file is None:
         return None
     home = environ.get("HOME", "")
     path = Path(home, key_file[2:]) if home and key_file.startswith("~/") else Path(key_file)
-    if not path.is_absolute():  # in a cloned repository it would be somebody else's file
-        raise ConfigError(f"{key_file}: name the signing key by its whole path", hint=_SETTING)
+    if not path.is_absolute():  # a relative path would be a file of a cloned repository
+        raise ConfigError(
+            f"{key_file}: the path of the signing key must be absolute", hint=_SETTING
+        )
     return _signer(_read(path).strip(), str(path))
 
 
 def _signer(key: bytes, place: str) -> Signer:
-    if len(key) < LEAST:
+    if len(key) < MIN_KEY_BYTES:
         raise ConfigError(
-            f"{place}: a signing key has at least {LEAST} characters",
-            hint="`openssl rand -hex 32` makes one",
+            f"{place}: a signing key has at least {MIN_KEY_BYTES} characters",
+            hint="create one with `openssl rand -hex 32`",
         )
     return Signer(key)
 
@@ -108,7 +114,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _READABLE_BY_OTHERS:
                 raise ConfigError(
-                    f"{path}: others may read this signing key", hint=f"chmod 600 {path}"
+                    f"{path}: other users can read this signing key", hint=f"chmod 600 {path}"
                 )
             return file.read(_MOST)
     except OSError as error:

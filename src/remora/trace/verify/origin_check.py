@@ -1,4 +1,4 @@
-"""Where an agent's stream says that it came from: its parent's line, the files it began with."""
+"""Check of a fork's or retry's origin: its parent's line and the files it began with."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,15 @@ import msgspec
 from remora.errors import DiskError, NotFound
 from remora.ids import is_id
 from remora.memory.events import AgentStart, Change, Event
-from remora.trace.content.line_format import lines, stated_hash
-from remora.trace.read.reader import opened
+from remora.trace.content.line_format import iter_lines, stated_hash
+from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.content_check import Stores
+from remora.trace.verify.content_check import ContentStores
 from remora.trace.verify.verify_report import Problems
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The last line of the parent's stream that a fork or retry goes on from."""
+    """The last line of the parent's stream before a fork or retry."""
 
     run_id: str
     agent_id: str
@@ -37,15 +37,15 @@ class _Origin(msgspec.Struct, frozen=True):
 _ORIGIN = msgspec.json.Decoder(_Origin)
 
 
-class Parents:
-    """The streams of a folder, asked for single lines."""
+class ParentStreams:
+    """Single lines of the streams of a folder."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
 
     def problem(self, parent: Parent) -> str | None:
-        """What the parent's stream says against it. A stream that is gone says nothing: it may
-        have expired."""
+        """Return how the parent's stream contradicts `parent`, or None. A missing stream
+        contradicts nothing: it may have expired."""
         if parent.seq < 0:
             return None
         try:
@@ -54,12 +54,12 @@ class Parents:
             return None
         where = f"line {parent.seq + 1} of its parent {parent.agent_id}"
         if found is None:
-            return f"{where} is not there: the stream ends before it"
-        return None if found == parent.hash else f"{where} is not the one it goes on from"
+            return f"{where} is missing: the stream ends before it"
+        return None if found == parent.hash else f"{where} is not the line that it continues from"
 
     def _hash(self, parent: Parent) -> str | None:
-        with opened(self._folder.existing_agent(parent.agent_id)) as source:
-            for line in lines(source):
+        with open_stream(self._folder.existing_agent(parent.agent_id)) as source:
+            for line in iter_lines(source):
                 if line.number == parent.seq + 1 and line.ended:
                     return stated_hash(line.raw) or ""
         return None
@@ -68,23 +68,23 @@ class Parents:
 class OriginCheck:
     """Compares `agent_start` with the parent's stream and the stored contents."""
 
-    def __init__(self, stores: Stores, parents: Parents, found: Problems) -> None:
+    def __init__(self, stores: ContentStores, parents: ParentStreams, found: Problems) -> None:
         self._stores = stores
         self._parents = parents
         self._found = found
 
     def see(self, line: int, event: Event) -> None:
-        """Take one event; any but `agent_start` says nothing here."""
+        """Check one event; ignores all but `agent_start`."""
         if event.type != AgentStart.type:
             return
         try:
             origin = _ORIGIN.decode(event.data)
         except (ValueError, RecursionError) as error:
-            self._found.add(line, "schema", f"no origin of an agent: {error}")
+            self._found.add(line, "schema", f"invalid origin: {error}")
             return
         parent = origin.parent
         if parent is not None and not is_id(parent.agent_id):
-            self._found.add(line, "schema", "the parent's agent_id is no id")
+            self._found.add(line, "schema", "the parent's agent_id is not an ID")
         elif parent is not None:
             problem = self._parents.problem(parent)
             if problem is not None:

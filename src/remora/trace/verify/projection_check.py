@@ -1,4 +1,4 @@
-"""Whether every decision saw the packet that the stream gives, in the words that it gives."""
+"""Replay check: packets and prompts of all decisions, folded and rendered again."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,8 @@ Decision = ModelRequest | ToolCalled | AgentError
 
 
 def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
-    """`packet_sha256` and `trim` of an event that names the packet it was decided on."""
+    """Return `packet_sha256` and `trim` of an event that names the packet it was decided on, or
+    None."""
     if isinstance(payload, Decision) and payload.packet_sha256:
         return payload.packet_sha256, payload.trim or 0
     return None
@@ -28,8 +29,8 @@ def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
 class ProjectionCheck:
     """Folds the stream's deltas and compares at each event that names a packet.
 
-    Nothing in a foreign stream may stop the verification: whatever the fold, the trim or a
-    renderer raises on what it holds is a problem of that line.
+    No content of a foreign stream may stop verification: any exception of fold, trim or a renderer
+    is a problem of that line.
     """
 
     def __init__(self, found: Problems) -> None:
@@ -41,7 +42,7 @@ class ProjectionCheck:
         self._shown: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Compare the packet before this event, then take the event's delta."""
+        """Compare the packet before this event, then apply the event's delta."""
         try:
             if isinstance(payload, AgentStart) and self._packet is None:
                 self._start(line, payload)
@@ -56,7 +57,7 @@ class ProjectionCheck:
 
     def _start(self, line: int, start: AgentStart) -> None:
         unknown = unknown_version(start.fold, start.trim)
-        if unknown is not None:  # then nothing is folded: what came out would be a guess
+        if unknown is not None:  # nothing is folded: the result would be a guess
             self._found.add(line, "projection", unknown)
             return
         self._packet, self._tools = start.packet, start.tools
@@ -76,7 +77,8 @@ class ProjectionCheck:
             self._compare_prompt(line, payload, shown)
 
     def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
-        """The packet as shown and its hash; a turn's request and its decision name the same."""
+        """Return the packet as shown and its hash; cached, because a turn's request and decision
+        name the same one."""
         last = self._shown
         if last is None or last[0] is not packet or last[1] != steps:
             shown = trim(packet, steps)
@@ -85,7 +87,7 @@ class ProjectionCheck:
 
     def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
         if not is_known(request.renderer):
-            self._found.add(line, "prompt", f"no renderer {request.renderer!r} is known here")
+            self._found.add(line, "prompt", f"unknown renderer {request.renderer!r}")
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
@@ -96,7 +98,7 @@ class ProjectionCheck:
             self._found.add(line, "prompt", f"cannot be rendered: {_named(error)}")
             return
         if not same:
-            self._found.add(line, "prompt", "what was sent is not what the stream renders")
+            self._found.add(line, "prompt", "the recorded prompt is not what the stream renders")
 
 
 def _named(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Whether each event fits its stream: numbering, identity, types in their places, typed data."""
+"""Schema check: numbering, identity, allowed types and typed data of each event."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import light_payload
+from remora.trace.blobs import payload_without_values
 from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
@@ -26,7 +26,7 @@ _AGENT_TYPES = frozenset(PAYLOADS) - _RUN_TYPES | {"recovered"}
 
 
 class SchemaCheck:
-    """Reads events in order, and gives each one's typed payload to the other checks."""
+    """Checks events in order, and returns each typed payload for the other checks."""
 
     def __init__(self, name: str, *, of_run: bool, blobs: ObjectStore, found: Problems) -> None:
         self._name = name
@@ -39,14 +39,14 @@ class SchemaCheck:
         self._ended = False
 
     def skip(self, line: int, event: Event | None) -> None:
-        """A line is not what it was: nothing that follows can be compared with it."""
+        """Skip a changed line: later lines cannot be compared with it."""
         if event is not None:
             self._check_seq(line, event)
         self._seq = None
         self._started = True
 
     def see(self, line: int, event: Event) -> Payload | None:
-        """The payload; None for an unknown type or where it cannot be read."""
+        """Check an event and return its payload; None for an unknown type or unreadable data."""
         self._check_seq(line, event)
         self._seq = event.seq + 1
         for detail in filter(
@@ -57,11 +57,11 @@ class SchemaCheck:
 
     def _check_seq(self, line: int, event: Event) -> None:
         if self._seq is not None and event.seq != self._seq:
-            self._found.add(line, "seq", f"seq is {event.seq} where {self._seq} should be")
+            self._found.add(line, "seq", f"seq is {event.seq}, expected {self._seq}")
 
     def _envelope(self, event: Event) -> str | None:
         if event.v != VERSION:
-            return f"format version {event.v} is not known here"
+            return f"unknown format version {event.v}"
         if _TIMESTAMP.fullmatch(event.timestamp) is None:
             return f"timestamp {event.timestamp[:40]!r} is not RFC 3339 in UTC with microseconds"
         if event.turn < 0 or (self._of_run and event.turn):
@@ -83,25 +83,25 @@ class SchemaCheck:
         first = RunStart.type if self._of_run else AgentStart.type
         foreign = _AGENT_TYPES if self._of_run else _RUN_TYPES
         if event.type in foreign and event.type != Recovered.type:
-            return f"{event.type} does not belong into this stream"
+            return f"{event.type} does not belong in this stream"
         if self._ended and event.type != Recovered.type:
             return f"{event.type} after {AgentEnd.type}"
         if not self._started and event.type not in (first, Recovered.type):
             self._started = True
-            return f"the stream begins with {event.type} and not with {first}"
+            return f"the stream begins with {event.type}, expected {first}"
         self._ended = self._ended or event.type == AgentEnd.type
         self._started = self._started or event.type == first
         return None
 
     def _payload(self, line: int, event: Event) -> Payload | None:
         try:
-            payload = light_payload(event, self._blobs)
-            if payload is None:  # of an unknown type nothing but this is known
+            payload = payload_without_values(event, self._blobs)
+            if payload is None:  # all that can be checked of an unknown type
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:
             self._found.add(line, "schema", str(error))
         except (NotFound, StreamDamaged, DiskError):
-            return None  # the references' check names it
+            return None  # reported by the content check
         except (ValueError, RecursionError) as error:
             self._found.add(line, "bad_json", str(error))
         else:

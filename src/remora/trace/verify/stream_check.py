@@ -1,4 +1,4 @@
-"""One pass over one stream with every check."""
+"""Verification of one stream: all checks in one pass."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,49 +8,49 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, Event, Head, Payload
-from remora.trace.content.byte_source import Source
-from remora.trace.content.line_format import Line, is_torn, lines
-from remora.trace.read.reader import opened
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import Line, is_torn, iter_lines
+from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_check import Ending, RunAnchors, check_anchors, check_saved
+from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors, check_saved
 from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.chain_check import ChainCheck
-from remora.trace.verify.content_check import ReferenceCheck, Stores
+from remora.trace.verify.content_check import ContentStores, ReferenceCheck
 from remora.trace.verify.head_signatures import Signer
-from remora.trace.verify.origin_check import OriginCheck, Parents
+from remora.trace.verify.origin_check import OriginCheck, ParentStreams
 from remora.trace.verify.projection_check import ProjectionCheck
 from remora.trace.verify.schema_check import SchemaCheck
 from remora.trace.verify.signature_check import SignatureCheck
-from remora.trace.verify.verify_report import Kind, Problems, Signatures, StreamReport
+from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, StreamReport
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to verify, and what it is verified against.
+class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream to verify, and what it is compared with.
 
-    `anchors` receives what a run's stream says; of an agent's stream `run` is its run's, None
-    where that is missing, and `anchored` whether to compare with it at all. `saved` are heads
-    that were kept elsewhere, `signer` the key that signed them and the run's anchors.
+    `anchors` collects the anchors in a run's stream. For an agent's stream, `run` has its run's
+    anchors (None if the run is missing), and `anchored` tells if they are compared at all. `saved`
+    are heads that were kept elsewhere, `signer` is the key for them and for the run's anchors.
     """
 
     path: Path
-    stores: Stores
-    parents: Parents
+    stores: ContentStores
+    parents: ParentStreams
     of_run: bool = False
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
     saved: Sequence[SavedAnchor] = ()
     signer: Signer | None = None
-    signatures: Signatures = msgspec.field(default_factory=Signatures)
+    signatures: SignatureCounts = msgspec.field(default_factory=SignatureCounts)
 
 
-def verify_stream(target: Target) -> StreamReport:
-    """Everything that is wrong with one stream. Never raises, whatever the file holds."""
+def verify_stream(target: VerifyTarget) -> StreamReport:
+    """Return everything that is wrong with one stream. Never raises, whatever the file holds."""
     name = stream_id(target.path)
     found = Problems()
     try:
-        with opened(target.path) as source:
+        with open_stream(target.path) as source:
             reading = _Pass(target, name, source, found)
             reading.run()
             head, anchored = reading.head, reading.anchored()
@@ -68,9 +68,11 @@ def verify_stream(target: Target) -> StreamReport:
 
 
 class _Pass:
-    """The checks of one stream, each seeing each line once."""
+    """The checks of one stream; each sees each line once."""
 
-    def __init__(self, target: Target, name: str, source: Source, found: Problems) -> None:
+    def __init__(
+        self, target: VerifyTarget, name: str, source: ByteSource, found: Problems
+    ) -> None:
         self._target = target
         self._name = name
         self._source = source
@@ -96,20 +98,20 @@ class _Pass:
     def run(self) -> None:
         previous: Line | None = None
         try:
-            for line in lines(self._source):
+            for line in iter_lines(self._source):
                 if previous is not None:
                     self._see(previous)
                 previous = line
             if previous is not None:
                 self._see_last(previous)
-        except StreamDamaged as error:  # a compressed stream whose bytes are no longer those
+        except StreamDamaged as error:  # the compressed file is damaged
             self._found.add(self._chain.count + 1, "chain", error.message)
             self._chain.sound = False
         if self._target.anchors is not None:
             self._target.anchors.live = is_locked(self._target.path)
 
     def anchored(self) -> bool | None:
-        ending = Ending(head=self.head, hashes=self._hashes, end_line=self._end_line)
+        ending = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
         check_saved(self._target.saved, ending, self._target.signer, self._found)
         if self._target.of_run:
             return None
@@ -122,7 +124,9 @@ class _Pass:
         if not is_torn(line):
             self._see(line)
         elif line.ended or not self._still_written(line):
-            detail = f"{line.size} bytes at the end are no whole line; nothing acknowledged is lost"
+            detail = (
+                f"{line.size} bytes at the end are not a whole line; nothing acknowledged is lost"
+            )
             self._found.add(line.number, "torn_tail", detail)
 
     def _still_written(self, line: Line) -> bool:
@@ -141,11 +145,13 @@ class _Pass:
         if isinstance(payload, AgentEnd):
             self._end_line = line.number
         self._references.see(line.number, event, payload)
-        self._of_kind.see(Seen(line.number, event, payload, before), sound=self._chain.sound)
+        self._of_kind.see(
+            VerifiedLine(line.number, event, payload, before), sound=self._chain.sound
+        )
 
 
-class Seen(NamedTuple):
-    """A line that is what its hash says, and the hash before it."""
+class VerifiedLine(NamedTuple):
+    """A line that matches its hash, and the hash before it."""
 
     line: int
     event: Event
@@ -154,13 +160,13 @@ class Seen(NamedTuple):
 
 
 class _RunChecks:
-    """What is checked of a run's stream alone."""
+    """Checks that apply only to a run's stream."""
 
-    def __init__(self, target: Target, name: str, found: Problems) -> None:
+    def __init__(self, target: VerifyTarget, name: str, found: Problems) -> None:
         self._anchors = target.anchors
         self._signatures = SignatureCheck(name, target.signer, target.signatures, found)
 
-    def see(self, seen: Seen, *, sound: bool) -> None:
+    def see(self, seen: VerifiedLine, *, sound: bool) -> None:
         if self._anchors is not None:
             self._anchors.see(seen.line, seen.payload)
         if sound:
@@ -169,15 +175,15 @@ class _RunChecks:
 
 
 class _AgentChecks:
-    """What is checked of an agent's stream alone."""
+    """Checks that apply only to an agent's stream."""
 
-    def __init__(self, target: Target, found: Problems) -> None:
+    def __init__(self, target: VerifyTarget, found: Problems) -> None:
         self._projection = ProjectionCheck(found)
         self._origin = OriginCheck(target.stores, target.parents, found)
 
-    def see(self, seen: Seen, *, sound: bool) -> None:
+    def see(self, seen: VerifiedLine, *, sound: bool) -> None:
         self._origin.see(seen.line, seen.event)
-        if sound:  # behind a damaged line the fold would only repeat that it is damaged
+        if sound:  # after a damaged line the fold would only report that damage again
             self._projection.see(seen.line, seen.event, seen.payload)
 
 

@@ -1,4 +1,4 @@
-"""What a verification found, in the words of `trace verify --json`."""
+"""Report of a verification, as in `trace verify --json`."""
 
 from typing import Any, Literal
 
@@ -11,11 +11,11 @@ Kind = Literal[
     "torn_tail", "bad_json", "schema", "chain", "seq", "anchor", "projection", "prompt", "blob"
 ]
 MAX_PROBLEMS = 200
-"""Problems that are kept of one stream; a last one says how many more there were."""
+"""Maximum number of problems kept for one stream; a last one counts the rest."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A fault in a stream; `line` counts from 1."""
+    """A problem in a stream; `line` counts from 1."""
 
     line: int
     kind: Kind
@@ -23,7 +23,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One stream. `anchored` is null for a run's own stream, which nothing above it anchors."""
+    """Report of one stream. `anchored` is null for a run's own stream: nothing anchors it."""
 
     name: str
     of_run: bool
@@ -33,11 +33,11 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if the stream has no problem."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
-        """The stream's entry in the report."""
+        """Return the stream's entry in the report."""
         return {
             "run_id" if self.of_run else "agent_id": self.name,
             "ok": self.ok,
@@ -47,32 +47,32 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Signatures(msgspec.Struct):
-    """What was signed: right signatures, runs without any, runs signed with another key."""
+class SignatureCounts(msgspec.Struct):
+    """Counts of valid signatures, unsigned runs, and runs signed with another key."""
 
     checked: int = 0
     unsigned_runs: int = 0
     foreign_runs: int = 0
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All streams that were looked at; `signatures` where there was a key to check them with.
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Report of all checked streams; `signatures` is set if there was a key.
 
-    `expired` are heads that were kept elsewhere and whose streams were removed for their age.
-    That is on record, but who can remove streams could have written the record too.
+    `expired` are saved heads of streams that were removed for their age. That is recorded, but
+    anyone who can remove streams can also write that record.
     """
 
     streams: tuple[StreamReport, ...]
-    signatures: Signatures | None = None
+    signatures: SignatureCounts | None = None
     expired: tuple[SavedAnchor, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong in any of them."""
+        """True if no stream has a problem."""
         return all(stream.ok for stream in self.streams)
 
     def as_json(self) -> dict[str, Any]:
-        """The whole report."""
+        """Return the whole report."""
         built = {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
         if self.signatures is not None:
             built["signatures"] = msgspec.structs.asdict(self.signatures)
@@ -82,21 +82,21 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problems:
-    """Collects the problems of one stream, a bounded number of them."""
+    """Problems of one stream, up to MAX_PROBLEMS."""
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
         self._more = 0
 
     def add(self, line: int, kind: Kind, detail: str) -> None:
-        """One more."""
+        """Add a problem."""
         if len(self._found) < MAX_PROBLEMS:
             self._found.append(Problem(line, kind, detail))
         else:
             self._more += 1
 
     def all(self) -> tuple[Problem, ...]:
-        """What was found, in order of lines."""
+        """Return the problems in order of lines."""
         found = sorted(self._found, key=lambda problem: problem.line)
         if self._more:
             last = found[-1]

@@ -1,4 +1,4 @@
-"""What every TraceStore promises. A backend adds a factory and inherits the tests."""
+"""Conformance suite for trace stores. A backend adds a factory and inherits the tests."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +17,10 @@ from remora.errors import (
     WriterReplaced,
 )
 from remora.memory.events import AgentEnd, ContextUpdate, Head, TurnStart
-from remora.trace.blobs import NoBlobs
-from remora.trace.stream.line_builder import Chain
+from remora.trace.blobs import NullBlobSink
+from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
+from remora.trace.stream.line_builder import build_line, head_after, line_template
 from remora.trace.stream.trace_store import TraceStore
-from remora.trace.stream.writer import Recording, StreamWriter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
 from tests.trace.conftest import AGENT, RUN, agent_identity
@@ -30,18 +30,20 @@ ODD = ["", "\u2028\x85\r\n\x00", "é🐟", 'a"b\\', '","hash":"', "x" * 300_000]
 
 
 class Opens(Protocol):
-    """Opens the same storage once more, as another process would."""
+    """Opens the same storage again, as another process would."""
 
     def __call__(self) -> TraceStore: ...
 
 
 def chained(count: int) -> list[bytes]:
-    """The lines of a stream, each with its newline."""
-    chain, made = Chain(agent_identity(), NoBlobs(), ticking()), []
+    """Return the lines of a stream, each with its newline."""
+    template, head, made = line_template(agent_identity(), NullBlobSink(), ticking()), Head(), []
     for number in range(count):
         value = ODD[number % len(ODD)]
-        line, event = chain.next(ContextUpdate(source="hub", value=value), turn=number, delta=None)
-        chain.advance(event)
+        line, event = build_line(
+            template, head, ContextUpdate(source="hub", value=value), turn=number
+        )
+        head = head_after(event)
         made.append(line)
     return made
 
@@ -55,7 +57,7 @@ def stored(store: TraceStore, start: int = 0, stream: str = STREAM) -> list[byte
 
 
 class StoreConformance:
-    """Subclass it as `Test…` and say what `storage` makes."""
+    """Subclass it as `Test…` and define `storage`."""
 
     def storage(self, folder: TraceFolder) -> Opens:
         raise NotImplementedError
@@ -65,8 +67,8 @@ class StoreConformance:
         return self.storage(folder)
 
     @pytest.fixture
-    def how(self, folder: TraceFolder) -> Recording:
-        return Recording(blobs=folder.blobs, clock=ticking())
+    def how(self, folder: TraceFolder) -> EmitterOptions:
+        return EmitterOptions(blobs=folder.blobs, clock=ticking())
 
     @pytest.fixture
     def store(self, opens: Opens) -> TraceStore:
@@ -115,7 +117,9 @@ class StoreConformance:
         store.append(STREAM, epoch, 2, lines[2])
         assert stored(store) == lines
 
-    def test_a_new_claim_goes_on_where_the_stream_ends(self, opens: Opens, how: Recording) -> None:
+    def test_a_new_claim_goes_on_where_the_stream_ends(
+        self, opens: Opens, how: EmitterOptions
+    ) -> None:
         lines = chained(6)
         first = opens()
         epoch = self.fill(first, lines[:4])
@@ -218,24 +222,28 @@ class StoreConformance:
                 act(name)
         assert list(store.streams()) == []
 
-    def test_a_writer_writes_chained_lines_and_ends(self, opens: Opens, how: Recording) -> None:
+    def test_a_writer_writes_chained_lines_and_ends(
+        self, opens: Opens, how: EmitterOptions
+    ) -> None:
         for turn in (1, 2):
-            writer = StreamWriter.claim(opens(), STREAM, agent_identity(), how)
-            writer.append(TurnStart(), turn=turn)
+            writer = JsonlEventEmitter.claim(opens(), STREAM, agent_identity(), how)
+            writer.emit(TurnStart(), turn=turn)
             writer.close()
-        with StreamWriter.claim(opens(), STREAM, agent_identity(), how) as writer:
-            writer.append(AgentEnd(status="no_change", stop_reason="no_change"), turn=2)
+        with JsonlEventEmitter.claim(opens(), STREAM, agent_identity(), how) as writer:
+            writer.emit(AgentEnd(status="no_change", stop_reason="no_change"), turn=2)
             with pytest.raises(StreamError, match="ended"):
-                writer.append(TurnStart(), turn=3)
+                writer.emit(TurnStart(), turn=3)
         previous = "0" * 64
         for line in opens().lines(STREAM):
             previous = sha256(previous.encode() + line[:-75]).hexdigest()
             assert line.endswith(b'"hash":"%b"}' % previous.encode())
         assert opens().head(STREAM) == Head(count=3, hash=previous) == writer.head
 
-    def test_anothers_stream_is_refused_and_given_back(self, opens: Opens, how: Recording) -> None:
-        with StreamWriter.claim(opens(), STREAM, agent_identity(), how) as writer:
-            writer.append(TurnStart(), turn=1)
+    def test_anothers_stream_is_refused_and_given_back(
+        self, opens: Opens, how: EmitterOptions
+    ) -> None:
+        with JsonlEventEmitter.claim(opens(), STREAM, agent_identity(), how) as writer:
+            writer.emit(TurnStart(), turn=1)
         with pytest.raises(StreamError, match="belongs to"):
-            StreamWriter.claim(opens(), STREAM, agent_identity("another"), how)
-        StreamWriter.claim(opens(), STREAM, agent_identity(), how).close()
+            JsonlEventEmitter.claim(opens(), STREAM, agent_identity("another"), how)
+        JsonlEventEmitter.claim(opens(), STREAM, agent_identity(), how).close()

@@ -1,4 +1,4 @@
-"""A store in memory, so that the suite is known to ask nothing that only files have."""
+"""Trace store in memory: proves that the suite needs no files."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from remora.trace.stream.trace_store import Claim
 
 
 class Storage:
-    """What several stores of one database see."""
+    """Data shared by several stores of one database."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -22,14 +22,14 @@ class Storage:
 
 
 class MemoryStore:
-    """A claim takes the stream away from whoever writes it, as a database may do."""
+    """A claim takes the stream away from its writer, as a database may do."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     def claim(self, stream: str) -> Claim:
         if not all(map(is_id, stream.split("/"))):
-            raise UsageError(f"{stream!r} is not the name of a stream")
+            raise UsageError(f"{stream!r} is not a valid stream name")
         with self._storage.lock:
             lines = self._storage.lines.setdefault(stream, [])
             epoch = self._storage.epochs[stream] = self._storage.epochs.get(stream, 0) + 1
@@ -60,7 +60,7 @@ class MemoryStore:
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
         if not all(map(is_id, stream.split("/"))):
-            raise UsageError(f"{stream!r} is not the name of a stream")
+            raise UsageError(f"{stream!r} is not a valid stream name")
         if stream not in self._storage.lines:
             raise NotFound(f"no stream {stream}")
         return (line[:-1] for line in islice(self._storage.lines[stream], start, None))

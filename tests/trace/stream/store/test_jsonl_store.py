@@ -1,4 +1,4 @@
-"""Streams as files: all that a store promises, and what only files have."""
+"""JSONL trace store: the conformance suite, and properties of files."""
 
 from functools import partial
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import StreamLocked, WriterReplaced
-from remora.trace.stream.compression import seal
+from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.stream.store.conformance import STREAM, Opens, StoreConformance, chained, stored
@@ -35,7 +35,7 @@ class TestJsonlTraceStore(StoreConformance):
     def test_a_sealed_stream_is_read_and_goes_on(self, folder: TraceFolder, opens: Opens) -> None:
         lines, store = chained(3), opens()
         store.release(STREAM, self.fill(store, lines[:2]))
-        seal(self.path(folder))
+        compress_stream(self.path(folder))
         assert list(store.streams()) == [STREAM]
         assert (stored(store), store.head(STREAM).count) == (lines[:2], 2)
         store.append(STREAM, store.claim(STREAM).epoch, 2, lines[2])

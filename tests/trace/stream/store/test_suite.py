@@ -1,4 +1,4 @@
-"""The suite itself: it fits a store that is no file, and finds stores that break a promise."""
+"""The conformance suite accepts a store without files, and finds stores that break a promise."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,1 +1,1 @@
-"""The callers of a function, found backward through every name it is known by."""
+"""Callers of a node: the sites that may lead to it, found through its names and aliases."""

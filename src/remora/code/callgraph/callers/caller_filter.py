@@ -1,13 +1,13 @@
-"""Whether a value leads to the node whose callers are sought."""
+"""Target filter: test if a value leads to the node whose callers are searched."""
 
 from remora.code.callgraph.abstract_values import (
     BOUND,
     CLASS,
+    CONTAINER_METHOD,
     COROUTINE,
     EXTERNAL,
     FUNCTION,
     INSTANCE,
-    METHOD,
     MODULE,
     NAMESPACE,
     OPAQUE,
@@ -23,81 +23,86 @@ from remora.code.callgraph.abstract_values import (
     join,
 )
 from remora.code.callgraph.context import Context
-from remora.code.callgraph.files.dataflow import Flow
-from remora.code.callgraph.names.call_targets import LEVEL, frozen
-from remora.code.callgraph.rules.evaluation import instances
+from remora.code.callgraph.files.dataflow import NameFlow
+from remora.code.callgraph.names.call_targets import CALLER_LEVELS, hashable_term
+from remora.code.callgraph.rules.evaluation import instances_of
 
-_DEEPEST = 3
-_PLACES = 4  # of what is taken apart: few are longer
-_PLAIN = frozenset(
+_MAX_NESTING = 3
+_MAX_ITEMS = 4  # of an unpacked pair or tuple
+_SCALAR_KINDS = frozenset(
     (FUNCTION, CLASS, OWN_CLASS, INSTANCE, SELF, MODULE, NAMESPACE, EXTERNAL, OPAQUE, SUPER)
 )
-"""Kinds that hold nothing else."""
+"""Kinds that contain no other value."""
 
 
-class Wanted:
-    """Values of the given kinds and places, and whatever may hold one of them."""
+class TargetFilter:
+    """Accept values of the given kinds and places, and values that may contain one."""
 
     def __init__(self, ctx: Context, places: set[tuple[str, int]], kinds: tuple[str, ...]) -> None:
         self._ctx = ctx
         self._places = places
         self._kinds = kinds
 
-    def proved(self, path: str, flow: Flow, depth: int) -> bool:
-        """Whether the term, called `depth` times, may give one."""
+    def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
+        """True if the term of a flow, called `depth` times, may have an accepted value."""
         if flow.term is None:
             return True
-        asked = ("term", LEVEL, path, flow.scope, flow.at, frozen(flow.term))
-        return self._among(self._ctx.solve(asked), depth)
+        question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))
+        return self._any_matches(self._ctx.solve(question), depth)
 
-    def _among(self, values: Values, depth: int, nested: int = 0) -> bool:
+    def _any_matches(self, values: Values, depth: int, nested: int = 0) -> bool:
         if values is TOP:
             return False
-        if any(self._fits(value, nested) for value, _ in values):
+        if any(self._matches(value, nested) for value, _ in values):
             return True
         if not depth:
             return False
-        return self._among(join([self._called(value) for value, _ in values]), depth - 1)
+        return self._any_matches(
+            join([self._call_results(value) for value, _ in values]), depth - 1
+        )
 
-    def _fits(self, value: Value, nested: int) -> bool:
+    def _matches(self, value: Value, nested: int) -> bool:
         if value[0] == BOUND:
-            return self._fits(value[1], nested)
+            return self._matches(value[1], nested)
         if value[0] in self._kinds and (value[1], value[2]) in self._places:
             return True
         if value[0] in {INSTANCE, SELF} and FUNCTION in self._kinds:
-            asked = ("class_attribute", 0, value[1], value[2], "__call__")
+            question = ("class_attribute", 0, value[1], value[2], "__call__")
             return any(
-                v[0] == FUNCTION and self._fits(v, nested) for v, _ in self._ctx.solve(asked)
+                v[0] == FUNCTION and self._matches(v, nested) for v, _ in self._ctx.solve(question)
             )
-        if value[0] in _PLAIN:
+        if value[0] in _SCALAR_KINDS:
             return False
-        if nested > _DEEPEST:
+        if nested > _MAX_NESTING:
             return True
-        return self._among(self._held(value), 0, nested + 1)
+        return self._any_matches(self._contents(value), 0, nested + 1)
 
-    def _held(self, value: Value) -> Values:
-        """What a value gives when it is iterated over, waited for, or called."""
+    def _contents(self, value: Value) -> Values:
+        """Return what a value yields when it is iterated, awaited or called."""
         kind = value[0]
-        if kind == METHOD:
-            return self._held(value[1])
+        if kind == CONTAINER_METHOD:
+            return self._contents(value[1])
         if kind in {PARTIAL, PROPERTY}:
-            asked = [("argument", LEVEL, value[1], value[2], place) for place in (0, 1)]
-            return join([self._ctx.solve(question) for question in asked])
+            questions = [("argument", CALLER_LEVELS, value[1], value[2], index) for index in (0, 1)]
+            return join([self._ctx.solve(question) for question in questions])
         if kind == COROUTINE:
-            return self._ctx.solve(("returns", LEVEL, value[1], value[2]))
+            return self._ctx.solve(("returns", CALLER_LEVELS, value[1], value[2]))
         if kind == PAIR:
             return join(
-                [self._ctx.solve(("item", LEVEL, value, place)) for place in range(_PLACES)]
+                [
+                    self._ctx.solve(("item", CALLER_LEVELS, value, index))
+                    for index in range(_MAX_ITEMS)
+                ]
             )
-        return self._ctx.solve(("each", LEVEL, value))
+        return self._ctx.solve(("each", CALLER_LEVELS, value))
 
-    def _called(self, value: Value) -> Values:
+    def _call_results(self, value: Value) -> Values:
         if value[0] == BOUND:
-            return self._called(value[1])
+            return self._call_results(value[1])
         if value[0] == FUNCTION:
-            return self._ctx.solve(("result", LEVEL, value[1], value[2]))
+            return self._ctx.solve(("result", CALLER_LEVELS, value[1], value[2]))
         if value[0] in {INSTANCE, SELF}:
-            return self._ctx.solve(("special", LEVEL, value, "__call__"))
+            return self._ctx.solve(("special", CALLER_LEVELS, value, "__call__"))
         if value[0] in {CLASS, OWN_CLASS}:
-            return instances(((value, 0),))
+            return instances_of(((value, 0),))
         return ()

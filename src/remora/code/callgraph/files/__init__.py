@@ -1,1 +1,1 @@
-"""What the call graph keeps of each file, and what its answers depend on."""
+"""Files of a program as the rules read them: IR with indexes, flows, interface, cache."""

@@ -1,76 +1,83 @@
-"""Files with their indexes, as long as there is room, for all linkers of a process."""
+"""File cache: indexed files, shared by all linkers of a process and limited in size."""
 
 from threading import Lock
 from weakref import ref
 
-from remora.code.callgraph.files.ir_index import File
+from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.ir.model import Lowered
+from remora.code.ir.model import LoweredFile
 
-ROOM = 100_000
+DEFAULT_CAPACITY = 100_000
 
 
-class IndexedFiles:
-    """Used by any number of linkers, in any threads: a file whose lowered form is the same object
-    as before keeps its indexes. `room` is for how many records of files: about 1 KB is needed for
-    each."""
+class FileCache:
+    """Indexed files by path, for any number of linkers and threads.
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room = room
+    A file keeps its indexes while its lowered form is the same object. `capacity` counts records
+    of files, about 1 KB each.
+    """
+
+    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+        self._capacity = capacity
         self._lock = Lock()
-        self._files: dict[str, File] = {}
+        self._files: dict[str, IndexedFile] = {}
         self._used: set[str] = set()
         self._weight = 0
 
-    def of(self, program: Program) -> "ProgramFiles":
-        """Those of one state of a program."""
+    def for_program(self, program: Program) -> "ProgramFiles":
+        """Return the files of one state of a program."""
         return ProgramFiles(program, self)
 
-    def indexed(self, lowered: Lowered) -> File:
-        """The file of this form."""
+    def get(self, lowered: LoweredFile) -> IndexedFile:
+        """Return the indexed file of a lowered form."""
         path = lowered.path
         with self._lock:
             file = self._files.pop(path, None)
             if file is None or file.lowered is not lowered:
-                self._weight -= self._weighed(file)
-                file = File(lowered)
-                self._weight += self._weighed(file)
-                self._make_room()
+                self._weight -= self._cost(file)
+                file = IndexedFile(lowered)
+                self._weight += self._cost(file)
+                self._evict()
             self._files[path] = file
             return file
 
-    def used(self, path: str) -> None:
-        """It was asked for again: others make room first."""
+    def mark_used(self, path: str) -> None:
+        """Mark a file as read again, so that others are evicted first."""
         self._used.add(path)
 
-    def _weighed(self, file: File | None) -> int:
-        """One that is larger than all room is not driven out by every small one that others need:
-        its indexes would be made again for each question about it."""
-        return 0 if file is None else min(file.weight, self._room // 2 + 1)
+    def _cost(self, file: IndexedFile | None) -> int:
+        """Return the weight of a file, at most half of the capacity.
 
-    def _make_room(self) -> None:
-        """Drop what was kept longest and not asked for since it came up last."""
-        while self._weight > self._room and self._files:
+        Otherwise a file larger than the capacity would be evicted by every small one, and indexed
+        again for each question about it.
+        """
+        return 0 if file is None else min(file.weight, self._capacity // 2 + 1)
+
+    def _evict(self) -> None:
+        """Drop the oldest files that were not read again (second-chance eviction)."""
+        while self._weight > self._capacity and self._files:
             path = next(iter(self._files))
             dropped = self._files.pop(path)
             if path in self._used:
                 self._used.discard(path)
                 self._files[path] = dropped
             else:
-                self._weight -= self._weighed(dropped)
+                self._weight -= self._cost(dropped)
 
 
 class ProgramFiles:
-    """The files of one state of a program, for one linker: each is compared with what is kept once,
-    and again when it had to make room."""
+    """Files of one state of a program, for one linker.
 
-    def __init__(self, program: Program, kept: IndexedFiles) -> None:
+    Each file is compared with the cache once, and again after its eviction.
+    """
+
+    def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program
-        self._kept = kept
-        self._known: dict[str, ref[File] | None] = {}
+        self._cache = cache
+        self._known: dict[str, ref[IndexedFile] | None] = {}
 
-    def file(self, path: str) -> File | None:
-        """None where there is none, or nothing in it."""
+    def file(self, path: str) -> IndexedFile | None:
+        """Return the indexed file; None if it is missing or empty."""
         try:
             known = self._known[path]
         except KeyError:
@@ -80,11 +87,11 @@ class ProgramFiles:
         file = known()
         if file is None:
             return self._find(path)
-        self._kept.used(path)
+        self._cache.mark_used(path)
         return file
 
-    def _find(self, path: str) -> File | None:
+    def _find(self, path: str) -> IndexedFile | None:
         lowered = self._program.lowered(path)
-        file = None if lowered is None or not lowered.scopes else self._kept.indexed(lowered)
+        file = None if lowered is None or not lowered.scopes else self._cache.get(lowered)
         self._known[path] = None if file is None else ref(file)
         return file

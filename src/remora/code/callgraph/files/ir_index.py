@@ -1,11 +1,11 @@
-"""One lowered file, with the indexes that questions about it need, each made when first asked."""
+"""Indexed file: the IR of one file with its lookup tables, each built on first use."""
 
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from remora.code.callgraph.files.dataflow import Flows
-from remora.code.callgraph.files.visibility import Flow
+from remora.code.callgraph.files.dataflow import NameFlows
+from remora.code.callgraph.files.reaching_definitions import ReachingDefinitions
 from remora.code.ir.model import (
     ATTRIBUTE,
     CLASS_SCOPE,
@@ -17,45 +17,46 @@ from remora.code.ir.model import (
     LAMBDA_SCOPE,
     MODULE_SCOPE,
     SLICE,
-    Bind,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
     Call,
-    Fill,
-    Lowered,
-    Read,
+    ContainerWrite,
+    LoweredFile,
     Scope,
-    Store,
-    last_name,
-    weight,
+    estimated_records,
+    has_tag,
+    unqualified_name,
 )
 
-_DEEPEST = 40
-PARAMETER = -1  # in the place of a bind's index: the parameter itself
+_MAX_DEPTH = 40
+PARAMETER = -1  # instead of the index of a bind: the parameter itself
 
-_NOT_MADE = frozenset(("NotImplementedError", "NotImplemented"))
+_NOT_IMPLEMENTED = frozenset(("NotImplementedError", "NotImplemented"))
 
 
-class Seen(NamedTuple):
-    """A bind that a name may mean: `bind` counts within the binds of `name` in `scope`."""
+class VisibleBinding(NamedTuple):
+    """A binding that a name may mean; `bind` is an index into the bindings of `name` in `scope`."""
 
     scope: int
     name: str
     bind: int
 
 
-class File:
-    """A file and its indexes."""
+class IndexedFile:
+    """The IR of a file and its indexes."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
         self.lowered = lowered
         self.scopes: Sequence[Scope] = lowered.scopes
-        self.weight = weight(lowered)
-        self._flow = Flow(lowered)
-        self._lookups: dict[tuple[int, str, int], tuple[Seen, ...]] = {}
+        self.weight = estimated_records(lowered)
+        self._definitions = ReachingDefinitions(lowered)
+        self._lookups: dict[tuple[int, str, int], tuple[VisibleBinding, ...]] = {}
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Qualname → number of the scope of a definition, or of the module."""
+        """Qualname → scope number of a definition or of the module."""
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
@@ -64,53 +65,55 @@ class File:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names by which it may mention something."""
+        """All names that the file mentions."""
         return frozenset(self.lowered.names)
 
-    def is_outer(self, number: int) -> bool:
-        """Whether a scope is the module, or a class in it or in such a class; -1: what is around."""
-        return number < 0 or number in self._outer
+    def is_module_level(self, number: int) -> bool:
+        """True for the module, and for a class that is not inside a function; -1 is the outside."""
+        return number < 0 or number in self._module_level_scopes
 
     @cached_property
-    def _outer(self) -> frozenset[int]:
+    def _module_level_scopes(self) -> frozenset[int]:
         found = {-1}
-        for number, scope in enumerate(self.scopes):  # what is around comes first
+        for number, scope in enumerate(self.scopes):  # a parent precedes its children
             if scope.parent in found and scope.kind in {MODULE_SCOPE, CLASS_SCOPE}:
                 found.add(number)
         return frozenset(found)
 
     def is_local(self, number: int) -> bool:
-        """Whether a definition's name can be seen in this file only."""
+        """True if a definition is inside a function, so that only this file sees its name."""
         parent = self.scopes[number].parent
         return parent >= 0 and self.scopes[parent].kind not in {MODULE_SCOPE, CLASS_SCOPE}
 
     @cached_property
     def classes(self) -> list[int]:
-        """Numbers of the scopes of classes."""
+        """Scope numbers of the classes."""
         return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]
 
-    def does_nothing(self, number: int) -> bool:
-        """Whether a function is there to be overridden only: it is empty, or raises just that."""
+    def is_stub(self, number: int) -> bool:
+        """True for a function that is empty or only raises NotImplementedError."""
         scope = self.scopes[number]
         if scope.results or scope.yields or scope.binds:
             return False
         calls, reads, stores = self.sites_by_owner.get(scope.qualname, ([], [], []))
-        raised = all(self.written(self.lowered.calls[n].callee) in _NOT_MADE for n in calls)
+        raised = all(
+            self.term_name(self.lowered.calls[n].callee) in _NOT_IMPLEMENTED for n in calls
+        )
         return raised and not reads and not stores
 
-    def decorations(self, number: int) -> set[str]:
-        """Last names of a definition's decorators."""
+    def decorator_names(self, number: int) -> set[str]:
+        """Return the last names of the decorators of a definition."""
         calls = self.lowered.calls
-        return {self.written(calls[c].callee) for c in self.scopes[number].decorators}
+        return {self.term_name(calls[c].callee) for c in self.scopes[number].decorators}
 
     @cached_property
-    def flows(self) -> Flows:
-        """Which names carry the values of which others."""
-        return Flows(self.lowered)
+    def flows(self) -> NameFlows:
+        """Dataflow between the names of the file."""
+        return NameFlows(self.lowered)
 
     @cached_property
     def reads_by_name(self) -> dict[str, list[int]]:
-        """Attribute → numbers of the reads."""
+        """Attribute → numbers of its reads."""
         found: dict[str, list[int]] = {}
         for number, read in enumerate(self.lowered.reads):
             found.setdefault(read.term[2], []).append(number)
@@ -118,57 +121,57 @@ class File:
 
     @cached_property
     def stores_by_name(self) -> dict[str, list[int]]:
-        """Attribute → numbers of the stores."""
+        """Attribute → numbers of its stores."""
         found: dict[str, list[int]] = {}
         for number, store in enumerate(self.lowered.stores):
             found.setdefault(store.name, []).append(number)
         return found
 
     @cached_property
-    def own_stores(self) -> dict[tuple[int, str], list[Store]]:
+    def self_stores(self) -> dict[tuple[int, str], list[AttributeWrite]]:
         """(class, attribute) → `self.attribute = …` in its methods."""
-        found: dict[tuple[int, str], list[Store]] = {}
+        found: dict[tuple[int, str], list[AttributeWrite]] = {}
         for store in self.lowered.stores:
             owner = self.class_of_self(store.scope, store.base)
             if owner is not None:
                 found.setdefault((owner, store.name), []).append(store)
         return found
 
-    def calls_on(self, name: str) -> list[Call]:
-        """Calls of an attribute of that name, as `super().name()` is one."""
-        numbers = self.flows.called.get(name, ())
+    def attribute_calls(self, name: str) -> list[Call]:
+        """Return the calls of the form `….name()`, such as `super().name()`."""
+        numbers = self.flows.calls_by_name.get(name, ())
         calls = [self.lowered.calls[number] for number in numbers]
-        return [call for call in calls if _is_attribute(call.callee)]
+        return [call for call in calls if has_tag(call.callee, ATTRIBUTE)]
 
     @cached_property
-    def fills_of(self) -> dict[tuple[int, str], list[Fill]]:
-        """(scope, name) of a variable, or (class, attribute) → what is put into it."""
-        found: dict[tuple[int, str], list[Fill]] = {}
+    def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:
+        """Variable as (scope, name), or attribute as (class, name) → items put into it."""
+        found: dict[tuple[int, str], list[ContainerWrite]] = {}
         for fill in self.lowered.fills:
-            place = self._place_of(fill.scope, fill.at, fill.base)
-            if place is not None:
-                found.setdefault(place, []).append(fill)
+            variable = self._variable(fill.scope, fill.at, fill.base)
+            if variable is not None:
+                found.setdefault(variable, []).append(fill)
         return found
 
     @cached_property
-    def homes(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
-        """(is a container, number of the container or call) → the variables it is assigned to."""
+    def variables_by_container(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
+        """(True for a container, its number or that of a call) → variables it is assigned to."""
         found: dict[tuple[bool, int], list[tuple[int, str]]] = {}
         for number, scope in enumerate(self.scopes):
             for name, binds in scope.binds.items():
                 for bind in binds:
                     for term in (bind.term, bind.extra):
-                        _note(found, term, (number, name))
-        for (owner, name), stores in self.own_stores.items():
+                        _add_variable(found, term, (number, name))
+        for (owner, name), stores in self.self_stores.items():
             for store in stores:
-                _note(found, store.term, (owner, name))
+                _add_variable(found, store.term, (owner, name))
         return found
 
     @cached_property
     def sites_by_owner(self) -> dict[str, tuple[list[int], list[int], list[int]]]:
-        """Qualname of a node → its calls, its reads, its stores."""
+        """Qualname of a node → numbers of its calls, reads and stores."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
-        kinds: tuple[Sequence[Call | Read | Store], ...] = (
+        kinds: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
             self.lowered.calls,
             self.lowered.reads,
             self.lowered.stores,
@@ -181,7 +184,7 @@ class File:
 
     @cached_property
     def aliases(self) -> dict[str, set[str]]:
-        """Imported name → other names that this file gives it."""
+        """Imported name → the other names under which this file imports it."""
         found: dict[str, set[str]] = {}
         for scope in self.scopes:
             for name, binds in scope.binds.items():
@@ -190,19 +193,19 @@ class File:
                         found.setdefault(bind.extra, set()).add(name)
         return found
 
-    def written(self, term: Any) -> str:
-        """The last name of `a.b`, of `a.b[…]` or of `a.b(…)`; "" where there is none."""
-        for _ in range(_DEEPEST):
+    def term_name(self, term: Any) -> str:
+        """Return the last name of `a.b`, `a.b[…]` or `a.b(…)`; "" if there is none."""
+        for _ in range(_MAX_DEPTH):
             if isinstance(term, int):
                 term = self.lowered.calls[term].callee
             elif isinstance(term, list | tuple) and term[0] in {ITEM, SLICE}:
                 term = term[1]
             else:
                 break
-        return last_name(term)
+        return unqualified_name(term)
 
-    def method_around(self, scope: int) -> int | None:
-        """The method in whose body, or nested functions, `scope` lies."""
+    def enclosing_method(self, scope: int) -> int | None:
+        """Return the method that contains `scope`, or is `scope`."""
         while scope > 0:
             found = self.scopes[scope]
             if found.kind == FUNCTION_SCOPE and self.scopes[found.parent].kind == CLASS_SCOPE:
@@ -211,24 +214,24 @@ class File:
         return None
 
     def class_of_self(self, scope: int, base: Any) -> int | None:
-        """The class whose instance `base` is, if it is the first parameter of a method."""
+        """Return the class of a method whose first parameter is `base`, or None."""
         if not isinstance(base, str):
             return None
-        method = self.method_around(scope)
+        method = self.enclosing_method(scope)
         if method is None:
             return None
         params = self.scopes[method].params
         return self.scopes[method].parent if params and params[0].name == base else None
 
-    def is_declared(self, scope: int, base: Any, at: int) -> bool:
-        """Whether `base` may be a parameter there of which an annotation says what it takes."""
+    def is_annotated_parameter(self, scope: int, base: Any, at: int) -> bool:
+        """True if `base` may be an annotated parameter at that statement."""
         if not isinstance(base, str):
             return False
         seen = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
         params = [param for number in seen for param in self.scopes[number].params]
         return any(p.name == base and p.annotation is not None for p in params)
 
-    def _place_of(self, scope: int, at: int, base: Any) -> tuple[int, str] | None:
+    def _variable(self, scope: int, at: int, base: Any) -> tuple[int, str] | None:
         if isinstance(base, str):
             seen = self.lookup(scope, base, at)
             return (seen[0].scope, base) if seen else None
@@ -236,24 +239,24 @@ class File:
             owner = self.class_of_self(scope, base[1])
             return None if owner is None else (owner, base[2])
         if not isinstance(base, int) and base[0] == ITEM:  # a container in a container
-            return self._place_of(scope, at, base[1])
+            return self._variable(scope, at, base[1])
         return None
 
-    def lookup(self, scope: int, name: str, at: int) -> tuple[Seen, ...]:
-        """What `name` may mean in `scope` at the statement `at`; nothing: it is not bound here."""
-        asked = (scope, name, at)
-        found = self._lookups.get(asked)
+    def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
+        """Return the bindings `name` may mean in `scope` at statement `at`; empty if not bound here."""
+        key = (scope, name, at)
+        found = self._lookups.get(key)
         if found is None:
-            found = self._lookups[asked] = self._look(scope, name, at)
+            found = self._lookups[key] = self._find(scope, name, at)
         return found
 
-    def _look(self, start: int, name: str, at: int) -> tuple[Seen, ...]:
+    def _find(self, start: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
         number, direct = start, True
         while number >= 0:
             scope = self.scopes[number]
             visible = number == start or scope.kind != CLASS_SCOPE
             if visible and name not in scope.outer:
-                found = self._in_scope(number, name, at, direct=direct)
+                found = self._find_in_scope(number, name, at, direct=direct)
                 if found:
                     return found
             if scope.kind in {FUNCTION_SCOPE, LAMBDA_SCOPE}:
@@ -263,20 +266,22 @@ class File:
             number = scope.parent
         return ()
 
-    def _in_scope(self, number: int, name: str, at: int, *, direct: bool) -> tuple[Seen, ...]:
+    def _find_in_scope(
+        self, number: int, name: str, at: int, *, direct: bool
+    ) -> tuple[VisibleBinding, ...]:
         scope = self.scopes[number]
         binds = scope.binds.get(name, ())
-        given = any(param.name == name for param in scope.params)
+        is_parameter = any(param.name == name for param in scope.params)
         if not binds:
-            return (Seen(number, name, PARAMETER),) if given else ()
+            return (VisibleBinding(number, name, PARAMETER),) if is_parameter else ()
         indexes, sure = self._indexes(number, binds, at, direct=direct)
-        found = [Seen(number, name, index) for index in indexes]
-        if given and not sure:
-            found.append(Seen(number, name, PARAMETER))
+        found = [VisibleBinding(number, name, index) for index in indexes]
+        if is_parameter and not sure:
+            found.append(VisibleBinding(number, name, PARAMETER))
         return tuple(found)
 
     def _indexes(
-        self, number: int, binds: Sequence[Bind], at: int, *, direct: bool
+        self, number: int, binds: Sequence[Binding], at: int, *, direct: bool
     ) -> tuple[list[int], bool]:
         scope = self.scopes[number]
         every = list(range(len(binds)))
@@ -284,43 +289,39 @@ class File:
             return every, True
         if not direct and scope.kind == MODULE_SCOPE:
             return self.at_end(binds, number), True
-        indexes, sure = self._flow.reaching(binds, number, at)
-        if not direct:  # a function that is called later may see what is bound later
+        indexes, sure = self._definitions.at_statement(binds, number, at)
+        if not direct:  # a function may run after later binds
             later = [index for index in every if binds[index].at >= at]
             return sorted({*indexes, *later}), sure
         if not indexes and scope.kind != CLASS_SCOPE and not scope.params:
             return every, False
         return indexes, sure
 
-    def at_end(self, binds: Sequence[Bind], number: int) -> list[int]:
-        """Indexes of the binds that hold when the scope has run."""
+    def at_end(self, binds: Sequence[Binding], number: int) -> list[int]:
+        """Return the indexes of the bindings that hold at the end of the scope."""
         if len(binds) == 1:
             return [0]
-        return self._flow.at_end(binds, number, self.scopes[number].at)
+        return self._definitions.at_end(binds, number, self.scopes[number].at)
 
-    def exported(self, number: int, name: str) -> tuple[Seen, ...]:
-        """What `name` means in a module or class that has run."""
+    def exported(self, number: int, name: str) -> tuple[VisibleBinding, ...]:
+        """Return the bindings of `name` at the end of a module or class body."""
         binds = self.scopes[number].binds.get(name)
         if not binds:
             return ()
-        return tuple(Seen(number, name, index) for index in self.at_end(binds, number))
+        return tuple(VisibleBinding(number, name, index) for index in self.at_end(binds, number))
 
-    def definition(self, seen: Seen) -> int | None:
-        """The scope of the definition that binds the name there."""
+    def definition(self, seen: VisibleBinding) -> int | None:
+        """Return the scope of the function or class that the binding defines, or None."""
         if seen.bind == PARAMETER:
             return None
         bind = self.scopes[seen.scope].binds[seen.name][seen.bind]
         return int(bind.term) if bind.kind == DEFINITION else None
 
 
-def _is_attribute(term: Any) -> bool:
-    return isinstance(term, list | tuple) and term[0] == ATTRIBUTE
-
-
-def _note(
-    found: dict[tuple[bool, int], list[tuple[int, str]]], term: Any, home: tuple[int, str]
+def _add_variable(
+    found: dict[tuple[bool, int], list[tuple[int, str]]], term: Any, variable: tuple[int, str]
 ) -> None:
     if term.__class__ is int:
-        found.setdefault((False, term), []).append(home)
+        found.setdefault((False, term), []).append(variable)
     elif isinstance(term, list | tuple) and term[:1] and term[0] == CONTAINER:
-        found.setdefault((True, term[1]), []).append(home)
+        found.setdefault((True, term[1]), []).append(variable)

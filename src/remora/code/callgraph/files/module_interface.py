@@ -1,14 +1,14 @@
-"""What is in a file outside of functions: what others see of it without running anything.
+"""Module interface: everything in a file outside function bodies, in a comparable form.
 
-To it belong the module, its classes and theirs, the heads of the functions and lambdas in them,
-which attributes methods store through `self`, which functions do nothing, and which classes
-anywhere have bases of which names.
+It covers the module, its classes and their nested classes, the heads of the functions and lambdas
+in them, the attributes that methods store through `self`, which functions are stubs, and the names
+of the bases of all classes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from remora.code.callgraph.files.ir_index import File
+from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.ir.model import (
     ATTRIBUTE,
     COMPREHENSION_SCOPE,
@@ -22,57 +22,85 @@ from remora.code.ir.model import (
     ITEM,
     SCOPE,
     TEXT,
-    Bind,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
     Call,
     Container,
-    Fill,
-    Lowered,
-    Read,
+    ContainerWrite,
+    LoweredFile,
     Scope,
-    Store,
 )
 
-_WITHIN = "within"  # stands for what lies in a function
+_IN_FUNCTION = "within"  # replaces anything inside a function
 _LITERAL = frozenset((TEXT, CONSTANT))
 _IMPORTS = frozenset((IMPORT, IMPORT_FROM))
 
 
-def outline(lowered: Lowered | None) -> Any:
-    """Comparable: the same for two states of a file that differ within functions alone, or in the
-    lines on which things stand."""
-    return None if lowered is None or not lowered.scopes else _Outline(File(lowered)).made()
+def interface(lowered: LoweredFile | None) -> Any:
+    """Return a value that is equal for two states of a file with the same interface.
+
+    Line numbers and function bodies do not count.
+    """
+    return (
+        None
+        if lowered is None or not lowered.scopes
+        else _InterfaceBuilder(IndexedFile(lowered)).build()
+    )
 
 
-class _Outline:
-    """Numbers are replaced by places among those that belong to the outline."""
+def star_names(lowered: LoweredFile) -> Collection[str]:
+    """Return the names that `import *` of the file provides, without those of re-exported modules."""
+    if lowered.exports is not None:
+        return [each for each in lowered.exports if isinstance(each, str)]
+    return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
 
-    def __init__(self, file: File) -> None:
+
+def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
+    """Return (level, module) of the modules whose names `import *` of the file provides too."""
+    if lowered.exports is None:
+        return lowered.stars
+    return [each for each in lowered.exports if not isinstance(each, str)]
+
+
+class _InterfaceBuilder:
+    """Build an interface; numbers of records become positions within the interface."""
+
+    def __init__(self, file: IndexedFile) -> None:
         lowered = file.lowered
         self._file = file
-        self._scopes = _places(n for n, s in enumerate(file.scopes) if file.is_outer(s.parent))
-        self._calls = _places(n for n, c in enumerate(lowered.calls) if file.is_outer(c.scope))
-        held = enumerate(lowered.containers)
-        self._containers = _places(n for n, c in held if file.is_outer(c.scope))
+        self._scopes = _numbered(
+            n for n, s in enumerate(file.scopes) if file.is_module_level(s.parent)
+        )
+        self._calls = _numbered(
+            n for n, c in enumerate(lowered.calls) if file.is_module_level(c.scope)
+        )
+        containers = enumerate(lowered.containers)
+        self._containers = _numbered(n for n, c in containers if file.is_module_level(c.scope))
         self._statements: dict[int, int] = {}
 
-    def made(self) -> Any:
+    def build(self) -> Any:
         lowered, file = self._file.lowered, self._file
         scopes = [self._scope(number) for number in self._scopes]
-        kinds: tuple[Sequence[Call | Read | Store | Fill | Container], ...] = (
+        kinds: tuple[
+            Sequence[Call | AttributeRead | AttributeWrite | ContainerWrite | Container], ...
+        ] = (
             lowered.calls,
             lowered.reads,
             lowered.stores,
             lowered.fills,
             lowered.containers,
         )
-        records = [[self._record(r) for r in kind if file.is_outer(r.scope)] for kind in kinds]
+        records = [
+            [self._record(r) for r in kind if file.is_module_level(r.scope)] for kind in kinds
+        ]
         classes = sorted(
-            (file.scopes[n].qualname, *map(file.written, file.scopes[n].bases))
+            (file.scopes[n].qualname, *map(file.term_name, file.scopes[n].bases))
             for n in file.classes
         )
-        own = sorted((file.scopes[n].qualname, name) for n, name in file.own_stores)
+        own = sorted((file.scopes[n].qualname, name) for n, name in file.self_stores)
         stars = [tuple(star) for star in lowered.stars]
-        return scopes, records, self._flow(), classes, own, stars, lowered.exports
+        return scopes, records, self._blocks(), classes, own, stars, lowered.exports
 
     def _scope(self, number: int) -> Any:
         scope = self._file.scopes[number]
@@ -80,101 +108,114 @@ class _Outline:
             scope.kind,
             scope.name,
             scope.qualname,
-            self._scopes.get(scope.parent, _WITHIN),
+            self._scopes.get(scope.parent, _IN_FUNCTION),
             self._at(scope.at),
             scope.flags,
         )
         if scope.kind == COMPREHENSION_SCOPE:
             return known
         head = self._head(number, scope)
-        if not self._file.is_outer(number):
+        if not self._file.is_module_level(number):
             return known, head
         binds = [(name, [self._bind(b) for b in found]) for name, found in scope.binds.items()]
         return known, head, binds
 
     def _head(self, number: int, scope: Scope) -> Any:
         return (
-            scope.kind == FUNCTION_SCOPE and self._file.does_nothing(number),
+            scope.kind == FUNCTION_SCOPE and self._file.is_stub(number),
             [
                 (p.name, p.kind, self._term(p.annotation), self._term(p.default))
                 for p in scope.params
             ],
-            [self._calls.get(number, _WITHIN) for number in scope.decorators],
+            [self._calls.get(number, _IN_FUNCTION) for number in scope.decorators],
             self._term(scope.annotation),
             [self._term(base) for base in scope.bases],
             tuple(scope.outer),
         )
 
-    def _bind(self, bind: Bind) -> Any:
-        scope = self._scopes.get(bind.scope, _WITHIN)
+    def _bind(self, bind: Binding) -> Any:
+        scope = self._scopes.get(bind.scope, _IN_FUNCTION)
         if bind.kind in _IMPORTS:
-            made: Any = (_plain(bind.term), _plain(bind.extra))
+            terms: Any = (_as_tuples(bind.term), _as_tuples(bind.extra))
         elif bind.kind == DEFINITION:
-            made = (self._scopes.get(bind.term, _WITHIN), self._term(bind.extra))
+            terms = (self._scopes.get(bind.term, _IN_FUNCTION), self._term(bind.extra))
         else:
-            made = (self._term(bind.term), self._term(bind.extra))
-        return bind.kind, self._at(bind.at), scope, made
+            terms = (self._term(bind.term), self._term(bind.extra))
+        return bind.kind, self._at(bind.at), scope, terms
 
-    def _record(self, record: Call | Read | Store | Fill | Container) -> Any:
-        place = (self._scopes[record.scope], self._at(record.at))
+    def _record(
+        self, record: Call | AttributeRead | AttributeWrite | ContainerWrite | Container
+    ) -> Any:
+        point = (self._scopes[record.scope], self._at(record.at))
         match record:
             case Call():
                 keywords = [(name, self._term(term)) for name, term in record.keywords]
-                given = [self._term(term) for term in record.args]
-                return place, self._term(record.callee), given, keywords, record.implicit
-            case Read():
-                return place, self._term(record.term)
-            case Store():
+                args = [self._term(term) for term in record.args]
+                return point, self._term(record.callee), args, keywords, record.implicit
+            case AttributeRead():
+                return point, self._term(record.term)
+            case AttributeWrite():
                 terms = [self._term(t) for t in (record.base, record.term, record.annotation)]
-                return place, record.name, terms
-            case Fill():
-                return place, _plain(record.key), self._term(record.base), self._term(record.term)
+                return point, record.name, terms
+            case ContainerWrite():
+                return (
+                    point,
+                    _as_tuples(record.key),
+                    self._term(record.base),
+                    self._term(record.term),
+                )
             case Container():
                 items = [self._term(item) for item in record.items]
-                return place, items, _plain(record.keys), record.each
+                return point, items, _as_tuples(record.keys), record.each
 
     def _term(self, term: Any) -> Any:
         if term is None or isinstance(term, str):
             return term
         if isinstance(term, int):
-            return self._calls.get(term, _WITHIN)
+            return self._calls.get(term, _IN_FUNCTION)
         tag, *parts = term
         if tag in _LITERAL:
             return (tag, *parts)
         if tag in {CONTAINER, SCOPE}:
             numbers = self._containers if tag == CONTAINER else self._scopes
-            return tag, numbers.get(parts[0], _WITHIN)
+            return tag, numbers.get(parts[0], _IN_FUNCTION)
         if tag in {ATTRIBUTE, ITEM, ENTERED}:
             return tag, self._term(parts[0]), parts[1]
         return (tag, *map(self._term, parts))
 
     def _at(self, statement: int) -> int:
-        """Statements are told apart here, and put in their order by `_flow`."""
+        """Return a number for the statement; `_blocks` restores the order."""
         return self._statements.setdefault(statement, len(self._statements))
 
-    def _flow(self) -> Any:
-        """In which order the statements stand, and in which blocks."""
+    def _blocks(self) -> Any:
+        """Return the order of the statements, their blocks, and the blocks themselves."""
         lowered = self._file.lowered
         order = sorted(self._statements)
-        around = [lowered.statements[at] for at in order if 0 <= at < len(lowered.statements)]
-        used = set(around)
-        for number in around:
+        owners = [lowered.statements[at] for at in order if 0 <= at < len(lowered.statements)]
+        used = set(owners)
+        for number in owners:
             while (number := lowered.blocks[number].parent) >= 0:
                 used.add(number)
         groups = {lowered.blocks[number].group for number in used}
-        blocks = _places(n for n, b in enumerate(lowered.blocks) if n in used or b.group in groups)
-        group = _places(sorted(groups))
-        shown = [
-            (blocks.get(b.parent, _WITHIN), group[b.group], b.arms, b.flags)
+        blocks = _numbered(
+            n for n, b in enumerate(lowered.blocks) if n in used or b.group in groups
+        )
+        group = _numbered(sorted(groups))
+        described = [
+            (blocks.get(b.parent, _IN_FUNCTION), group[b.group], b.arms, b.flags)
             for b in (lowered.blocks[number] for number in blocks)
         ]
-        return [self._statements[at] for at in order], [blocks[number] for number in around], shown
+        return (
+            [self._statements[at] for at in order],
+            [blocks[number] for number in owners],
+            described,
+        )
 
 
-def _places(numbers: Iterable[int]) -> dict[int, int]:
-    return {number: place for place, number in enumerate(numbers)}
+def _numbered(numbers: Iterable[int]) -> dict[int, int]:
+    return {number: position for position, number in enumerate(numbers)}
 
 
-def _plain(value: Any) -> Any:
-    """Sequences as they are compared, wherever they were read from."""
-    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+def _as_tuples(value: Any) -> Any:
+    """Return nested lists and tuples as tuples."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value

@@ -1,1 +1,1 @@
-"""Names resolved without looking at values: imports, candidates, call targets."""
+"""Name resolution without points-to values: imports, candidates, search scopes, call targets."""

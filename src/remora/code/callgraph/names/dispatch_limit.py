@@ -1,4 +1,4 @@
-"""Receivers of too many classes: of their methods, the one that their common base has."""
+"""Dispatch limit: replace too many possible overrides by the method of their common base."""
 
 from collections import Counter
 
@@ -14,46 +14,47 @@ from remora.code.callgraph.abstract_values import (
 )
 from remora.code.callgraph.context import Context
 
-_MOST = 5
+_MAX_METHODS = 5
 
 
-def narrowed(ctx: Context, values: Values, *, of_any: bool) -> Values:
-    """The same, with one method of a common base in place of too many that are guessed.
+def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
+    """Return the values with the inferred methods limited to `_MAX_METHODS`.
 
-    With `of_any`, a method of `self`, or of a parameter that is annotated, may be that of each class
-    that overrides it, however many they are.
+    A `polymorphic` call, on `self` or an annotated parameter, may run any number of overrides.
     """
-    kinds = {INSTANCE} if of_any else {INSTANCE, SELF}
-    spread = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
-    if len({value[1] for value in spread}) <= _MOST:
+    kinds = {INSTANCE} if polymorphic else {INSTANCE, SELF}
+    inferred = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
+    if len({value[1] for value in inferred}) <= _MAX_METHODS:
         return values
     found = dict(values)
-    for name in sorted({_name(ctx, value) for value in spread}):
-        _narrow(ctx, [value for value in spread if _name(ctx, value) == name], name, found)
+    for name in sorted({_method_name(ctx, value) for value in inferred}):
+        _merge_overrides(
+            ctx, [value for value in inferred if _method_name(ctx, value) == name], name, found
+        )
     return tuple(found.items())
 
 
-def _name(ctx: Context, value: Value) -> str:
-    file = ctx.head(value[1][1], value[1][2])
+def _method_name(ctx: Context, value: Value) -> str:
+    file = ctx.definition_file(value[1][1], value[1][2])
     return "" if file is None else file.scopes[value[1][2]].name
 
 
-def _narrow(ctx: Context, bound: list[Value], name: str, found: dict[Value, int]) -> None:
-    """Replace those that derive from the class that most have in common, if they are too many."""
-    above = {value: [v for v, _ in ctx.solve(("mro", *value[2][1:]))] for value in bound}
-    shared = Counter(v for order in above.values() for v in order if v[0] == CLASS)
-    order = sorted(shared, key=lambda v: (-shared[v], -len(ctx.solve(("mro", *v[1:]))), v))
-    bases = [(base, _method(ctx, base, name)) for base in order]
+def _merge_overrides(ctx: Context, bound: list[Value], name: str, found: dict[Value, int]) -> None:
+    """Replace the methods below the most common base class, if there are too many."""
+    orders = {value: [v for v, _ in ctx.solve(("mro", *value[2][1:]))] for value in bound}
+    shared = Counter(v for order in orders.values() for v in order if v[0] == CLASS)
+    ranked = sorted(shared, key=lambda v: (-shared[v], -len(ctx.solve(("mro", *v[1:]))), v))
+    bases = [(base, _class_method(ctx, base, name)) for base in ranked]
     base, method = next(((b, m) for b, m in bases if m is not None), (None, None))
-    below = [value for value in bound if base in above[value]]
-    if base is None or method is None or len({value[1] for value in below}) <= _MOST:
+    overrides = [value for value in bound if base in orders[value]]
+    if base is None or method is None or len({value[1] for value in overrides}) <= _MAX_METHODS:
         return
-    for value in below:
+    for value in overrides:
         del found[value]
-    made: Value = (BOUND, method, (INSTANCE, *base[1:]))
-    found[made] = min(INFERRED, found.get(made, INFERRED))
+    merged: Value = (BOUND, method, (INSTANCE, *base[1:]))
+    found[merged] = min(INFERRED, found.get(merged, INFERRED))
 
 
-def _method(ctx: Context, owner: Value, name: str) -> Value | None:
+def _class_method(ctx: Context, owner: Value, name: str) -> Value | None:
     values = ctx.solve(("class_attribute", 0, *owner[1:], name))
     return next((value for value, _ in values if value[0] == FUNCTION), None)

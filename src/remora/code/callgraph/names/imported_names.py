@@ -1,60 +1,67 @@
-"""What a module imports."""
+"""Imports of a file: the nodes behind its import statements."""
 
 from collections.abc import Iterator
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value
 from remora.code.callgraph.context import Context
-from remora.code.callgraph.files.ir_index import File
-from remora.code.ir.model import IMPORT, IMPORT_FROM, Bind, last_name
+from remora.code.callgraph.files.ir_index import IndexedFile
+from remora.code.ir.model import IMPORT, IMPORT_FROM, Binding, unqualified_name
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key
 
 
 def imports_of(ctx: Context, path: str) -> Iterator[str]:
-    """Keys of the nodes of other files that a file imports, or an instance of which it imports, and
-    whose names it mentions."""
+    """Yield the keys of the nodes that a file imports from other files.
+
+    An imported instance counts as its class. A node whose name the file does not mention is left
+    out: `imported_as` would not find it.
+    """
     file = ctx.file(path)
-    for number, scope in enumerate(file.scopes if file is not None else ()):
+    if file is None:
+        return
+    for number, scope in enumerate(file.scopes):
         for name, binds in scope.binds.items():
             for index, bind in enumerate(binds):
-                for value in _imported(ctx, path, bind, ("bind", 0, path, number, name, index)):
+                for value in _imported_values(
+                    ctx, path, bind, ("bind", 0, path, number, name, index)
+                ):
                     found = _node(ctx, value)
-                    if found is not None and file is not None and _is_told(file, *found):
+                    if found is not None and _is_mentioned(file, *found):
                         yield node_key(*found)
 
 
 def imported_as(path: str, qualname: str) -> str:
-    """The name that a file mentions which imports the node."""
+    """Return the name that every file mentions that imports the node."""
     if qualname != MODULE_NAME:
-        return last_name(qualname).partition("#")[0]
+        return unqualified_name(qualname).partition("#")[0]
     parts = path.removesuffix(".py").split("/")
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
 
-def _imported(
-    ctx: Context, path: str, bind: Bind, question: tuple[str, int, str, int, str, int]
+def _imported_values(
+    ctx: Context, path: str, bind: Binding, question: tuple[str, int, str, int, str, int]
 ) -> Iterator[Value]:
     if bind.kind == IMPORT_FROM:
         yield from (value for value, _ in ctx.solve(question))
     elif bind.kind == IMPORT:
-        for dotted in (bind.term, bind.extra):  # `import a.b` gives a name to the first alone
-            module = ctx.imported(path, 0, dotted) if dotted else None
+        for dotted in (bind.term, bind.extra):  # `import a.b` binds only `a`
+            module = ctx.resolve_import(path, 0, dotted) if dotted else None
             if module is not None:
                 yield module
 
 
 def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
-    """Path and qualname of the node that a value is, or is an instance of."""
+    """Return path and qualname of the node that a value is, or is an instance of."""
     if value[0] == MODULE:
         return value[1], MODULE_NAME
     if value[0] not in {CLASS, FUNCTION, INSTANCE}:
         return None
-    file = ctx.head(value[1], value[2])
+    file = ctx.definition_file(value[1], value[2])
     if file is None:
         return None
     qualname = file.scopes[value[2]].qualname
     return (value[1], qualname) if file.nodes.get(qualname) == value[2] else None
 
 
-def _is_told(file: File, path: str, qualname: str) -> bool:
+def _is_mentioned(file: IndexedFile, path: str, qualname: str) -> bool:
     return path != file.path and imported_as(path, qualname) in file.names

@@ -1,97 +1,98 @@
-"""Which calls could call a function, and which classes could derive from one, by their names."""
+"""Candidates by name: calls that may call a function, classes that may derive from a class."""
 
 from collections.abc import Collection, Iterator
 from typing import Final
 
 from remora.code.callgraph.context import Context
 from remora.code.callgraph.files.dataflow import (
-    MOST_RESULTS,
+    MAX_RESULT_DEPTH,
     RESULT,
+    lambda_file,
     lambda_name,
-    mentioned_as,
-    only_place,
+    mentioned_name,
 )
-from remora.code.callgraph.files.ir_index import File
+from remora.code.callgraph.files.ir_index import IndexedFile
 
-_MOST_FILES: Final = 24
-_MOST_CALLS = 48
-_MOST_CLASS_FILES: Final = 64
+_MAX_FILES: Final = 24
+_MAX_CALLS = 48
+_MAX_CLASS_FILES: Final = 64
 
 
-def call_sites(ctx: Context, file: File, scope: int) -> list[tuple[str, int]]:
-    """(path, call) of what may call the function; nothing where that is too much to follow."""
+def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[str, int]]:
+    """Return (path, call) of the possible calls of a function; empty if there are too many."""
     found: list[tuple[str, int]] = []
-    for name in _names(ctx, file, scope):
-        paths = (file.path,) if file.is_local(scope) else _places(ctx, name)
+    for name in _called_names(ctx, file, scope):
+        paths = (file.path,) if file.is_local(scope) else _files_with_name(ctx, name)
         if paths is None:
             return []
         for path in sorted(paths):
             other = ctx.file(path)
             if other is None:
                 continue
-            for written in (name, *sorted(ctx.aliases(name, path))):
-                found.extend((path, n) for n in other.flows.called.get(written, ()))
-            if len(found) > _MOST_CALLS:
+            for called in (name, *sorted(ctx.aliases(name, path))):
+                found.extend((path, n) for n in other.flows.calls_by_name.get(called, ()))
+            if len(found) > _MAX_CALLS:
                 return []
     return list(dict.fromkeys(found))
 
 
-def deriving(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
-    """(path, class) of the classes with a base of that name, or what files import it as."""
-    return ctx.remembered(ctx.deriving, name, lambda: tuple(_deriving(ctx, name)))
+def candidate_subclasses(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
+    """Return (path, class) of the classes with a base of that name or one of its aliases."""
+    return ctx.memoize(ctx.subclass_cache, name, lambda: tuple(_find_subclasses(ctx, name)))
 
 
-def _deriving(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
+def _find_subclasses(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
     names = {name}
-    if not ctx.crowded(name, _MOST_CLASS_FILES):
+    if not ctx.is_common(name, _MAX_CLASS_FILES):
         names.update(ctx.aliases(name))
     paths = {path for known in names for path in ctx.mentioning(f"class ({known}")}
-    if len(paths) > _MOST_CLASS_FILES:
+    if len(paths) > _MAX_CLASS_FILES:
         return
     for path in sorted(paths):
-        file = ctx.surface(path)
-        for number in file.classes if file is not None else ():
-            bases = file.scopes[number].bases if file is not None else ()
-            if file is not None and not names.isdisjoint(map(file.written, bases)):
+        file = ctx.interface_file(path)
+        if file is None:
+            continue
+        for number in file.classes:
+            if not names.isdisjoint(map(file.term_name, file.scopes[number].bases)):
                 yield path, number
 
 
-def _places(ctx: Context, name: str) -> Collection[str] | None:
-    """Paths of the files that may mention a name of flows; None where they are too many."""
-    mentioned = mentioned_as(name)
+def _files_with_name(ctx: Context, name: str) -> Collection[str] | None:
+    """Return the files that may mention a flow name; None if there are too many."""
+    mentioned = mentioned_name(name)
     if not mentioned:
-        return (only_place(name),)
-    return None if ctx.crowded(mentioned, _MOST_FILES) else ctx.mentioning(mentioned)
+        return (lambda_file(name),)
+    return None if ctx.is_common(mentioned, _MAX_FILES) else ctx.mentioning(mentioned)
 
 
-def _names(ctx: Context, file: File, scope: int) -> Iterator[str]:
+def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
     found = file.scopes[scope]
     if found.name == "__init__":
         owner = found.parent
         yield file.scopes[owner].name
-        for below, _ in ctx.read(("derived", file.path, owner)):
-            other = ctx.head(below[1], below[2])
+        for subclass, _ in ctx.read(("derived", file.path, owner)):
+            other = ctx.definition_file(subclass[1], subclass[2])
             if other is not None:
-                yield other.scopes[below[2]].name
+                yield other.scopes[subclass[2]].name
     if found.name:
         yield found.name
-        yield from _given_back(file, scope)
+        yield from _factory_names(file, scope)
     else:
-        ctx.file(file.path)  # what carries a lambda may stand anywhere in it
+        ctx.file(file.path)  # any part of the file may name a lambda
         yield lambda_name(file.path, scope)
         yield from sorted(
-            {f.target for f in file.flows.targets.get(lambda_name(file.path, scope), ())}
+            {f.target for f in file.flows.by_name.get(lambda_name(file.path, scope), ())}
         )
 
 
-def _given_back(file: File, scope: int) -> Iterator[str]:
-    """`outer()`, where `outer` returns the function that it defines; and so on outward."""
+def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
+    """Yield `outer()` if `outer` returns the function it defines, and so on outward."""
     suffix = ""
-    for _ in range(MOST_RESULTS):
+    for _ in range(MAX_RESULT_DEPTH):
         found = file.scopes[scope]
-        around = file.scopes[found.parent]
-        if not any(term == found.name for _, term in around.results):
+        outer = file.scopes[found.parent]
+        if not any(term == found.name for _, term in outer.results):
             return
         suffix += RESULT
-        yield around.name + suffix
+        yield outer.name + suffix
         scope = found.parent

@@ -1,10 +1,10 @@
-"""The only method of a name in the whole project, for receivers of which nothing is known."""
+"""Unique method: the only method of a name in the project, for unknown receivers."""
 
 from remora.code.callgraph.context import Context
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 from remora.ids import node_key
 
-KNOWN_ELSEWHERE = frozenset(
+EXTERNAL_METHOD_NAMES = frozenset(
     name
     for kind in (str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset)
     for name in dir(kind)
@@ -95,25 +95,22 @@ KNOWN_ELSEWHERE = frozenset(
         "resolve",
     ]
 )
+"""Method names of builtins and common libraries: an unknown receiver may be external."""
 
-"""Names of methods that values from outside the project have as well."""
 
-
-def only_definition(ctx: Context, name: str) -> str | None:
-    """Its key; None where there is none, more than one, or the outside uses the name too."""
-    if name in KNOWN_ELSEWHERE or name.startswith("__"):
+def unique_method(ctx: Context, name: str) -> str | None:
+    """Return the key of the only method `name`; None if there are others or the name is common."""
+    if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
         return None
     paths = ctx.mentioning(f"def {name}")
     if len(paths) != 1:
         return None
     path = next(iter(paths))
     file = ctx.file(path)
-    found = [
-        scope
-        for scope in (file.scopes if file is not None else ())
-        if scope.name == name and scope.kind in {CLASS_SCOPE, FUNCTION_SCOPE}
-    ]
-    if file is None or len(found) != 1 or found[0].kind != FUNCTION_SCOPE:
+    if file is None:
+        return None
+    found = [s for s in file.scopes if s.name == name and s.kind in {CLASS_SCOPE, FUNCTION_SCOPE}]
+    if len(found) != 1 or found[0].kind != FUNCTION_SCOPE:
         return None
     if file.scopes[found[0].parent].kind != CLASS_SCOPE:
         return None

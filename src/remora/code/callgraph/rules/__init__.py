@@ -1,1 +1,1 @@
-"""One rule for each kind of question about values, classes and calls."""
+"""Rules of the solver: one for each kind of question about values, classes and calls."""

@@ -1,4 +1,4 @@
-"""What is stored as an attribute: through `self`, by other code, in the fields of a dataclass."""
+"""Attribute writes: values stored through `self`, by other code, or as dataclass fields."""
 
 from typing import Final
 
@@ -13,58 +13,62 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context, Place
-from remora.code.callgraph.files.ir_index import File
-from remora.code.callgraph.rules.declared_types import declared
+from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.files.ir_index import IndexedFile
+from remora.code.callgraph.rules.declared_types import declared_values
 from remora.code.callgraph.rules.evaluation import evaluate
-from remora.code.callgraph.rules.hierarchy import is_dataclass, is_handed_up, orders
-from remora.code.ir.model import Store
+from remora.code.callgraph.rules.hierarchy import delegates_to_base, is_dataclass, project_mro
+from remora.code.ir.model import AttributeWrite
 
-_FEW_FILES: Final = 12
+_MAX_FILES: Final = 12
 
 
 def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what methods of the class and its bases store as `self.name`."""
+    """Rule: the values that methods of the class and its bases store as `self.name`."""
     found: list[Values] = []
-    above: list[tuple[File, int]] = []
-    for file, number in orders(ctx, (CLASS, path, scope)):
+    order: list[tuple[IndexedFile, int]] = []
+    for file, number in project_mro(ctx, (CLASS, path, scope)):
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
-        above.append((file, number))
-        own = file.own_stores.get((number, name), ())
-        if own:
-            ctx.file(file.path)  # the bodies of methods are looked at
-        for store in own:
-            if not _runs(ctx, above, store):
+        order.append((file, number))
+        stores = file.self_stores.get((number, name), ())
+        if stores:
+            ctx.file(file.path)  # the bodies of the methods matter
+        for store in stores:
+            if not _is_store_kept(ctx, order, store):
                 continue
-            place = Place(level, file.path, store.scope, store.at)
+            point = ProgramPoint(level, file.path, store.scope, store.at)
             if store.annotation is not None:
-                found.append(declared(ctx, place, store.annotation))
-            found.append(weaken(evaluate(ctx, place, store.term)))
+                found.append(declared_values(ctx, point, store.annotation))
+            found.append(weaken(evaluate(ctx, point, store.term)))
     found.append(ctx.read(("outer_stores", level, path, scope, name)))
     return join(found)
 
 
-def _runs(ctx: Context, order: list[tuple[File, int]], store: Store) -> bool:
-    """Whether what the last class stores still holds when the ones before it have had their way."""
-    method = order[-1][0].method_around(store.scope)
+def _is_store_kept(
+    ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite
+) -> bool:
+    """True if the classes before the last one in `order` keep what it stores."""
+    method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
-    return all(is_handed_up(ctx, file, number, name, store.name) for file, number in order[:-1])
+    return all(
+        delegates_to_base(ctx, file, number, name, store.name) for file, number in order[:-1]
+    )
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what other code stores as `name` in what proves to be an instance of the class."""
+    """Rule: the values that other code stores as `name` in proven instances of the class."""
     owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
-    return _stored(ctx, level, owners, name)
+    return _external_stores(ctx, level, owners, name)
 
 
 def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: what is stored as attribute `name` of a function."""
-    return _stored(ctx, level, {(FUNCTION, path, scope)}, name)
+    """Rule: the values stored as attribute `name` of a function."""
+    return _external_stores(ctx, level, {(FUNCTION, path, scope)}, name)
 
 
-def _stored(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
-    if level == 0 or ctx.crowded(f"set {name}", _FEW_FILES):
+def _external_stores(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
+    if level == 0 or ctx.is_common(f"set {name}", _MAX_FILES):
         return EMPTY
     found: list[Values] = []
     for other in sorted(ctx.mentioning(f"set {name}")):
@@ -73,9 +77,9 @@ def _stored(ctx: Context, level: int, owners: set[Value], name: str) -> Values:
             continue
         for number in file.stores_by_name.get(name, ()):
             store = file.lowered.stores[number]
-            place = Place(level - 1, other, store.scope, store.at)
+            point = ProgramPoint(level - 1, other, store.scope, store.at)
             if file.class_of_self(store.scope, store.base) is None and any(
-                value in owners for value, _ in evaluate(ctx, place, store.base)
+                value in owners for value, _ in evaluate(ctx, point, store.base)
             ):
-                found.append(weaken(evaluate(ctx, place, store.term)))
+                found.append(weaken(evaluate(ctx, point, store.term)))
     return join(found)

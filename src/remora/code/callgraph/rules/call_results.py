@@ -1,4 +1,4 @@
-"""What a call gives back: what its function returns, and what of it this very call passes."""
+"""Call results: the return values of a callee, including arguments that it passes through."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,32 +10,36 @@ from remora.code.callgraph.abstract_values import (
     EMPTY,
     FUNCTION,
     GENERATOR,
+    IDENTITY,
     INSTANCE,
     OWN_CLASS,
     PARTIAL,
     SELF,
-    WRAPS,
     Value,
     Values,
+    exact_value,
     join,
-    one,
     weaken,
 )
-from remora.code.callgraph.context import Context, Place
+from remora.code.callgraph.context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import PARAMETER
-from remora.code.callgraph.rules.call_rules import above, argument_at
-from remora.code.callgraph.rules.class_attributes import own_value
-from remora.code.callgraph.rules.declared_types import declared
-from remora.code.callgraph.rules.evaluation import evaluate, instances
-from remora.code.callgraph.rules.overloads import chosen
-from remora.code.callgraph.rules.return_flow import AS_IS, MADE, given_term
-from remora.code.callgraph.rules.stdlib_models import foreign_result
+from remora.code.callgraph.rules.call_rules import argument_at, mro_classes
+from remora.code.callgraph.rules.class_attributes import self_value
+from remora.code.callgraph.rules.declared_types import declared_values
+from remora.code.callgraph.rules.evaluation import evaluate, instances_of
+from remora.code.callgraph.rules.overloads import overload_result
+from remora.code.callgraph.rules.return_flow import (
+    ARGUMENT_ITSELF,
+    INSTANCE_OF_ARGUMENT,
+    argument_term,
+)
+from remora.code.callgraph.rules.stdlib_models import external_result
 from remora.code.ir.model import ASYNC
 from remora.code.ir.model import GENERATOR as YIELDS
 
 
 def result_of_call(ctx: Context, level: int, path: str, number: int) -> Values:
-    """Rule: what the call with that number gives back."""
+    """Rule: the result of the call with that number."""
     found = []
     for value, _ in ctx.read(("callee", level, path, number)):
         found.append(_result(ctx, level, value, (path, number)))
@@ -43,59 +47,66 @@ def result_of_call(ctx: Context, level: int, path: str, number: int) -> Values:
 
 
 def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    found = _RESULTS.get(value[0], foreign_result)
+    found = _RESULTS.get(value[0], external_result)
     return found(ctx, level, value, site)
 
 
 def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    promised = chosen(ctx, value, site, 0)
-    if promised is not None:
-        return promised
+    declared = overload_result(ctx, value, site, 0)
+    if declared is not None:
+        return declared
     return _returned(ctx, level, value, (*site, 0))
 
 
 def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     inner = value[1]
-    promised = chosen(ctx, inner, site, 1)
-    if promised is not None:
-        return _own(ctx, promised, value[2])
-    return _own(ctx, _returned(ctx, level, inner, (*site, 1)), value[2])
+    declared = overload_result(ctx, inner, site, 1)
+    if declared is not None:
+        return _bind_self_type(ctx, declared, value[2])
+    return _bind_self_type(ctx, _returned(ctx, level, inner, (*site, 1)), value[2])
 
 
 def _returned(ctx: Context, level: int, value: Value, site: tuple[str, int, int]) -> Values:
-    """What a function gives: what this call passes to it of that, and what it makes, but for what
-    a class that is passed stands in for."""
+    """Return the result of a function, with the arguments of this call that it returns.
+
+    If the call passes a class and the function returns its instance, instances of the bases of
+    that class are dropped.
+    """
     returned = ctx.read(("result", level, *value[1:]))
-    file, call = ctx.head(value[1], value[2]), ctx.call(site[0], site[1])
-    passed = ctx.read(("passes", *value[1:]))
-    if file is None or call is None or not passed:
+    file, call = ctx.definition_file(value[1], value[2]), ctx.call(site[0], site[1])
+    parameters = ctx.read(("returned_parameters", *value[1:]))
+    if file is None or call is None or not parameters:
         return returned
     params = file.scopes[value[2]].params
-    ways: tuple[list[Values], ...] = ([], [])
+    arguments: tuple[list[Values], ...] = ([], [])
     classes: set[Any] = set()
-    for (_, name, how), _ in passed:
+    for (_, name, how), _ in parameters:
         index = next(i for i, param in enumerate(params) if param.name == name)
         if index < site[2]:
-            continue  # the first one of a method is its own instance
-        ways[how].append(argument_at(ctx, level, params, index, site))
-        term = given_term(call, index - site[2], name)
-        if how == MADE and term is not None:
-            classes |= _classes(ctx, Place(0, site[0], call.scope, call.at), term)
-    replaced = {base for own in classes for base in above(ctx, (CLASS, *own)) if base != own}
+            continue  # the receiver of a method
+        arguments[how].append(argument_at(ctx, level, params, index, site))
+        term = argument_term(call, index - site[2], name)
+        if how == INSTANCE_OF_ARGUMENT and term is not None:
+            classes |= _argument_classes(ctx, ProgramPoint(0, site[0], call.scope, call.at), term)
+    replaced = {base for cls in classes for base in mro_classes(ctx, (CLASS, *cls)) if base != cls}
     kept = [p for p in returned if p[0][0] not in {INSTANCE, SELF} or p[0][1:] not in replaced]
-    given = join((*ways[AS_IS], instances(join(ways[MADE]))))
-    return join((tuple(kept), weaken(given)))
+    passed = join(
+        (*arguments[ARGUMENT_ITSELF], instances_of(join(arguments[INSTANCE_OF_ARGUMENT])))
+    )
+    return join((tuple(kept), weaken(passed)))
 
 
-def _classes(ctx: Context, place: Place, term: Any) -> set[Any]:
-    """Places of the classes that an argument names, or makes an instance of. It is asked without
-    callers: what a loop hands on comes and goes, and nothing may be left out for that."""
-    made = ctx.read(("callee", 0, place.path, term)) if isinstance(term, int) else EMPTY
-    return {v[1:] for v, _ in join((made, evaluate(ctx, place, term))) if v[0] == CLASS}
+def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
+    """Return (path, scope) of the classes that an argument names or instantiates.
+
+    Evaluated at level 0: values that grow during a cycle must not remove others.
+    """
+    callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
+    return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}
 
 
 def _of_class(_ctx: Context, _level: int, value: Value, _site: tuple[str, int]) -> Values:
-    return instances(((value, 0),))
+    return instances_of(((value, 0),))
 
 
 def _of_instance(ctx: Context, level: int, value: Value, _site: tuple[str, int]) -> Values:
@@ -103,11 +114,11 @@ def _of_instance(ctx: Context, level: int, value: Value, _site: tuple[str, int])
 
 
 def _of_partial(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    held = ctx.read(("argument", level, value[1], value[2], 0))
-    return weaken(join([_result(ctx, level, v, site) for v, _ in held if v[0] != PARTIAL]))
+    inner = ctx.read(("argument", level, value[1], value[2], 0))
+    return weaken(join([_result(ctx, level, v, site) for v, _ in inner if v[0] != PARTIAL]))
 
 
-def _of_wraps(ctx: Context, level: int, _value: Value, site: tuple[str, int]) -> Values:
+def _of_identity(ctx: Context, level: int, _value: Value, site: tuple[str, int]) -> Values:
     return ctx.read(("argument", level, site[0], site[1], 0))
 
 
@@ -119,14 +130,16 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
     INSTANCE: _of_instance,
     SELF: _of_instance,
     PARTIAL: _of_partial,
-    WRAPS: _of_wraps,
+    IDENTITY: _of_identity,
 }
 
 
-def _own(ctx: Context, values: Values, receiver: Value) -> Values:
-    """What a method gives, where it gives an instance of its own class: one of the receiver's, and
-    no plain one of a class above beside it."""
-    order = above(ctx, receiver)
+def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
+    """Replace `self` values in the result of a method by instances of the receiver's class.
+
+    Plain instances of its bases are dropped then.
+    """
+    order = mro_classes(ctx, receiver)
     if not any(value[0] == SELF and value[1:] in order for value, _ in values):
         return values
     kind = SELF if receiver[0] in {SELF, OWN_CLASS} else INSTANCE
@@ -140,50 +153,55 @@ def _own(ctx: Context, values: Values, receiver: Value) -> Values:
 
 
 def result(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: what a call of the function gives: its results, or a generator or coroutine."""
-    file = ctx.head(path, scope)
+    """Rule: the result of calling the function; may be a generator or coroutine."""
+    file = ctx.definition_file(path, scope)
     if file is None:
         return EMPTY
     flags = file.scopes[scope].flags
     if flags & YIELDS:
-        return one(GENERATOR, path, scope)
+        return exact_value(GENERATOR, path, scope)
     if flags & ASYNC:
-        return one(COROUTINE, path, scope)
+        return exact_value(COROUTINE, path, scope)
     return ctx.read(("returns", level, path, scope))
 
 
 def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: what the function's own code returns; its parameters themselves aside."""
+    """Rule: what the body of the function returns, without its own parameters."""
     file = ctx.file(path)
     if file is None:
         return EMPTY
     found = file.scopes[scope]
-    if ctx.read(("passes", path, scope)):
-        level = 0  # what is passed counts where it is passed
-    parts = [declared(ctx, Place(level, path, found.parent, found.at), found.annotation)]
-    own = own_value(ctx, path, scope)
+    if ctx.read(("returned_parameters", path, scope)):
+        level = 0  # `_returned` adds the arguments of each call
+    parts = [
+        declared_values(ctx, ProgramPoint(level, path, found.parent, found.at), found.annotation)
+    ]
+    receiver = self_value(ctx, path, scope)
     for at, term in found.results:
         if isinstance(term, str):
             seen = file.lookup(scope, term, at)
             binds = [s for s in seen if s.bind != PARAMETER or s.scope != scope]
             if len(binds) != len(seen):
-                first = bool(own) and term == found.params[0].name
-                parts.append(own if first and found.name != "__new__" else EMPTY)
+                is_receiver = bool(receiver) and term == found.params[0].name
+                parts.append(receiver if is_receiver and found.name != "__new__" else EMPTY)
                 parts.extend(ctx.read(("bind", level, path, *s)) for s in binds)
                 continue
-        parts.append(weaken(evaluate(ctx, Place(level, path, scope, at), term)))
+        parts.append(weaken(evaluate(ctx, ProgramPoint(level, path, scope, at), term)))
     return join(parts)
 
 
 def yields(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: what iterating over a generator of the function gives."""
+    """Rule: the elements of a generator that the function returns."""
     file = ctx.file(path)
     if file is None:
         return EMPTY
     found = file.scopes[scope]
     parts = [
-        weaken(evaluate(ctx, Place(level, path, scope, at), term)) for at, term in found.yields
+        weaken(evaluate(ctx, ProgramPoint(level, path, scope, at), term))
+        for at, term in found.yields
     ]
-    promised = declared(ctx, Place(level, path, found.parent, found.at), found.annotation)
-    parts.extend(ctx.read(("each", level, value)) for value, _ in promised)
+    declared = declared_values(
+        ctx, ProgramPoint(level, path, found.parent, found.at), found.annotation
+    )
+    parts.extend(ctx.read(("each", level, value)) for value, _ in declared)
     return join(parts)

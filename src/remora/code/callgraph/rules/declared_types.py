@@ -1,4 +1,4 @@
-"""Annotations to values: what a declared type promises."""
+"""Declared types: the values that an annotation describes."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ from remora.code.callgraph.abstract_values import (
     NAMESPACE,
     OPAQUE,
     SELF,
-    TYPED,
+    TYPED_CONTAINER,
     Values,
+    exact_value,
     join,
-    one,
 )
-from remora.code.callgraph.context import Context, Place
-from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, last_name
+from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, unqualified_name
 
-_SAME = frozenset(
+_TRANSPARENT_GENERICS = frozenset(
     ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired")
 )
-_HOLDERS = frozenset(
+_COLLECTIONS = frozenset(
     [
         "list",
         "List",
@@ -60,11 +60,11 @@ _MAPPINGS = frozenset(
         "ChainMap",
     ]
 )
-CONTAINERS = _HOLDERS | _MAPPINGS
-"""Last names of types whose values hold others."""
-_WAITED = frozenset(("Awaitable", "Coroutine"))
-_CLASSES = frozenset(("type", "Type"))
-_UNTOLD = frozenset(
+CONTAINERS = _COLLECTIONS | _MAPPINGS
+"""Last names of container types."""
+_AWAITABLES = frozenset(("Awaitable", "Coroutine"))
+_CLASS_TYPES = frozenset(("type", "Type"))
+_UNINFORMATIVE = frozenset(
     [
         "Any",
         "object",
@@ -78,59 +78,64 @@ _UNTOLD = frozenset(
         "NoReturn",
     ]
 )
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 
-def declared(ctx: Context, place: Place, term: Any, depth: int = 0) -> Values:
-    """Values of the declared type; nothing where it tells nothing (Any, Callable, a type variable)."""
-    if term is None or depth > _DEEPEST:
+def declared_values(ctx: Context, point: ProgramPoint, term: Any, depth: int = 0) -> Values:
+    """Return values of the declared type; empty for Any, Callable or a type variable."""
+    if term is None or depth > _MAX_DEPTH:
         return EMPTY
     if term.__class__ is not str and term[0] == EITHER:
-        return join([declared(ctx, place, part, depth + 1) for part in term[1:]])
+        return join([declared_values(ctx, point, part, depth + 1) for part in term[1:]])
     if term.__class__ is not str and term[0] == GENERIC:
-        return _generic(ctx, place, term, depth)
-    return _plain(ctx, place, term)
+        return _generic(ctx, point, term, depth)
+    return _plain_type(ctx, point, term)
 
 
-def _plain(ctx: Context, place: Place, term: Any) -> Values:
+def _plain_type(ctx: Context, point: ProgramPoint, term: Any) -> Values:
     found: dict[tuple[Any, ...], int] = {}
-    for value, tier in _named(ctx, place, term):
+    for value, tier in _type_values(ctx, point, term):
         if value[0] == CLASS:
             found[(INSTANCE, *value[1:])] = tier
-        elif value[0] == EXTERNAL and last_name(value[1]) not in _UNTOLD:
+        elif value[0] == EXTERNAL and unqualified_name(value[1]) not in _UNINFORMATIVE:
             found[(OPAQUE, value[1])] = 0
-        elif value[0] in {INSTANCE, SELF, TYPED, OPAQUE}:  # an alias of a type
+        elif value[0] in {INSTANCE, SELF, TYPED_CONTAINER, OPAQUE}:  # an alias of a type
             found[value] = tier
     return tuple(found.items())
 
 
-def _named(ctx: Context, place: Place, term: Any) -> Values:
+def _type_values(ctx: Context, point: ProgramPoint, term: Any) -> Values:
     if term.__class__ is str:
-        return ctx.read(("name", place.path, place.scope, place.at, term))
+        return ctx.read(("name", point.path, point.scope, point.at, term))
     if term[0] != ATTRIBUTE:
         return EMPTY
-    bases = _named(ctx, place, term[1])
+    bases = _type_values(ctx, point, term[1])
     known = [v for v, _ in bases if v[0] in {MODULE, NAMESPACE, CLASS, EXTERNAL}]
     return join([ctx.read(("member", 0, value, term[2])) for value in known])
 
 
-def _generic(ctx: Context, place: Place, term: Any, depth: int) -> Values:
+def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     base, *parts = term[1:]
-    name = last_name(base)
-    if name in _SAME:
-        wanted = parts[:1] if name == "Annotated" else parts
-        return join([declared(ctx, place, part, depth + 1) for part in wanted])
-    if name in _CLASSES:
-        return _classes(ctx, place, parts[:1])
-    if name in _HOLDERS or name in _MAPPINGS:
-        wanted = parts[1:2] if name in _MAPPINGS else parts[:1] if "enera" in name else parts
-        held = join([declared(ctx, place, part, depth + 1) for part in wanted])
-        return join([one(OPAQUE, name), *[one(TYPED, value) for value, _ in held]])
-    if name in _WAITED:
+    name = unqualified_name(base)
+    if name in _TRANSPARENT_GENERICS:
+        used = parts[:1] if name == "Annotated" else parts
+        return join([declared_values(ctx, point, part, depth + 1) for part in used])
+    if name in _CLASS_TYPES:
+        return _classes(ctx, point, parts[:1])
+    if name in _COLLECTIONS or name in _MAPPINGS:
+        used = parts[1:2] if name in _MAPPINGS else parts[:1] if "enera" in name else parts
+        elements = join([declared_values(ctx, point, part, depth + 1) for part in used])
+        return join(
+            [
+                exact_value(OPAQUE, name),
+                *[exact_value(TYPED_CONTAINER, value) for value, _ in elements],
+            ]
+        )
+    if name in _AWAITABLES:
         return EMPTY
-    return _plain(ctx, place, base)
+    return _plain_type(ctx, point, base)
 
 
-def _classes(ctx: Context, place: Place, parts: list[Any]) -> Values:
-    found = [_named(ctx, place, part) for part in parts if part is not None]
+def _classes(ctx: Context, point: ProgramPoint, parts: list[Any]) -> Values:
+    found = [_type_values(ctx, point, part) for part in parts if part is not None]
     return tuple(pair for pair in join(found) if pair[0][0] == CLASS)

@@ -1,33 +1,38 @@
-"""Attributes of values: one rule for each kind of value."""
+"""Member access: the attributes of each kind of value."""
 
 from collections.abc import Callable
 
 from remora.code.callgraph.abstract_values import (
     BOUND,
-    BUILT,
+    BUILT_CONTAINER,
     CLASS,
     CONTAINER,
+    CONTAINER_METHOD,
     EMPTY,
     EXTERNAL,
     FUNCTION,
     INSTANCE,
-    METHOD,
     MODULE,
     NAMESPACE,
     OPAQUE,
     OWN_CLASS,
     PAIR,
-    REST,
     SELF,
     SUPER,
-    TYPED,
+    TYPED_CONTAINER,
+    VARIADIC,
     Value,
     Values,
+    exact_value,
     join,
-    one,
 )
 from remora.code.callgraph.context import Context
-from remora.code.callgraph.rules.class_attributes import of_class, of_instance, of_super, overriders
+from remora.code.callgraph.rules.class_attributes import (
+    attribute_of_class,
+    instance_attribute,
+    overrides,
+    super_attribute,
+)
 
 
 def member(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -38,17 +43,16 @@ def member(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 def self_member(ctx: Context, level: int, value: Value, name: str, within: str) -> Values:
     """Rule: `self.name` in a method of the class, or `cls.name`."""
-    find = of_class if value[0] == OWN_CLASS else of_instance
+    find = attribute_of_class if value[0] == OWN_CLASS else instance_attribute
     return find(ctx, level, value, name, within)
 
 
-def given_member(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Rule: `parameter.name`, where an annotation says what it takes: whoever takes an instance of a
-    class is written for all that derive from it."""
+def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:
+    """Rule: `parameter.name` of an annotated parameter, which may be of any subclass."""
     found = ctx.read(("member", level, value, name))
     if value[0] != INSTANCE:
         return found
-    return join((found, overriders(ctx, level, value, name)))
+    return join((found, overrides(ctx, level, value, name)))
 
 
 def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -56,20 +60,20 @@ def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 
 def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:
-    inside = ctx.inside(value, name)
-    return EMPTY if inside is None else ((inside, 0),)
+    submodule = ctx.submodule(value, name)
+    return EMPTY if submodule is None else ((submodule, 0),)
 
 
 def _of_external(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return one(EXTERNAL, f"{value[1]}.{name}")
+    return exact_value(EXTERNAL, f"{value[1]}.{name}")
 
 
 def _of_opaque(_ctx: Context, _level: int, _value: Value, _name: str) -> Values:
-    return one(OPAQUE)
+    return exact_value(OPAQUE)
 
 
 def _of_container(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return one(METHOD, value, name)
+    return exact_value(CONTAINER_METHOD, value, name)
 
 
 def _of_function(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -77,7 +81,7 @@ def _of_function(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 
 def _of_bound(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return one(*value[1]) if name == "__func__" else EMPTY
+    return exact_value(*value[1]) if name == "__func__" else EMPTY
 
 
 _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
@@ -85,15 +89,15 @@ _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
     NAMESPACE: _of_namespace,
     EXTERNAL: _of_external,
     OPAQUE: _of_opaque,
-    CLASS: of_class,
-    OWN_CLASS: of_class,
-    INSTANCE: of_instance,
-    SELF: of_instance,
-    SUPER: of_super,
+    CLASS: attribute_of_class,
+    OWN_CLASS: attribute_of_class,
+    INSTANCE: instance_attribute,
+    SELF: instance_attribute,
+    SUPER: super_attribute,
     CONTAINER: _of_container,
-    BUILT: _of_container,
-    TYPED: _of_container,
-    REST: _of_container,
+    BUILT_CONTAINER: _of_container,
+    TYPED_CONTAINER: _of_container,
+    VARIADIC: _of_container,
     PAIR: _of_container,
     FUNCTION: _of_function,
     BOUND: _of_bound,

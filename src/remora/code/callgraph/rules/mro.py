@@ -1,34 +1,34 @@
-"""The order in which a class and its bases are searched, as Python computes it (C3)."""
+"""Method resolution order (C3 linearization)."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from remora.code.callgraph.abstract_values import Value
 
-_LONGEST = 256
-"""Classes of one order; a program in which each derives from the one before may have thousands."""
+_MAX_CLASSES = 256
+"""Maximum length of an MRO; a chain of subclasses may have thousands of classes."""
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """`own` first, then a merge of the bases' orders; where Python would refuse, depth first."""
+    """Return `own` and the merged orders of its bases; depth first where Python would refuse."""
     if len(orders) == 1:
-        return list(dict.fromkeys([own, *orders[0]]))[:_LONGEST]
-    waiting = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]
+        return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]
+    pending = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]
     merged = [own]
-    later = Counter(value for order in waiting for value in order[1:])
-    places = [0] * len(waiting)
-    while len(merged) < _LONGEST:
-        heads = [order[at] for order, at in zip(waiting, places, strict=True) if at < len(order)]
+    tails = Counter(value for order in pending for value in order[1:])
+    positions = [0] * len(pending)
+    while len(merged) < _MAX_CLASSES:
+        heads = [order[at] for order, at in zip(pending, positions, strict=True) if at < len(order)]
         if not heads:
             break
-        chosen = next((head for head in heads if not later[head]), None)
+        chosen = next((head for head in heads if not tails[head]), None)
         if chosen is None:
-            rest = (v for order, at in zip(waiting, places, strict=True) for v in order[at:])
-            return list(dict.fromkeys([*merged, *rest]))[:_LONGEST]
+            rest = (v for order, at in zip(pending, positions, strict=True) for v in order[at:])
+            return list(dict.fromkeys([*merged, *rest]))[:_MAX_CLASSES]
         merged.append(chosen)
-        for number, order in enumerate(waiting):
-            at = places[number]
+        for number, order in enumerate(pending):
+            at = positions[number]
             if at < len(order) and order[at] == chosen:
-                places[number] += 1
-                later.subtract(order[at + 1 : at + 2])
+                positions[number] += 1
+                tails.subtract(order[at + 1 : at + 2])
     return merged

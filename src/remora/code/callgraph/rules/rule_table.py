@@ -1,10 +1,10 @@
-"""All rules by the name of their question."""
+"""Rule table: all rules by the name of their question."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.code.callgraph.abstract_values import Values
-from remora.code.callgraph.context import Context, Place
+from remora.code.callgraph.context import Context, ProgramPoint
 from remora.code.callgraph.rules import (
     attribute_writes,
     call_results,
@@ -19,13 +19,13 @@ from remora.code.callgraph.rules import (
 
 
 def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
-    """What a name means by itself, whoever calls what."""
-    return evaluation.name_values(ctx, Place(0, path, scope, at), name)
+    """Rule: the values of a name at level 0, without callers."""
+    return evaluation.name_values(ctx, ProgramPoint(0, path, scope, at), name)
 
 
 def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
-    """What any term may be at a place."""
-    return evaluation.evaluate(ctx, Place(level, path, scope, at), term)
+    """Rule: the values of a term at a program point."""
+    return evaluation.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
 
 
 RULES: Mapping[str, Callable[..., Values]] = {
@@ -39,13 +39,13 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "result": call_results.result,
     "returns": call_results.returns,
     "yields": call_results.yields,
-    "passes": return_flow.passes,
+    "returned_parameters": return_flow.returned_parameters,
     "argument": call_rules.argument,
     "field": call_rules.field,
-    "sites": call_rules.sites,
+    "call_sites": call_rules.call_sites,
     "member": member_access.member,
     "self_member": member_access.self_member,
-    "given_member": member_access.given_member,
+    "annotated_member": member_access.annotated_member,
     "item": containers.item,
     "each": containers.each,
     "entered": containers.entered,

@@ -1,33 +1,32 @@
-"""What is known of the outside: the few functions of the standard library that hand values on."""
+"""Standard library models: external functions that pass on, wrap or contain their arguments."""
 
 from collections.abc import Callable
-from typing import Any
 
 from remora.code.callgraph.abstract_values import (
-    BUILT,
+    BUILT_CONTAINER,
+    CONTAINER_METHOD,
     EMPTY,
     EXTERNAL,
+    IDENTITY,
     INSTANCE,
-    METHOD,
     OPAQUE,
     OWN_CLASS,
     PAIR,
     PARTIAL,
     PROPERTY,
     SUPER,
-    WRAPS,
     Value,
     Values,
+    exact_value,
     join,
-    one,
 )
 from remora.code.callgraph.context import Context
-from remora.code.callgraph.rules.evaluation import awaited, member_values
-from remora.code.ir.model import SCOPE, TEXT
+from remora.code.callgraph.rules.evaluation import await_values, member_values
+from remora.code.ir.model import SCOPE, TEXT, has_tag
 
 Site = tuple[str, int]
 
-_BUILDERS = frozenset(
+_CONTAINER_BUILDERS = frozenset(
     [
         "builtins.list",
         "builtins.tuple",
@@ -53,7 +52,7 @@ _BUILDERS = frozenset(
         "weakref.WeakSet",
     ]
 )
-_KEEPERS = frozenset(
+_IDENTITY_FUNCTIONS = frozenset(
     [
         "functools.lru_cache",
         "functools.cache",
@@ -73,79 +72,73 @@ _KEEPERS = frozenset(
         "abc.abstractmethod",
     ]
 )
-_WAITERS = frozenset(("asyncio.run", "asyncio.wait_for", "anyio.run"))
-_PICKERS = frozenset(("builtins.next", "builtins.min", "builtins.max", "random.choice"))
-_GIVERS = frozenset(("get", "pop", "setdefault", "popleft", "popitem", "__getitem__", "__next__"))
-_VIEWS = frozenset(("values", "copy", "__iter__", "fromkeys"))
+_AWAITING_FUNCTIONS = frozenset(("asyncio.run", "asyncio.wait_for", "anyio.run"))
+_ELEMENT_PICKERS = frozenset(("builtins.next", "builtins.min", "builtins.max", "random.choice"))
+_ITEM_METHODS = frozenset(
+    ("get", "pop", "setdefault", "popleft", "popitem", "__getitem__", "__next__")
+)
+_VIEW_METHODS = frozenset(("values", "copy", "__iter__", "fromkeys"))
 
 
-def foreign_result(ctx: Context, level: int, value: Value, site: Site) -> Values:
-    """What calling something that is no code of the project gives."""
-    if value[0] == METHOD:
+def external_result(ctx: Context, level: int, value: Value, site: Site) -> Values:
+    """Return the result of a call to external code."""
+    if value[0] == CONTAINER_METHOD:
         return _method(ctx, level, value, site)
     if value[0] == EXTERNAL:
         return _function(ctx, level, value[1], site)
-    return one(OPAQUE) if value[0] == OPAQUE else EMPTY
+    return exact_value(OPAQUE) if value[0] == OPAQUE else EMPTY
 
 
 def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
-    known = _KNOWN.get(name)
-    found = one(OPAQUE, name)
-    if name in _BUILDERS:
-        found = one(BUILT, *site)
+    known = _MODELS.get(name)
+    found = exact_value(OPAQUE, name)
+    if name in _CONTAINER_BUILDERS:
+        found = exact_value(BUILT_CONTAINER, *site)
     elif known is not None:
         found = known(ctx, level, site)
-    elif name in _KEEPERS:
-        found = _kept(ctx, level, name, site)
-    elif name in _PICKERS:
-        held = _argument(ctx, level, site, 0)
-        found = join([ctx.read(("each", level, v)) for v, _ in held])
-    elif name in _WAITERS:
-        found = awaited(ctx, level, _argument(ctx, level, site, 0))
+    elif name in _IDENTITY_FUNCTIONS:
+        found = _identity_result(ctx, level, name, site)
+    elif name in _ELEMENT_PICKERS:
+        iterables = _argument(ctx, level, site, 0)
+        found = join([ctx.read(("each", level, v)) for v, _ in iterables])
+    elif name in _AWAITING_FUNCTIONS:
+        found = await_values(ctx, level, _argument(ctx, level, site, 0))
     return found
 
 
-def _kept(ctx: Context, level: int, name: str, site: Site) -> Values:
-    """What it was given; called without anything to keep, it waits for that."""
+def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
+    """Return the argument; without arguments, a decorator that returns its argument later."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
-        return one(WRAPS)
-    if name == "builtins.staticmethod" and not _is_definition(file.lowered.calls[site[1]].args[0]):
-        return one(PARTIAL, *site)  # of what a class makes an attribute, and does not bind
+        return exact_value(IDENTITY)
+    if name == "builtins.staticmethod" and not has_tag(file.lowered.calls[site[1]].args[0], SCOPE):
+        return exact_value(PARTIAL, *site)  # keeps a function in a class attribute unbound
     return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
-
-
-def _is_definition(term: Any) -> bool:
-    return isinstance(term, list | tuple) and term[0] == SCOPE
 
 
 def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
     _, container, name = value
-    if name in _GIVERS:
+    if name in _ITEM_METHODS:
         default = _argument(ctx, level, site, 1)
         return join((ctx.read(("item", level, container, _key(ctx, site))), default))
-    if name in _VIEWS:
-        return one(*container)
+    if name in _VIEW_METHODS:
+        return exact_value(*container)
     if name == "items":
-        return one(PAIR, container)
-    return one(OPAQUE)
+        return exact_value(PAIR, container)
+    return exact_value(OPAQUE)
 
 
 def _key(ctx: Context, site: Site) -> str | None:
-    """The constant string by which a container is asked."""
+    """Return the constant string that is the first argument, or None."""
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
-    return args[0][1] if args and _is_text(args[0]) else None
-
-
-def _is_text(term: Any) -> bool:
-    return isinstance(term, list | tuple) and term[0] == TEXT
+    return args[0][1] if args and has_tag(args[0], TEXT) else None
 
 
 def _import(ctx: Context, _level: int, site: Site) -> Values:
-    named = _key(ctx, site)
-    module = None if named is None else ctx.imported(site[0], 0, named)
-    return one(OPAQUE) if module is None else ((module, 0),)
+    dotted = _key(ctx, site)
+    module = None if dotted is None else ctx.resolve_import(site[0], 0, dotted)
+    return exact_value(OPAQUE) if module is None else ((module, 0),)
 
 
 def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
@@ -157,54 +150,42 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
     if file is None:
         return EMPTY
     scope = file.lowered.calls[site[1]].scope
-    method = file.method_around(scope)
+    method = file.enclosing_method(scope)
     if method is None:
         return EMPTY
     found = file.scopes[method]
-    of_type = "classmethod" in file.decorations(method) or found.name in {
+    of_type = "classmethod" in file.decorator_names(method) or found.name in {
         "__new__",
         "__init_subclass__",
     }
-    return one(SUPER, site[0], found.parent, OWN_CLASS if of_type else INSTANCE)
+    return exact_value(SUPER, site[0], found.parent, OWN_CLASS if of_type else INSTANCE)
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
-    """`type(self)`; of anything else it is not followed."""
+    """Return the class for `type(self)`; OPAQUE for any other argument."""
     file = ctx.file(site[0])
     if file is None:
         return EMPTY
     call = file.lowered.calls[site[1]]
     owner = file.class_of_self(call.scope, call.args[0]) if call.args else None
-    return one(OPAQUE) if owner is None else one(OWN_CLASS, file.path, owner)
+    return exact_value(OPAQUE) if owner is None else exact_value(OWN_CLASS, file.path, owner)
 
 
 def _getattr(ctx: Context, level: int, site: Site) -> Values:
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
-    if len(args) > 1 and _is_text(args[1]):
+    if len(args) > 1 and has_tag(args[1], TEXT):
         return member_values(ctx, level, _argument(ctx, level, site, 0), args[1][1])
     return EMPTY
 
 
-def _partial(_ctx: Context, _level: int, site: Site) -> Values:
-    return one(PARTIAL, *site)
-
-
-def _property(_ctx: Context, _level: int, site: Site) -> Values:
-    return one(PROPERTY, *site)
-
-
-def _wraps(_ctx: Context, _level: int, _site: Site) -> Values:
-    return one(WRAPS)
-
-
-_KNOWN: dict[str, Callable[[Context, int, Site], Values]] = {
+_MODELS: dict[str, Callable[[Context, int, Site], Values]] = {
     "builtins.super": _super,
     "builtins.type": _type,
     "builtins.getattr": _getattr,
-    "builtins.property": _property,
+    "builtins.property": lambda _ctx, _level, site: exact_value(PROPERTY, *site),
     "importlib.import_module": _import,
-    "functools.partial": _partial,
-    "functools.partialmethod": _partial,
-    "functools.wraps": _wraps,
+    "functools.partial": lambda _ctx, _level, site: exact_value(PARTIAL, *site),
+    "functools.partialmethod": lambda _ctx, _level, site: exact_value(PARTIAL, *site),
+    "functools.wraps": lambda _ctx, _level, _site: exact_value(IDENTITY),
 }

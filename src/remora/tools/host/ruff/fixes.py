@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.syntax.source import parses
+from remora.code.syntax.source import parse_error
 from remora.errors import HostError
 from remora.tools.host.ruff.new_findings import lasting_harm
 from remora.tools.host.ruff.ruff_process import Finding, ruff_check
@@ -93,12 +93,12 @@ def _parsing(text: Text, wanted: list[_Wanted]) -> tuple[str, list[_Wanted], _Le
     Each fix alone does; two may not (each removes one of a block's last two statements).
     """
     together = _with(text, wanted)
-    if parses(text.bytes()) or not parses(text._replace(body=together).bytes()):
+    if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):
         return together, wanted, []
     taken: list[_Wanted] = []
     left: _Left = []
     for each in wanted:
-        if parses(text._replace(body=_with(text, [*taken, each])).bytes()):
+        if parse_error(text._replace(body=_with(text, [*taken, each])).bytes()):
             left.append((each[0], "the file would not parse"))
         else:
             taken.append(each)

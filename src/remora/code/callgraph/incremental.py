@@ -1,0 +1,199 @@
+"""Incremental recomputation: the inputs of an answer, and the inputs that a file change invalidates.
+
+Everything the linker reads from a program is an input: a whole file, its interface, the files that
+mention a name, and so on. A set of inputs is an integer with one bit per input. Inputs may share a
+bit, which keeps the sets small: a collision costs time, never correctness.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, get_args
+from zlib import crc32
+
+import msgspec
+
+from remora.code.callgraph.files.ir_index import IndexedFile
+from remora.code.callgraph.files.module_interface import interface, reexported_modules, star_names
+from remora.code.callgraph.files.program_protocol import Program
+from remora.code.ir.model import LoweredFile, unqualified_name
+from remora.ids import split_node_key
+
+INPUT_BITS = 4096
+ALL_INPUTS = (1 << INPUT_BITS) - 1
+
+# Kinds of inputs, each with the name that completes it. The texts are hashed into stored bits.
+BODY = "body"  # path: everything in the file
+INTERFACE = "outline"  # path: everything outside functions, see `interface`
+MENTIONS = "mentions"  # name: the files that mention it
+MENTION_COUNT = "crowd"  # limit and name: True if more files than the limit mention the name
+ALIAS = "alias"  # name: the names that files import it as
+STAR_NAME = "star"  # name: the files whose `import *` provides it
+STAR_MODULES = "stars"  # no name: the modules that are imported by `import *`
+MODULE = "module"  # last part of a dotted name: the modules with that name
+ALIASES_OF = "carriers"  # key: the names that reach a node, see `Linker.alias_digest`
+FOLDER = "folder"  # path: the files in it
+
+MentionLimit = Literal[0, 12, 24, 32, 48, 64, 120, 128, 256]
+"""The file counts that rules may compare with; a change across any other count goes unnoticed."""
+MENTION_LIMITS: tuple[MentionLimit, ...] = get_args(MentionLimit)
+
+_MAX_CHANGED_FILES = 200
+"""Above this, everything counts as changed: comparing costs as much as linking."""
+
+
+@lru_cache(maxsize=1 << 16)
+def input_bit(kind: str, name: str = "") -> int:
+    """Return the set that holds one input; the same in every process."""
+    return 1 << (crc32(f"{kind} {name}".encode("utf-8", "surrogatepass")) % INPUT_BITS)
+
+
+class AliasDigest(NamedTuple):
+    """Hash of all names that reach a node, and the inputs it was computed from."""
+
+    names: bytes
+    inputs: int
+
+
+def invalidated(
+    program: Program,
+    alias_digest: Callable[[str], AliasDigest],
+    before: Mapping[str, LoweredFile | None],
+    digests: Mapping[str, AliasDigest],
+) -> tuple[int, dict[str, AliasDigest]]:
+    """Return the inputs that changed, and the digests that were computed again.
+
+    `alias_digest` computes the digest of a node in the current `program`. `before` holds the
+    changed files in their former state, and `digests` the stored digests of that state. The links
+    of a node stay valid if its file did not change and `NodeLinks.inputs` has none of the
+    returned inputs.
+    """
+    changed = changed_inputs(program, before)
+    recomputed: dict[str, AliasDigest] = {}
+    for key, known in digests.items():
+        if known.inputs & changed or split_node_key(key)[0] in before:
+            recomputed[key] = alias_digest(key)
+    for key, now in recomputed.items():
+        if now.names != digests[key].names:
+            changed |= input_bit(ALIASES_OF, key)
+    return changed, recomputed
+
+
+class _Change(NamedTuple):
+    path: str
+    before: LoweredFile | None
+    now: LoweredFile | None
+
+
+def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
+    """Return the inputs that differ between `program` and its former state.
+
+    `before` holds the changed files as they were; None for a file that did not exist. A file in
+    which only line numbers changed contributes nothing.
+    """
+    if len(before) > _MAX_CHANGED_FILES:
+        return ALL_INPUTS
+    changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]
+    moved = [c.path for c in changes if (c.before is None) != (c.now is None)]
+    if any(path.rpartition("/")[2] == "__init__.py" for path in moved):
+        return ALL_INPUTS  # an `__init__.py` can change the root of every import
+    found = 0
+    parts = (
+        _file_inputs(changes),
+        _mention_inputs(program, changes),
+        _module_inputs(program, moved),
+    )
+    for part in parts:
+        for each in part:
+            found |= each
+    return found
+
+
+def _file_inputs(changes: Sequence[_Change]) -> Iterator[int]:
+    for path, before, now in changes:
+        if _without_lines(before) == _without_lines(now):
+            continue
+        yield input_bit(BODY, path)
+        if interface(before) != interface(now):
+            yield input_bit(INTERFACE, path)
+        if _star_imports(before) != _star_imports(now):
+            yield input_bit(STAR_MODULES)
+        for name in _star_names(before) ^ _star_names(now):
+            yield input_bit(STAR_NAME, name)
+        old, new = _aliases(before), _aliases(now)
+        for name in old.keys() | new.keys():
+            if old.get(name) != new.get(name):
+                yield input_bit(ALIAS, name)
+
+
+def _mention_inputs(program: Program, changes: Sequence[_Change]) -> Iterator[int]:
+    added: Counter[str] = Counter()
+    removed: Counter[str] = Counter()
+    for _, before, now in changes:
+        old = frozenset(before.names if before else ())
+        new = frozenset(now.names if now else ())
+        added.update(new - old)
+        removed.update(old - new)
+    for name in added.keys() | removed.keys():
+        yield input_bit(MENTIONS, name)
+        count = len(program.mentioning(name))
+        earlier = count - added[name] + removed[name]
+        for limit in MENTION_LIMITS:
+            if (count > limit) != (earlier > limit):
+                yield input_bit(MENTION_COUNT, f"{limit} {name}")
+
+
+def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
+    """Yield the names of added and removed files, and of folders that came or went with them."""
+    if not moved:
+        return
+    unmoved = set(program.paths()).difference(moved)
+    kept = {folder for path in unmoved for folder in _parent_folders(path)}
+    for path in moved:
+        folder, _, file = path.rpartition("/")
+        stem = file.removesuffix(".py")
+        yield input_bit(FOLDER, folder)
+        yield input_bit(MODULE, stem)
+        for parent in _parent_folders(path):
+            if parent not in kept:
+                yield input_bit(MODULE, parent.rpartition("/")[2])
+        for other in program.mentioning(stem):
+            lowered = program.lowered(other)
+            sources = (*lowered.stars, *reexported_modules(lowered)) if lowered is not None else ()
+            if any(unqualified_name(dotted) == stem for _, dotted in sources):
+                yield input_bit(STAR_MODULES)
+
+
+def _parent_folders(path: str) -> Iterator[str]:
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+def _star_imports(lowered: LoweredFile | None) -> Any:
+    """Return the modules that a file imports by `*`, and those of them that it exports again."""
+    if lowered is None:
+        return [], []
+    return [tuple(star) for star in lowered.stars], [tuple(m) for m in reexported_modules(lowered)]
+
+
+def _star_names(lowered: LoweredFile | None) -> frozenset[str]:
+    return frozenset(star_names(lowered) if lowered is not None and lowered.scopes else ())
+
+
+def _aliases(lowered: LoweredFile | None) -> Mapping[str, Collection[str]]:
+    return {} if lowered is None or not lowered.scopes else IndexedFile(lowered).aliases
+
+
+def _without_lines(lowered: LoweredFile | None) -> LoweredFile | None:
+    if lowered is None:
+        return None
+    replace = msgspec.structs.replace
+    return replace(
+        lowered,
+        scopes=tuple(replace(scope, line=0) for scope in lowered.scopes),
+        calls=tuple(replace(call, line=0) for call in lowered.calls),
+        reads=tuple(replace(read, line=0) for read in lowered.reads),
+        stores=tuple(replace(store, line=0) for store in lowered.stores),
+    )

@@ -1,1 +1,0 @@
-"""A syntax tree becomes what linking needs of it, in one pass."""

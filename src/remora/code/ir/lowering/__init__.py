@@ -1,0 +1,1 @@
+"""Lowering of syntax trees to the IR, in one pass per file."""

@@ -1,0 +1,211 @@
+"""Lowering of compound statements and their blocks."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from remora.code.ir.lowering.assignment_targets import assign_target
+from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.expressions import lower_expression, record_implicit_call
+from remora.code.ir.lowering.literals import record_iteration
+from remora.code.ir.model import (
+    ELEMENT,
+    ENTERED,
+    IN_TRY,
+    INSTANCE,
+    LEAVES_FUNCTION,
+    LOOP,
+    NARROWED,
+    VALUE,
+    Block,
+)
+
+_LEAVES = frozenset((ast.Return, ast.Raise))
+_MAY_NARROW = frozenset((ast.Call, ast.BoolOp))
+_IF = ast.If
+
+
+def lower_body(builder: IRBuilder, statements: Sequence[ast.stmt], block: int) -> None:
+    """Lower statements that run together."""
+    outside, builder.block = builder.block, block
+    blocks, steps = builder.statements, builder.statement_handlers
+    for statement in statements:
+        builder.statement = len(blocks)
+        blocks.append(block)
+        steps[statement.__class__](builder, statement)
+    builder.block = outside
+
+
+def lower_if(builder: IRBuilder, node: ast.If) -> None:
+    """Lower `if` with its `elif` arms, without recursion."""
+    group = builder.new_group()
+    arms = [node]
+    rest: Any = node.orelse
+    while len(rest) == 1 and rest[0].__class__ is _IF:
+        arms.append(rest[0])
+        rest = rest[0].orelse
+    builder.counted_scope.branches += len(arms)
+    count = len(arms) + 1 if rest else 0
+    for arm in arms:
+        test, statements = arm.test, arm.body
+        lower_expression(builder, test)
+        block = _open_block(builder, statements, group, count)
+        if test.__class__ in _MAY_NARROW:
+            record_narrowing(builder, test, block)
+        lower_body(builder, statements, block)
+    if rest:
+        lower_body(builder, rest, _open_block(builder, rest, group, count))
+
+
+def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
+    """Record that `isinstance(x, C)` narrows `x` in the block."""
+    while test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+        test = test.values[0]
+    if test.__class__ is not ast.Call:
+        return
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
+            outside, builder.block = builder.block, block
+            builder.start_statement(block)
+            builder.bind(name, NARROWED, (INSTANCE, lower_expression(builder, kind)))
+            builder.block = outside
+
+
+def lower_for(builder: IRBuilder, node: ast.For) -> None:
+    source = lower_expression(builder, node.iter)
+    record_iteration(builder, source, node.iter.lineno)
+    _lower_loop_body(builder, node, source)
+
+
+def lower_async_for(builder: IRBuilder, node: ast.AsyncFor) -> None:
+    _lower_loop_body(builder, node, lower_expression(builder, node.iter))
+
+
+def lower_while(builder: IRBuilder, node: ast.While) -> None:
+    builder.counted_scope.branches += 1 + bool(node.orelse)
+    block = _open_block(builder, node.body, builder.new_group(), 0, LOOP)
+    outside, builder.block = builder.block, block
+    builder.start_statement(block)
+    lower_expression(builder, node.test)
+    builder.block = outside
+    lower_body(builder, node.body, block)
+    _lower_loop_else(builder, node.orelse)
+
+
+def lower_with(builder: IRBuilder, node: ast.With) -> None:
+    _lower_with(builder, node, "__enter__", "__exit__")
+
+
+def lower_async_with(builder: IRBuilder, node: ast.AsyncWith) -> None:
+    _lower_with(builder, node, "__aenter__", "__aexit__")
+
+
+def lower_try(builder: IRBuilder, node: ast.Try) -> None:
+    """Lower `try` with `except`."""
+    builder.counted_scope.branches += len(node.handlers) + bool(node.orelse)
+    lower_try_star(builder, node)
+
+
+def lower_try_star(builder: IRBuilder, node: Any) -> None:
+    """Lower `try` with `except*`, which does not count as branches."""
+    group = builder.new_group()
+    arms = 1 + len(node.handlers)
+    block = _open_block(builder, node.orelse or node.body, group, arms, IN_TRY)
+    lower_body(builder, node.body, block)
+    lower_body(builder, node.orelse, block)
+    for handler in node.handlers:
+        block = _open_block(builder, handler.body, group, arms, IN_TRY)
+        kind = None if handler.type is None else lower_expression(builder, handler.type)
+        if handler.name is not None:
+            outside, builder.block = builder.block, block
+            builder.start_statement(block)
+            builder.bind(handler.name, VALUE, None if kind is None else (INSTANCE, kind))
+            builder.block = outside
+        lower_body(builder, handler.body, block)
+    lower_body(builder, node.finalbody, builder.block)
+
+
+def lower_match(builder: IRBuilder, node: ast.Match) -> None:
+    has_wildcard = any(getattr(case.pattern, "pattern", False) is None for case in node.cases)
+    builder.counted_scope.branches += max(0, len(node.cases) - has_wildcard)
+    subject = lower_expression(builder, node.subject)
+    group = builder.new_group()
+    for case in node.cases:
+        block = _open_block(builder, case.body, group, len(node.cases) if has_wildcard else 0)
+        outside, builder.block = builder.block, block
+        builder.start_statement(block)
+        _bind_captures(builder, case.pattern, node.subject, subject)
+        if case.guard is not None:
+            lower_expression(builder, case.guard)
+        builder.block = outside
+        lower_body(builder, case.body, block)
+
+
+def _open_block(
+    builder: IRBuilder, statements: Sequence[ast.stmt], group: int, arms: int, flags: int = 0
+) -> int:
+    if statements and statements[-1].__class__ in _LEAVES:
+        flags |= LEAVES_FUNCTION
+    builder.blocks.append(Block(builder.block, group, arms, flags))
+    return len(builder.blocks) - 1
+
+
+def _lower_loop_body(builder: IRBuilder, node: ast.For | ast.AsyncFor, source: Any) -> None:
+    builder.counted_scope.branches += 1 + bool(node.orelse)
+    block = _open_block(builder, node.body, builder.new_group(), 0, LOOP)
+    outside, builder.block = builder.block, block
+    builder.start_statement(block)
+    assign_target(builder, node.target, None if source is None else (ELEMENT, source))
+    builder.block = outside
+    lower_body(builder, node.body, block)
+    _lower_loop_else(builder, node.orelse)
+
+
+def _lower_loop_else(builder: IRBuilder, statements: Sequence[ast.stmt]) -> None:
+    if statements:
+        lower_body(builder, statements, _open_block(builder, statements, builder.new_group(), 0))
+
+
+def _lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith, enter: str, leave: str) -> None:
+    for item in node.items:
+        manager = item.context_expr
+        term = lower_expression(builder, manager)
+        record_implicit_call(builder, term, enter, manager.lineno)
+        record_implicit_call(builder, term, leave, manager.lineno)
+        if item.optional_vars is not None:
+            is_async = node.__class__ is ast.AsyncWith
+            assign_target(
+                builder, item.optional_vars, None if term is None else (ENTERED, term, is_async)
+            )
+    lower_body(builder, node.body, builder.block)
+
+
+def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, term: Any) -> None:
+    for name, kind in _captures(pattern):
+        if name is not None:
+            whole = term if getattr(pattern, "name", None) == name and kind is None else None
+            builder.bind(
+                name, VALUE, whole if kind is None else (INSTANCE, lower_expression(builder, kind))
+            )
+        elif kind is not None:
+            instance = (INSTANCE, lower_expression(builder, kind))
+            if isinstance(subject, ast.Name):
+                builder.bind(subject.id, NARROWED, instance)
+
+
+def _captures(pattern: ast.pattern) -> Iterator[tuple[str | None, ast.expr | None]]:
+    """Yield captured names and classes; None for the subject itself, or without a class."""
+    pending: list[tuple[ast.pattern, bool]] = [(pattern, True)]
+    while pending:
+        found, whole = pending.pop()
+        name: str | None = getattr(found, "name", None) or getattr(found, "rest", None)
+        inner = getattr(found, "pattern", None)
+        kind = found.cls if isinstance(found, ast.MatchClass) else None
+        if isinstance(inner, ast.MatchClass):
+            kind = inner.cls
+        if name is not None or (whole and kind is not None and inner is None):
+            yield name, kind
+        parts = [*getattr(found, "patterns", ()), *getattr(found, "kwd_patterns", ())]
+        pending.extend((part, False) for part in parts)
+        if inner is not None:
+            pending.append((inner, whole))

@@ -1,0 +1,233 @@
+"""Mutable IR of a file that is being lowered."""
+
+import ast
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from remora.code.ir.model import (
+    COMPREHENSION_SCOPE,
+    FUNCTION_SCOPE,
+    GENERATOR,
+    MODULE_SCOPE,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
+    Block,
+    Call,
+    Container,
+    ContainerWrite,
+    Export,
+    LoweredFile,
+    Parameter,
+    Scope,
+)
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.ids import MODULE, NodeKey
+
+
+class OpenScope:
+    """A scope under construction; `qualname` is set at the end."""
+
+    __slots__ = (
+        "annotation",
+        "at",
+        "bases",
+        "binds",
+        "branches",
+        "decorators",
+        "flags",
+        "index",
+        "key",
+        "kind",
+        "line",
+        "name",
+        "outer",
+        "params",
+        "parent",
+        "qualname",
+        "results",
+        "yields",
+    )
+
+    def __init__(
+        self, kind: int, name: str, index: int, parent: "OpenScope | None", at: int, line: int
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.qualname = ""
+        self.key = NodeKey("")
+        self.index = index
+        self.parent = parent
+        self.at = at
+        self.line = line
+        self.flags = 0
+        self.branches = 0
+        self.params: Sequence[Parameter] = ()
+        self.decorators: Sequence[int] = ()
+        self.annotation: Any = None
+        self.bases: Sequence[Any] = ()
+        self.binds: dict[str, list[Binding]] = {}
+        self.outer: dict[str, OpenScope] = {}
+        self.results: list[tuple[int, Any]] = []
+        self.yields: list[tuple[int, Any]] = []
+
+    def owner_of(self, name: str) -> "OpenScope":
+        """Return the nearest outer function that binds the nonlocal `name`."""
+        scope = self.parent
+        while scope is not None:
+            known = name in scope.binds or any(p.name == name for p in scope.params)
+            if scope.kind == FUNCTION_SCOPE and known:
+                return scope
+            scope = scope.parent
+        return self
+
+    @property
+    def enclosing_function(self) -> "OpenScope":
+        """The scope itself, or the first around it that is not a comprehension."""
+        scope = self
+        while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def build(self) -> Scope:
+        """Return the finished scope."""
+        parent, yields = self.parent, self.yields
+        if parent is not None and not self.qualname:
+            self.qualname = parent.qualname  # code of a lambda or comprehension belongs to its node
+        return Scope(
+            self.kind,
+            self.name,
+            self.qualname,
+            parent.index if parent is not None else -1,
+            self.at,
+            self.line,
+            self.flags | GENERATOR if yields else self.flags,
+            tuple(self.params),
+            tuple(self.decorators),
+            self.annotation,
+            tuple(self.bases),
+            {name: tuple(binds) for name, binds in self.binds.items()} if self.binds else {},
+            tuple(sorted(self.outer)) if self.outer else (),
+            tuple(self.results),
+            tuple(yields) if yields else (),
+        )
+
+
+LoweringFunction = Callable[["IRBuilder", Any], Any]
+"""Records a syntax node and returns its term, if any."""
+
+
+class IRBuilder:
+    """IR of one file under construction, with the current position of the pass."""
+
+    __slots__ = (
+        "block",
+        "blocks",
+        "calls",
+        "containers",
+        "counted_scope",
+        "definitions",
+        "depth",
+        "exports",
+        "expression_handlers",
+        "fills",
+        "groups",
+        "imports",
+        "names",
+        "path",
+        "pending_bodies",
+        "reads",
+        "scope",
+        "scope_index",
+        "scopes",
+        "stars",
+        "statement",
+        "statement_handlers",
+        "statements",
+        "stores",
+    )
+
+    def __init__(
+        self,
+        path: str,
+        expression_handlers: dict[type[ast.AST], LoweringFunction],
+        statement_handlers: dict[type[ast.AST], LoweringFunction],
+    ) -> None:
+        self.path = path
+        self.expression_handlers = expression_handlers
+        self.statement_handlers = statement_handlers
+        self.names: set[str] = set()
+        self.calls: list[Call] = []
+        self.reads: list[AttributeRead] = []
+        self.stores: list[AttributeWrite] = []
+        self.fills: list[ContainerWrite] = []
+        self.containers: list[Container] = []
+        self.blocks: list[Block] = [Block(-1, -1, 0, 0)]
+        self.statements: list[int] = [0]
+        self.stars: list[tuple[int, str]] = []
+        self.exports: list[Export] | None = None
+        self.definitions: list[tuple[DefinitionNode, OpenScope]] = []
+        self.imports: list[ImportNode] = []
+        self.pending_bodies: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
+        self.groups = 0
+        self.block = 0
+        self.statement = 0
+        self.depth = 0
+        self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
+        self.scope.qualname = MODULE
+        self.scope_index = 0
+        self.counted_scope = self.scope  # for complexity: not a lambda or comprehension
+        self.scopes: list[OpenScope] = [self.scope]
+
+    def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
+        """Open a scope inside the current one, created by the current statement."""
+        scopes = self.scopes
+        scope = OpenScope(kind, name, len(scopes), self.scope, self.statement, line)
+        scopes.append(scope)
+        return scope
+
+    def enter(self, scope: OpenScope) -> None:
+        """Make `scope` the current one."""
+        self.scope = scope
+        self.scope_index = scope.index
+
+    def start_statement(self, block: int) -> None:
+        """Start a new statement in `block`."""
+        self.statement = len(self.statements)
+        self.statements.append(block)
+
+    def new_group(self) -> int:
+        """Return a new group number for alternative blocks."""
+        self.groups += 1
+        return self.groups
+
+    def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
+        """Bind `name` in the current statement."""
+        target = self.scope
+        if target.outer:
+            target = target.outer.get(name, target)
+        self.names.add(name)
+        bind = Binding(kind, self.statement, self.scope_index, term, extra)
+        binds = target.binds
+        if name in binds:
+            binds[name].append(bind)
+        else:
+            binds[name] = [bind]
+
+    def build(self) -> LoweredFile:
+        """Return the finished IR."""
+        return LoweredFile(
+            self.path,
+            tuple(sorted(self.names)),
+            tuple([scope.build() for scope in self.scopes]),
+            tuple(self.calls),
+            tuple(self.reads),
+            tuple(self.stores),
+            tuple(self.fills),
+            tuple(self.containers),
+            tuple(self.blocks),
+            tuple(self.statements),
+            tuple(self.stars),
+            None if self.exports is None else tuple(self.exports),
+        )

@@ -1,0 +1,103 @@
+"""Lowering of calls, including their writes to containers and attributes."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.expressions import is_text, lower_expression, lower_expressions
+from remora.code.ir.model import ATTRIBUTE, ELEMENT, AttributeWrite, Call, ContainerWrite
+
+_NAME, _ATTRIBUTE = ast.Name, ast.Attribute
+_ADDED_ARGUMENT = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1, "setdefault": 1}
+_ADDING_ALL = frozenset(("extend", "update"))
+_ADDING = _ADDING_ALL.union(_ADDED_ARGUMENT)
+_ATTRIBUTE_FUNCTIONS = frozenset(("getattr", "setattr"))
+
+
+def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
+    """Lower a call; return its number."""
+    func: Any = node.func
+    if func.__class__ is _ATTRIBUTE:
+        return _lower_method_call(builder, node, func)
+    if func.__class__ is _NAME:
+        callee: Any = func.id
+        builder.names.add(callee)
+    else:
+        callee = lower_expression(builder, func)
+    args, keywords = _arguments(builder, node)
+    line = node.lineno
+    if callee.__class__ is str:
+        if callee in _ATTRIBUTE_FUNCTIONS:
+            _record_attribute_function(builder, line, callee, args)
+    elif args and callee.__class__ is tuple and callee[0] == ATTRIBUTE:
+        _record_added_items(builder, callee, args)
+    calls = builder.calls
+    calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))
+    return len(calls) - 1
+
+
+def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, made: Any) -> Any:
+    """Record the call of a decorator with the term `made`; return the term of the result."""
+    builder.calls.append(Call(builder.scope_index, builder.statement, line, decorator, (made,)))
+    return len(builder.calls) - 1
+
+
+def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> int:
+    name, base = func.attr, func.value
+    add = builder.names.add
+    add(name)
+    if base.__class__ is _NAME:
+        owner: Any = base.id
+        add(owner)
+    else:
+        owner = lower_expression(builder, base)
+    args, keywords = _arguments(builder, node)
+    callee = (ATTRIBUTE, owner, name)
+    if name in _ADDING and args:
+        _record_added_items(builder, callee, args)
+    calls = builder.calls
+    line = func.end_lineno or node.lineno
+    calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))
+    return len(calls) - 1
+
+
+def _arguments(
+    builder: IRBuilder, node: ast.Call
+) -> tuple[tuple[Any, ...], tuple[tuple[str | None, Any], ...]]:
+    args = tuple(lower_expressions(builder, node.args)) if node.args else ()
+    if not node.keywords:
+        return args, ()
+    return args, tuple([(k.arg, lower_expression(builder, k.value)) for k in node.keywords])
+
+
+def _record_attribute_function(
+    builder: IRBuilder, line: int, callee: str, args: Sequence[Any]
+) -> None:
+    """Record `getattr` and `setattr` with a constant name as an attribute."""
+    if len(args) < 2 or not is_text(args[1]):
+        return
+    name = args[1][1]
+    builder.names.add(name)
+    if callee == "setattr" and len(args) > 2:
+        builder.names.add(f"set {name}")
+        builder.stores.append(
+            AttributeWrite(builder.scope_index, builder.statement, line, args[0], name, args[2])
+        )
+
+
+def _record_added_items(builder: IRBuilder, callee: Any, args: Sequence[Any]) -> None:
+    """Record the items that a call adds to a container."""
+    _, base, name = callee
+    if base is None:
+        return
+    position = _ADDED_ARGUMENT.get(name)
+    if position is not None and position < len(args):
+        key = args[0][1] if name == "setdefault" and is_text(args[0]) else None
+        builder.fills.append(
+            ContainerWrite(builder.scope_index, builder.statement, base, key, args[position])
+        )
+    elif name in _ADDING_ALL and args[0] is not None:
+        builder.fills.append(
+            ContainerWrite(builder.scope_index, builder.statement, base, None, (ELEMENT, args[0]))
+        )

@@ -1,0 +1,134 @@
+"""Lowering of a whole file, by a table from syntax nodes to lowering functions."""
+
+import ast
+from operator import attrgetter
+from typing import NamedTuple
+
+from remora.code.ir.lowering import (
+    assignment_targets,
+    blocks,
+    calls,
+    functions_and_classes,
+    literals,
+    operators,
+    statements,
+)
+from remora.code.ir.lowering.builder import IRBuilder, LoweringFunction
+from remora.code.ir.model import LoweredFile
+from remora.code.syntax.definitions import Definition, ImportNode
+from remora.ids import MODULE, NodeKey, node_key
+
+
+class LoweringResult(NamedTuple):
+    """IR of a file, with its definitions and imports at any depth, in source order.
+
+    `branches` are the decisions in each definition's own body, counted as radon does.
+    """
+
+    lowered: LoweredFile
+    definitions: list[Definition]
+    imports: list[ImportNode]
+    branches: list[int]
+
+
+def lower_module(path: str, tree: ast.Module) -> LoweringResult:
+    """Lower one file; `path` is spelled as in node keys."""
+    builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
+    pending = builder.pending_bodies
+    pending.append((builder.scope, tree.body, 0))
+    while pending:
+        scope, body, block = pending.popleft()
+        builder.enter(scope)
+        builder.counted_scope = scope
+        blocks.lower_body(builder, body, block)
+    definitions = _name_definitions(builder)
+    builder.imports.sort(key=_position)
+    branches = [scope.branches for _, scope in builder.definitions]
+    return LoweringResult(builder.build(), definitions, builder.imports, branches)
+
+
+_position = attrgetter("lineno", "col_offset")
+
+
+def _name_definitions(builder: IRBuilder) -> list[Definition]:
+    """Name all definitions; a repeated name gets `#2`, `#3` in source order."""
+    module = builder.scopes[0]
+    module.key, prefix = node_key(builder.path), node_key(builder.path, "")
+    # reserve the module's own key: a definition may also be called __module__
+    seen = {MODULE: 1}
+    defined = builder.definitions
+    defined.sort(key=lambda each: each[0].lineno)
+    definitions = []
+    for node, scope in defined:
+        parent = scope.parent or module
+        name = node.name if parent is module else f"{parent.qualname}.{node.name}"
+        if name in seen:
+            seen[name] += 1
+            name = f"{name}#{seen[name]}"
+        else:
+            seen[name] = 1
+        scope.qualname = name
+        scope.key = NodeKey(prefix + name)
+        definitions.append(Definition(node, name, scope.key, parent.key))
+    return definitions
+
+
+def _ignore(_builder: IRBuilder, _node: ast.AST) -> None:
+    """Lower a node that is irrelevant for the call graph."""
+
+
+_EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
+    **dict.fromkeys(ast.expr.__subclasses__(), _ignore),
+    ast.Attribute: operators.lower_attribute,
+    ast.Call: calls.lower_call,
+    ast.Subscript: operators.lower_subscript,
+    ast.List: literals.lower_sequence,
+    ast.Tuple: literals.lower_sequence,
+    ast.Set: literals.lower_sequence,
+    ast.Dict: literals.lower_dict,
+    ast.ListComp: literals.lower_comprehension,
+    ast.SetComp: literals.lower_comprehension,
+    ast.GeneratorExp: literals.lower_comprehension,
+    ast.DictComp: literals.lower_dict_comprehension,
+    ast.Lambda: functions_and_classes.lower_lambda,
+    ast.BoolOp: operators.lower_boolean,
+    ast.IfExp: operators.lower_conditional,
+    ast.BinOp: operators.lower_binary,
+    ast.UnaryOp: operators.lower_unary,
+    ast.Compare: operators.lower_comparison,
+    ast.Await: operators.lower_await,
+    ast.Yield: functions_and_classes.lower_yield,
+    ast.YieldFrom: functions_and_classes.lower_yield_from,
+    ast.Starred: operators.lower_starred,
+    ast.NamedExpr: assignment_targets.lower_named_expression,
+    ast.JoinedStr: operators.lower_f_string,
+    ast.FormattedValue: operators.lower_f_string_field,
+    ast.Slice: operators.lower_slice,
+}
+_STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
+    **dict.fromkeys(ast.stmt.__subclasses__(), _ignore),
+    ast.Expr: statements.lower_expression_statement,
+    ast.Assign: statements.lower_assignment,
+    ast.AugAssign: statements.lower_augmented_assignment,
+    ast.AnnAssign: statements.lower_annotated_assignment,
+    ast.Return: statements.lower_return,
+    ast.If: blocks.lower_if,
+    ast.For: blocks.lower_for,
+    ast.AsyncFor: blocks.lower_async_for,
+    ast.While: blocks.lower_while,
+    ast.With: blocks.lower_with,
+    ast.AsyncWith: blocks.lower_async_with,
+    ast.Try: blocks.lower_try,
+    ast.TryStar: blocks.lower_try_star,
+    ast.Match: blocks.lower_match,
+    ast.FunctionDef: functions_and_classes.lower_function,
+    ast.AsyncFunctionDef: functions_and_classes.lower_function,
+    ast.ClassDef: functions_and_classes.lower_class,
+    ast.Import: statements.lower_import,
+    ast.ImportFrom: statements.lower_import_from,
+    ast.Global: statements.lower_global,
+    ast.Nonlocal: statements.lower_nonlocal,
+    ast.Delete: statements.lower_delete,
+    ast.Raise: statements.lower_raise,
+    ast.Assert: statements.lower_assert,
+}

@@ -1,0 +1,99 @@
+"""Lowering of functions, classes, lambdas and yields."""
+
+import ast
+from typing import Any
+
+from remora.code.ir.lowering.builder import IRBuilder, OpenScope
+from remora.code.ir.lowering.calls import record_decorator_call
+from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
+from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
+from remora.code.ir.lowering.statements import unqualified_name
+from remora.code.ir.model import (
+    ASYNC,
+    CLASS_SCOPE,
+    DEFINITION,
+    ELEMENT,
+    FUNCTION_SCOPE,
+    LAMBDA_SCOPE,
+    SCOPE,
+)
+from remora.code.syntax.definitions import DefinitionNode
+
+_ACCESSORS = frozenset(
+    (
+        *("property", "cached_property", "abstractproperty", "lazy_property"),
+        *("getter", "setter", "deleter"),
+    )
+)
+
+
+def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Lower `def` and `async def`."""
+    branches = builder.counted_scope.branches
+    scope = _open(builder, node, FUNCTION_SCOPE)
+    if node.__class__ is ast.AsyncFunctionDef:
+        scope.flags = ASYNC
+    scope.params = lower_parameters(builder, node.args)
+    if node.returns is not None:
+        scope.annotation = lower_annotation(builder, node.returns)
+    _bind(builder, node, scope)
+    builder.counted_scope.branches = branches
+
+
+def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
+    branches = builder.counted_scope.branches
+    scope = _open(builder, node, CLASS_SCOPE)
+    if node.bases:
+        scope.bases = lower_expressions(builder, node.bases)
+        builder.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
+    for keyword in node.keywords:
+        lower_expression(builder, keyword.value)
+    _bind(builder, node, scope)
+    builder.counted_scope.branches = branches
+
+
+def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:
+    """Lower a lambda; return its scope as a term."""
+    outside = builder.scope
+    inside = builder.open_scope(LAMBDA_SCOPE, "", node.lineno)
+    inside.params = lower_parameters(builder, node.args)
+    builder.enter(inside)
+    inside.results.append((builder.statement, lower_expression(builder, node.body)))
+    builder.enter(outside)
+    return (SCOPE, inside.index)
+
+
+def lower_yield(builder: IRBuilder, node: ast.Yield) -> None:
+    """Lower `yield a`."""
+    term = None if node.value is None else lower_expression(builder, node.value)
+    builder.scope.enclosing_function.yields.append((builder.statement, term))
+
+
+def lower_yield_from(builder: IRBuilder, node: ast.YieldFrom) -> None:
+    """Lower `yield from a`."""
+    term = lower_expression(builder, node.value)
+    element = None if term is None else (ELEMENT, term)
+    builder.scope.enclosing_function.yields.append((builder.statement, element))
+
+
+def _open(builder: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
+    name = node.name
+    scope = builder.open_scope(kind, name, node.lineno)
+    builder.names.add(f"def {name}")
+    builder.definitions.append((node, scope))
+    builder.pending_bodies.append((scope, node.body, builder.block))
+    return scope
+
+
+def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
+    if not node.decorator_list:
+        builder.bind(node.name, DEFINITION, scope.index)
+        return
+    decorators = [(each.lineno, lower_expression(builder, each)) for each in node.decorator_list]
+    term: Any = (SCOPE, scope.index)
+    if any(unqualified_name(each) in _ACCESSORS for each in node.decorator_list):
+        builder.names.add(f"property {node.name}")
+    for line, decorator in reversed(decorators):
+        term = record_decorator_call(builder, decorator, line, term)
+    scope.decorators = range(len(builder.calls) - len(decorators), len(builder.calls))
+    builder.bind(node.name, DEFINITION, scope.index, term)

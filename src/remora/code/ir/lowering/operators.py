@@ -1,0 +1,164 @@
+"""Lowering of attributes, subscripts, operators and f-strings."""
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from remora.code.ir.lowering.assignment_targets import constant_key
+from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.expressions import (
+    CONSTANT_TERMS,
+    is_unknown_or_constant,
+    lower_expression,
+    lower_expressions,
+    record_implicit_call,
+)
+from remora.code.ir.model import ATTRIBUTE, AWAIT, EITHER, ITEM, SLICE, STAR, AttributeRead
+
+_NAME, _BINOP = ast.Name, ast.BinOp
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "__add__",
+    ast.Sub: "__sub__",
+    ast.Mult: "__mul__",
+    ast.MatMult: "__matmul__",
+    ast.Div: "__truediv__",
+    ast.FloorDiv: "__floordiv__",
+    ast.Mod: "__mod__",
+    ast.Pow: "__pow__",
+    ast.LShift: "__lshift__",
+    ast.RShift: "__rshift__",
+    ast.BitOr: "__or__",
+    ast.BitXor: "__xor__",
+    ast.BitAnd: "__and__",
+}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "__eq__",
+    ast.NotEq: "__ne__",
+    ast.Lt: "__lt__",
+    ast.LtE: "__le__",
+    ast.Gt: "__gt__",
+    ast.GtE: "__ge__",
+}
+_CONTAINMENT = frozenset((ast.In, ast.NotIn))
+
+
+def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
+    """Lower the read of an attribute."""
+    value, name = node.value, node.attr
+    add = builder.names.add
+    add(name)
+    if value.__class__ is _NAME:
+        base: Any = value.id
+        add(base)
+    else:
+        base = lower_expression(builder, value)
+    term = (ATTRIBUTE, base, name)
+    builder.reads.append(
+        AttributeRead(builder.scope_index, builder.statement, node.end_lineno or node.lineno, term)
+    )
+    return term
+
+
+def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
+    """Lower an item or slice."""
+    base = lower_expression(builder, node.value)
+    inside = node.slice
+    if inside.__class__ is ast.Slice:
+        lower_expression(builder, inside)
+        return None if base is None else (SLICE, base)
+    constant = constant_key(inside)
+    if constant is None:
+        lower_expression(builder, inside)
+    if base is None:
+        return None
+    record_implicit_call(builder, base, "__getitem__", node.lineno)
+    return (ITEM, base, constant)
+
+
+def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
+    """Lower the bounds of a slice."""
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            lower_expression(builder, part)
+
+
+def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
+    """Lower `and` and `or`; the result is any operand."""
+    values = node.values
+    builder.counted_scope.branches += len(values) - 1
+    return _either(lower_expressions(builder, values))
+
+
+def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
+    """Lower `a if b else c`."""
+    builder.counted_scope.branches += 1
+    lower_expression(builder, node.test)
+    return _either((lower_expression(builder, node.body), lower_expression(builder, node.orelse)))
+
+
+def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:
+    """Lower a binary operator; iterates over left operands, because long sums nest deeply."""
+    parts = [node]
+    left: Any = node.left
+    while left.__class__ is _BINOP:
+        parts.append(left)
+        left = left.left
+    term = lower_expression(builder, left)
+    for part in parts if len(parts) == 1 else reversed(parts):
+        right = lower_expression(builder, part.right)
+        if term is not None:
+            term = record_implicit_call(
+                builder, term, _OPERATORS[part.op.__class__], part.lineno, (right,)
+            )
+    return term
+
+
+def lower_unary(builder: IRBuilder, node: ast.UnaryOp) -> None:
+    """Lower `not`, `-`, `+`, `~`."""
+    lower_expression(builder, node.operand)
+
+
+def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
+    """Lower `a < b < c`."""
+    left = lower_expression(builder, node.left)
+    operators = node.ops
+    for position, comparator in enumerate(node.comparators):
+        right = lower_expression(builder, comparator)
+        kind = operators[position].__class__
+        if kind in _COMPARISONS:
+            if not (left is None or is_unknown_or_constant(right)):
+                record_implicit_call(builder, left, _COMPARISONS[kind], node.lineno, (right,))
+        elif right is not None and kind in _CONTAINMENT:
+            record_implicit_call(builder, right, "__contains__", node.lineno, (left,))
+        left = right
+
+
+def lower_await(builder: IRBuilder, node: ast.Await) -> Any:
+    term = lower_expression(builder, node.value)
+    return None if term is None else (AWAIT, term)
+
+
+def lower_starred(builder: IRBuilder, node: ast.Starred) -> Any:
+    """Lower `*a`."""
+    term = lower_expression(builder, node.value)
+    return None if term is None else (STAR, term)
+
+
+def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
+    """Lower an f-string."""
+    lower_expressions(builder, node.values)
+    return CONSTANT_TERMS[str]
+
+
+def lower_f_string_field(builder: IRBuilder, node: ast.FormattedValue) -> None:
+    """Lower a replacement field of an f-string."""
+    lower_expression(builder, node.value)
+    if node.format_spec is not None:
+        lower_expression(builder, node.format_spec)
+
+
+def _either(terms: Iterable[Any]) -> Any:
+    known = [term for term in terms if term is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    return (EITHER, *known)

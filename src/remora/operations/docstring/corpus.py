@@ -1,0 +1,170 @@
+"""Words that people wrote about a node: other docstrings, call sites, comments."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
+from remora.code.syntax.effects import unqualified_name
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source
+from remora.operations.docstring.expected import skeleton
+from remora.operations.docstring.parse import parse
+from remora.operations.docstring.quotes import code_text
+
+_Key = TypeVar("_Key", bound=Hashable)
+_LONGEST = 160
+_NOT_A_COMMENT = re.compile(
+    r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
+)
+_LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A description of a parameter in some docstring; `owner` is the class around it."""
+
+    name: str
+    text: str
+    owner: str
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """What one file says.
+
+    Described parameters, summaries of methods by class, which functions raise what, and the
+    constants that calls pass.
+    """
+
+    parameters: tuple[Told, ...] = ()
+    methods: Mapping[tuple[str, str], str] = {}
+    raisers: Mapping[str, tuple[str, ...]] = {}
+    subclasses: Mapping[str, tuple[str, ...]] = {}
+    constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
+
+    def bases_of(self, owner: str) -> list[str]:
+        """The classes that a class of that name names as its bases."""
+        return [base for base, below in self.subclasses.items() if owner in below]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """`own`: of the node's file, `near`: of the files around it, `callers`: of those that the Hub
+    says call it. `owner` is the class around the node."""
+
+    own: Gathered = Gathered()
+    near: tuple[Gathered, ...] = ()
+    callers: tuple[Gathered, ...] = ()
+    owner: str = ""
+
+
+def gather(source: Source) -> Gathered:
+    """Everything that a file tells of any node."""
+    parameters: list[Told] = []
+    methods: dict[tuple[str, str], str] = {}
+    raisers: dict[str, list[str]] = {}
+    subclasses: dict[str, list[str]] = {}
+    for node, owner in _definitions(source.tree.body, ""):
+        text = docstring_text(node.body)
+        if text:
+            parameters += _described(node, text, owner)
+        if isinstance(node, ast.ClassDef):
+            for base in node.bases:
+                subclasses.setdefault(unqualified_name(base), []).append(node.name)
+            continue
+        if text and owner:
+            methods[owner, node.name] = parse(text).summary
+        for each in skeleton(node).raises:
+            raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
+    calls = list(_calls(source.tree))
+    return Gathered(
+        parameters=tuple(parameters),
+        methods=methods,
+        raisers=_frozen(raisers),
+        subclasses=_frozen(subclasses),
+        constants=_frozen(_constants(calls)),
+    )
+
+
+def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
+    return {key: tuple(dict.fromkeys(found)) for key, found in lists.items()}
+
+
+def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
+    """Those at a file's margin and in its classes, with the class that each stands in."""
+    for node in body:
+        if isinstance(node, DEFINITIONS):
+            yield node, owner
+            if isinstance(node, ast.ClassDef):
+                yield from _definitions(node.body, node.name)
+
+
+def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Told]:
+    owner = node.name if isinstance(node, ast.ClassDef) else owner
+    for section in parse(text).sections:
+        for item in section.items if section.kind in ("parameters", "attributes") else ():
+            if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
+                yield from (Told(name, item.text, owner) for name in item.names)
+
+
+def _calls(tree: ast.Module) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
+    """By function and keyword: strings and numbers that are given."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for call in calls:
+        for keyword in call.keywords:
+            value = keyword.value
+            if keyword.arg and isinstance(value, ast.Constant) and _is_telling(value.value):
+                text = code_text(value)
+                if text:
+                    found.setdefault((unqualified_name(call), keyword.arg), []).append(text)
+    return found
+
+
+def _is_telling(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+
+
+def agreed(told: Sequence[str], *, least: int) -> str:
+    """What most say, where that is at least `least` and three of five."""
+    best = Counter(told).most_common(1)
+    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(told):
+        return best[0][0]
+    return ""
+
+
+def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:
+    """The sentence of a comment right above a definition, or at the top of a module."""
+    lines = source.utf8.decode("utf-8", "replace").split("\n")
+    if isinstance(node, ast.Module):
+        first = node.body[0].lineno - 1 if node.body else len(lines)
+        return _sentence(lines[:first])
+    start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+    return _sentence(_contiguous(lines[: start - 1]))
+
+
+def _contiguous(lines: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for line in reversed(lines):
+        if not line.strip().startswith("#"):
+            break
+        found.insert(0, line)
+    return found
+
+
+def _sentence(lines: Sequence[str]) -> str:
+    """The first sentence, where all lines are of one comment that is written for readers."""
+    told = [line.strip() for line in lines if line.strip()]
+    if not told or not all(line.startswith("#") for line in told):
+        return ""
+    if any(_NOT_A_COMMENT.match(line) for line in told) or _LEGAL.search(" ".join(told)):
+        return ""
+    text = " ".join(line.lstrip("#: ").strip() for line in told).strip()
+    first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]
+    fit = first[:1].isupper() and len(first.split()) > 2 and first.isprintable()
+    return first if fit and "=" not in first and first.endswith(".") else ""

@@ -1,1 +1,0 @@
-"""Descriptions that the code itself gives: from names, conditions, comments and other docstrings."""

@@ -1,0 +1,211 @@
+"""Event emitter that appends JSON lines to one stream of a trace store."""
+
+import threading
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentEnd, Event, Head, Payload
+from remora.trace.content.group_commit import GroupCommit
+from remora.trace.content.objects import ObjectStore
+from remora.trace.stream.jsonl_store import JsonlTraceStore
+from remora.trace.stream.line_builder import (
+    Clock,
+    Durability,
+    Identity,
+    build_line,
+    head_after,
+    line_template,
+    utc_now,
+)
+from remora.trace.stream.trace_store import Claim, TraceStore
+from remora.trace.trace_folder import STREAM_SUFFIX
+
+
+class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a stream is written. The contents of `blobs` and `objects` are synced before the lines
+    that name them."""
+
+    blobs: ObjectStore
+    objects: ObjectStore | None = None
+    durability: Durability = "turn"
+    clock: Clock = utc_now
+
+
+class JsonlEventEmitter:
+    """The only writer of a stream; made by `open` or `claim`.
+
+    An event passes at most four objects before `write(2)`:
+
+    1. `TeeEmitter` (optional) shows each written event to listeners.
+    2. `JsonlEventEmitter` builds the line from the payload and the head (`line_builder`), orders
+       the events of several threads, and decides when to sync.
+    3. `TraceStore` refuses a writer that was replaced and a line that is not the next one.
+    4. `LineFile` (only in `JsonlTraceStore`) owns the locked file: one `write(2)` for each line,
+       cut back if it fails.
+
+    Threads may share an emitter. A sync covers every event appended before it began, so threads
+    that wait for one at the same time share it.
+    """
+
+    def __init__(
+        self,
+        store: TraceStore,
+        stream: str,
+        found: Claim,
+        identity: Identity,
+        options: EmitterOptions,
+    ) -> None:
+        self.path = Path(stream)
+        """The stream's file; the stream's name in a store without files."""
+        self._store = store
+        self._stream = stream
+        self._epoch = found.epoch
+        self._head = found.head
+        self._template = line_template(identity, options.blobs, options.clock)
+        self._contents = tuple(filter(None, (options.blobs, options.objects)))
+        self._durability = options.durability
+        self._synced = found.head.count
+        self._ended = found.last is not None and found.last.type == AgentEnd.type
+        self._refusal: str | None = None
+        self._lock = threading.Lock()
+        self._commit = GroupCommit(self._sync)
+
+    @classmethod
+    def claim(
+        cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
+    ) -> "JsonlEventEmitter":
+        """Become the stream's writer. A torn tail that was moved aside is recorded as a
+        `recovered` event.
+
+        Raises as `TraceStore.claim` and `append` do, and StreamError if the stream belongs to
+        another run or agent.
+        """
+        found = store.claim(stream)
+        try:
+            _check_identity(found.last, identity, stream)
+            emitter = cls(store, stream, found, identity, options)
+            for note in found.recovered:
+                emitter._append(note, found.last.turn if found.last else 0, None)
+            emitter.end_turn()
+        except BaseException:
+            store.release(stream, found.epoch)
+            raise
+        return emitter
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        identity: Identity,
+        *,
+        blobs: ObjectStore,
+        objects: ObjectStore | None = None,
+        durability: Durability = "turn",
+        clock: Clock = utc_now,
+    ) -> "JsonlEventEmitter":
+        """Claim the stream in the file at `path`, whose folder must exist.
+
+        Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail), StreamError
+        (the stream belongs to another run or agent), StreamWriteFailed or DiskError.
+        """
+        store = JsonlTraceStore(path.parent)
+        options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
+        emitter = cls.claim(store, path.name.removesuffix(STREAM_SUFFIX), identity, options)
+        emitter.path = path.absolute()
+        return emitter
+
+    @property
+    def head(self) -> Head:
+        """Number of lines, and the hash of the last one."""
+        return self._head
+
+    def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
+        """Append one event, and return it as a reader will read it.
+
+        Raises StreamWriteFailed (the stream is unchanged) or StreamError: the event cannot be
+        recorded, the stream has ended, or (WriterReplaced) another process changed it.
+        """
+        with self._lock:
+            if self._ended:
+                raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
+            event = self._append(payload, turn, delta)
+        if self._durability == "event":
+            self._commit.run()
+        return event
+
+    def end_turn(self) -> None:
+        """Make the turn safe against a power cut, unless durability is `none`."""
+        if self._durability != "none" and self._synced < self._head.count:
+            self.sync()
+
+    def sync(self) -> None:
+        """Make all events so far safe against a power cut.
+
+        Raises StreamWriteFailed, and the emitter then takes no more events: after a failed sync
+        only reopening the stream shows what is on disk.
+        """
+        self._commit.run()
+
+    def close(self) -> None:
+        """Sync as `end_turn` does and release the stream; closing twice is fine."""
+        try:
+            if self._refusal is None:
+                self.end_turn()
+        finally:
+            with self._lock:
+                self._refusal = self._refusal or "it is closed"
+            self._store.release(self._stream, self._epoch)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, payload: Payload, turn: int, delta: PacketDelta | None) -> Event:
+        self._check_usable()
+        line, event = build_line(self._template, self._head, payload, turn=turn, delta=delta)
+        try:
+            self._store.append(self._stream, self._epoch, event.seq, line)
+        except WriterReplaced as error:
+            self._refusal = error.message
+            raise
+        self._head = head_after(event)
+        self._ended = event.type == AgentEnd.type
+        return event
+
+    def _sync(self) -> None:
+        with self._lock:
+            self._check_usable()
+            count = self._head.count
+        try:
+            for contents in self._contents:
+                contents.sync()
+            self._store.sync(self._stream, self._epoch)
+        except (DiskError, StreamError) as error:
+            self._refusal = f"a sync failed: {error.message}"
+            if isinstance(error, StreamError):
+                raise
+            message = f"{self.path}: sync failed: {error.message}"
+            raise StreamWriteFailed(message, hint=error.hint) from error
+        self._synced = count
+
+    def _check_usable(self) -> None:
+        if self._refusal is not None:
+            raise StreamError(f"{self.path.name} takes no more events: {self._refusal}")
+
+
+def _check_identity(last: Event | None, identity: Identity, stream: str) -> None:
+    if last is None:
+        return
+    found = Identity(last.run_id, last.agent_id, last.operation, last.node_id)
+    if found != identity:
+        raise StreamError(
+            f"{stream} belongs to {found.agent_id or found.run_id!r} and not to "
+            f"{identity.agent_id or identity.run_id!r}",
+            hint="choose another id",
+        )

@@ -1,0 +1,121 @@
+"""Folders that somebody else filled, removed whole."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from remora.runs.retention.clean import size_of
+from remora.sandbox.child.rmtree import remove_tree, temporary_folder
+from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.snapshot import BaseSnapshot
+from tests.workspaces.conftest import skip_without, tree
+
+DEEP = 3000
+
+
+@contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def nested(folder: Path, levels: int) -> None:
+    """Folders in folders, with a path that no call would take."""
+    with inside(folder):
+        for level in range(levels):
+            Path(f"file{level % 3}").write_text("x")
+            Path("below").mkdir()
+            os.chdir("below")
+
+
+def test_everything_goes(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    (place / "a/b").mkdir(parents=True)
+    (place / "a/b/file").write_text("x")
+    os.mkfifo(place / "a/pipe")
+    remove_tree(place)
+    assert not place.exists()
+
+
+def test_so_deep_that_neither_a_path_nor_a_stack_holds_it(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    nested(place, DEEP)
+    assert size_of(place) > 0
+    remove_tree(place)
+    assert not place.exists()
+
+
+def test_folders_that_nobody_may_enter(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    (place / "closed/within").mkdir(parents=True)
+    (place / "closed/within/file").write_text("x")
+    (place / "closed/within").chmod(0o000)
+    (place / "closed").chmod(0o000)
+    place.chmod(0o500)
+    remove_tree(place)
+    assert not place.exists()
+
+
+def test_what_links_lead_to_stays(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir(mode=0o755)
+    (kept / "file").write_text("x")
+    place = tmp_path / "place"
+    (place / "a").mkdir(parents=True)
+    (place / "a/link").symlink_to(kept)
+    (place / "file").symlink_to(kept / "file")
+    remove_tree(place)
+    assert not place.exists()
+    assert (kept / "file").read_text() == "x"
+    with pytest.raises(OSError, match="link"):
+        remove_tree(_linked(tmp_path, kept))
+    assert (kept / "file").exists()
+
+
+def _linked(tmp_path: Path, to: Path) -> Path:
+    (tmp_path / "link").symlink_to(to)
+    return tmp_path / "link"
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        remove_tree(tmp_path / "none")
+
+
+def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
+    with temporary_folder("remora-test-") as place:
+        assert place.stat().st_mode & 0o777 == 0o700
+        nested(place, DEEP)
+        (place / "closed").mkdir(mode=0o000)
+    assert not place.exists()
+
+
+def test_a_private_folder_that_was_removed_is_no_error() -> None:
+    with temporary_folder("remora-test-") as place:
+        place.rmdir()
+
+
+@pytest.mark.parametrize("kind", ["slot", "overlay"])
+@pytest.mark.parametrize("above", ["", "__pycache__"])
+def test_a_private_copy_that_was_nested_deeply_is_whole_for_the_next_job(
+    tmp_path: Path, base: BaseSnapshot, kind: str, above: str
+) -> None:
+    skip_without(kind, tmp_path)
+    driver = make_driver(kind, base, tmp_path / "cache")
+    with driver.open() as workspace:
+        before = tree(workspace.tree)
+        (workspace.tree / above).mkdir(exist_ok=True)
+        nested(workspace.tree / above, DEEP)
+
+    with driver.open() as workspace:
+        assert tree(workspace.tree) == before
+        assert workspace.snapshot() == {}
+    driver.close()
