@@ -86,7 +86,13 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "max_concurrency": 2,
         },
         "escalation": {"enabled": False, "base_url": None, "name": None},
-        "hub": {"enabled": "auto", "sweep_seconds": 30, "idle_stop_minutes": 0, "memory_mb": 512},
+        "hub": {
+            "enabled": "auto",
+            "sweep_seconds": 30,
+            "idle_stop_minutes": 0,
+            "memory_mb": 512,
+            "max_file_mb": 1,
+        },
         "redaction": {"rules": []},
         "workspace": {
             "driver": "auto",

@@ -58,9 +58,15 @@ def analyze_file(path: str, source: bytes) -> FileAnalysis:
             empty.facts,
             file_hash=sha256(source).hexdigest(),
             partial=True,
-            detail=f"{fault(error)}; {REPORT}",
+            detail=_why_unread(error),
         )
         return empty._replace(facts=facts)
+
+
+def _why_unread(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "analysing it takes too much memory"
+    return f"{fault(error)}; {REPORT}"
 
 
 def _analyze_file(path: str, source: bytes) -> FileAnalysis:

@@ -156,6 +156,13 @@ class HubConfig(Section):
     """Stop the daemon after this many minutes without a query; 0: never."""
     memory_mb: Annotated[int, Field(ge=16, le=MAX_COUNT)] = 512
     """Maximum memory of the daemon in MiB; it restarts when it exceeds it."""
+    max_file_mb: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum size of a source file, in MiB; larger files are skipped."""
+
+    @property
+    def file_limit(self) -> int:
+        """Maximum size of a source file, in bytes."""
+        return self.max_file_mb * 1024**2
 
 
 class WorkspaceConfig(Section):

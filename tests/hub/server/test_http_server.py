@@ -119,20 +119,62 @@ def test_without_the_token_it_is_401(served: Served, header: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "[", ""]
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example:PORT", "evil.example:PORT", "user@127.0.0.1"),
+        *("[", "", "localhost", "127.0.0.1:80", "localhost:1", "[::1]:7", "localhost:PORTx"),
+    ],
 )
-def test_a_foreign_host_is_403_though_the_token_is_right(http: httpx.Client, host: str) -> None:
-    assert http.post("/v1/health", headers={"Host": host}).status_code == 403
+def test_a_foreign_host_or_port_is_403_though_the_token_is_right(
+    served: Served, http: httpx.Client, host: str
+) -> None:
+    headers = {"Host": host.replace("PORT", str(served.port))}
+    assert http.post("/v1/health", headers=headers).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:7"])
-def test_this_machines_own_names_are_taken(http: httpx.Client, host: str) -> None:
-    assert http.post("/v1/health", headers={"Host": host}).status_code == 200
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_the_names_of_this_machine_are_accepted(
+    served: Served, http: httpx.Client, host: str
+) -> None:
+    own = f"{host}:{served.port}"
+    assert http.post("/v1/health", headers={"Host": own}).status_code == 200
+    headers = {"Host": own, "Origin": f"http://{own}"}
+    assert http.post("/v1/health", headers=headers).status_code == 200
 
 
-def test_a_page_of_another_origin_may_not_ask(http: httpx.Client) -> None:
-    done = http.post("/v1/health", headers={"Origin": "https://evil.example"})
-    assert done.status_code == 403
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("https://evil.example", "http://localhost", "http://127.0.0.1:1"),
+        *("https://127.0.0.1:PORT", "null", "file://", ""),
+    ],
+)
+def test_a_page_of_another_origin_or_port_gets_403(
+    served: Served, http: httpx.Client, origin: str
+) -> None:
+    headers = {"Origin": origin.replace("PORT", str(served.port))}
+    assert http.post("/v1/health", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("kind", ["health", "search"])
+def test_chunked_requests_are_answered(served: Served, kind: str, size: int) -> None:
+    body = b'{"id": 5, "query": "x", "limit": 1}'
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    request = head.encode() + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+    request += b"0\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(request * 2)  # two of them at once
+        for byte in request:
+            raw.sendall(bytes([byte]))
+        raw.shutdown(socket.SHUT_WR)
+        said = b""
+        while part := raw.recv(65536):
+            said += part
+    answers = [json.loads(line) for line in said.split(b"\n") if line.startswith(b"{")]
+    assert [(answer["id"], answer["ok"]) for answer in answers] == [(5, True)] * 3
 
 
 @pytest.mark.parametrize(
@@ -174,7 +216,8 @@ def test_a_connection_can_be_used_again(http: httpx.Client) -> None:
 def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
     def request(kind: str, body: dict[str, Any]) -> bytes:
         said = json.dumps(body).encode()
-        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
+        head += f"Authorization: Bearer {TOKEN}\r\n"
         return head.encode() + b"Content-Length: %d\r\n\r\n" % len(said) + said
 
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete
+from remora.hub.process.hub_paths import hub_places
+from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import Cleaning, carry_out
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
@@ -162,9 +164,6 @@ def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
 
 
 def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
-    from remora.hub.process.hub_paths import hub_places
-    from remora.hub.store.hub_store import HubStore
-
     places = {}
     for name in ("here", "gone"):
         root = shop.folder / name
@@ -178,6 +177,21 @@ def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
     ]
     assert places["here"].db.exists()
     assert not places["gone"].db.parent.exists()
+
+
+def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) -> None:
+    """It holds source text, and the next question makes it again."""
+    places = hub_places(shop.caller().folders, shop.project.root)
+    with HubStore.open(places.db, root=shop.project.root, clock=utc_now):
+        assert "hub" not in kinds(clean(shop))
+        assert is_hub_in_use(shop.caller(), shop.project)
+
+    assert not is_hub_in_use(shop.caller(), shop.project)
+    assert "hub" in kinds(clean(shop, dry_run=True))
+    assert places.db.exists()
+    done = clean(shop)
+    assert [found.name for found in done.removed if found.kind == "hub"] == [str(places.db.parent)]
+    assert not places.db.parent.exists()
 
 
 def test_what_cannot_be_removed_is_told_of(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

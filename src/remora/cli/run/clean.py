@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 import msgspec
 
-from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -24,7 +24,7 @@ _KINDS = {
     "ref": ("kept commit", "kept commits"),
     "contents": ("set of contents", "sets of contents"),
     "conflict": ("file left by a conflict", "files left by conflicts"),
-    "hub": ("Hub database of a project that is gone", "Hub databases of projects that are gone"),
+    "hub": ("Hub database", "Hub databases"),
 }
 
 
@@ -32,7 +32,7 @@ _KINDS = {
 @click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
-    """Show and free unused disk space: private copies, kept commits, unused contents.
+    """Show and free unused disk space: private copies, kept commits, unused contents, hub.db.
 
     Never removes what a running, resumable or unreviewed run needs. Records and weights stay:
     `remora trace compact` removes old records.
@@ -41,6 +41,8 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     project = open_project(caller)
     complete(options, project)
     acts, kept = cleanable(caller, project, utc_now())
+    if is_hub_in_use(caller, project):
+        note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
     shown = carry_out(acts, kept, dry_run=True)
     if dry_run:
         return _told(options, shown)

@@ -1,4 +1,4 @@
-"""What leaves files out: git's rules and index where there is git, else those of a plain walk."""
+"""Exclusion rules: git's ignore rules and index where there is git, else those of a plain walk."""
 
 import math
 import time
@@ -205,7 +205,7 @@ class WalkRules:
         }
 
     def rest(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         output = folder.rpartition("/")[2] in BUILD_FOLDERS
