@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.cli.run import running
+from remora.bootstrap import run_limits
 from remora.errors import UsageError
 from tests.cli.conftest import Remora
 
@@ -23,7 +23,7 @@ def test_the_whole_disk_is_refused_at_once(poor: Remora, tmp_path: Path) -> None
 
 
 def test_a_time_limit_bounds_planning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "PLANNING_S", 0.05)
+    monkeypatch.setattr(run_limits, "PLANNING_S", 0.05)
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"planning did not end within 0\.05 s"):
         _plan_for(20, limit=0.01)
@@ -36,7 +36,7 @@ def test_a_time_limit_bounds_planning(monkeypatch: pytest.MonkeyPatch) -> None:
 def _plan_for(seconds: float, *, limit: float | None) -> None:
     """Work that takes errors of the system for its own, as planning does."""
     end = time.monotonic() + seconds
-    with running.planned_within(limit):
+    with run_limits.planned_within(limit):
         while time.monotonic() < end:
             with suppress(OSError):
                 time.sleep(0.01)

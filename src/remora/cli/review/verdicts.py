@@ -7,8 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from remora.bootstrap.observe_tests import keep_witnessed
-from remora.cli.app.invocation import caller_of
+from remora.bootstrap import api
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, emit, note, room, wrapped
 from remora.cli.app.project_context import again, project_of
@@ -16,13 +15,8 @@ from remora.cli.views.progress import accepting
 from remora.cli.views.run_view import anew
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import jobs_named, read_run
-from remora.runs.review import revert as reverting
-from remora.runs.review import review
-from remora.runs.review.branch import Wanted, accept_onto
 from remora.runs.review.conflicts import collides_with
-from remora.runs.review.filters import narrowing
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
 from remora.text import plain
@@ -36,19 +30,11 @@ def accept(
 ) -> int:
     """Write change sets to the user's files or a branch; return the exit code."""
     project = project_of(options)
-    name = run_named(project.trace, run)
-    narrow = narrowing(chosen["rules"], chosen["conditions"])
-    every, trusted = chosen["every"], chosen["trust_run"]
     with accepting(options) as pace:
-        if git_branch is None:
-            done = review.accept(
-                project, name, nodes, every=every, narrow=narrow, trusted=trusted, pace=pace
-            )
-        else:
-            wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
-            done = accept_onto(project, name, git_branch, wanted, trusted=trusted, pace=pace)
-        kept = keep_witnessed(caller_of(options), project, done.observed)
-    for text in (*done.notes, *done.damaged, *([kept] if kept else [])):
+        done = api.accept(
+            run, *nodes, git_branch=git_branch, root=project, pace=pace, **_choice(chosen)
+        )
+    for text in (*done.notes, *done.damaged):
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = again(options, project.root, "analyze")
@@ -70,15 +56,7 @@ def reject(
 ) -> int:
     """Record a rejection of change sets; return the exit code."""
     project = project_of(options)
-    done = review.reject(
-        project,
-        run_named(project.trace, run),
-        nodes,
-        every=chosen["every"],
-        narrow=narrowing(chosen["rules"], chosen["conditions"]),
-        feedback=feedback,
-        trusted=chosen["trust_run"],
-    )
+    done = api.reject(run, *nodes, feedback=feedback, root=project, **_choice(chosen))
     for text in done.notes:
         note(options, text)
     document = {
@@ -93,8 +71,7 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Take accepted change sets out of the user's files; return the exit code."""
     project = project_of(options)
-    name = run_named(project.trace, run)
-    done = reverting.revert(project, name, nodes, trusted=trust_run)
+    done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in done.damaged:
         note(options, text)
     document = {
@@ -106,6 +83,15 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     }
     emit(options, document, _reverted(done))
     return 1 if done.conflicts or done.damaged else 0
+
+
+def _choice(chosen: Chosen) -> dict[str, Any]:
+    return {
+        "every": chosen["every"],
+        "rules": chosen["rules"],
+        "only_if": chosen["conditions"],
+        "trust_run": chosen["trust_run"],
+    }
 
 
 def _accepted(

@@ -1,86 +1,24 @@
 """Run agents until they end or are stopped, and print the result."""
 
-import asyncio
-import signal
 import sys
-import threading
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 
-from remora.bootstrap.resume_run import Resumable, carry_on
+from remora.bootstrap.api import continue_run
+from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again
 from remora.cli.views.progress import watching
 from remora.cli.views.run_view import run_lines, tried_lines
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.documents import never_answered
 from remora.runs.records.results import read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
-from remora.trace.stream.line_builder import utc_now
 
 GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
-
-
-PLANNING_S = 30.0
-"""Seconds that planning may take under a time limit, however short that is."""
-
-
-class _OutOfTime(BaseException):
-    """Raised wherever the main thread is: no handler of errors may take it for one of its own."""
-
-
-@contextmanager
-def planned_within(seconds: float | None) -> Iterator[None]:
-    """Raise UsageError if the block takes longer than `seconds` and PLANNING_S; None: no limit."""
-    if seconds is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(*_: object) -> None:
-        raise _OutOfTime
-
-    seconds = max(seconds, PLANNING_S)
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    except _OutOfTime:
-        raise UsageError(
-            f"planning did not end within {seconds:g} s, as --max-time says",
-            hint="name fewer files or a smaller folder, or give it more time",
-        ) from None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def to_its_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
-) -> str:
-    """Do the work and close the models; return what stopped it, empty if nothing."""
-
-    async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:  # asyncio.run does the same for SIGINT, where that is not ignored
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        try:
-            async with asyncio.timeout(max_time):
-                await work()
-        finally:
-            for each in models:
-                await each.aclose()
-
-    try:
-        asyncio.run(main())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return "interrupted"
-    except TimeoutError:
-        return f"stopped after {max_time:g} s, as --max-time says"
-    return ""
 
 
 def brought_to_its_end(
@@ -92,9 +30,7 @@ def brought_to_its_end(
     """Continue a run, or some of its agents, with progress; return what stopped it."""
     tell_isolation(options)
     with watching(options) as watcher:
-        return to_its_end(
-            lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
-        )
+        return continue_run(wanted, models, watcher, max_time).stopped
 
 
 def tell_isolation(options: Options) -> None:

@@ -3,25 +3,25 @@
 from pathlib import Path
 from typing import Any
 
+from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.open_project import connect_model, model_flags, open_project
+from remora.bootstrap.open_project import model_flags, open_project
 from remora.bootstrap.prepare_run import prepare, too_many
-from remora.bootstrap.run_factory import carry_out, connect_own_models
-from remora.bootstrap.test_interpreter import require_tests
+from remora.bootstrap.run_limits import planned_within
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete, outside_git
 from remora.cli.run.resume import resume
-from remora.cli.run.running import planned_within, report, tell_isolation, to_its_end
+from remora.cli.run.running import report, tell_isolation
 from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
 from remora.cli.views.progress import watching
-from remora.errors import DiskError, UsageError
+from remora.errors import UsageError
 from remora.models.no_model import NoModel
+from remora.models.protocol import Model
 from remora.runs.execution.run import Run
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.documents import plan_document
-from remora.trace.stream.line_builder import utc_now
 
 
 def start_run(options: Options, asked: dict[str, Any]) -> int:
@@ -55,27 +55,26 @@ def _analyze(
             f"{shape(plan)}, {estimate(plan)}: exceeds the limit of 200 jobs",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
-    require_tests(prepared.python)
-    model = connect_model(caller, prepared.project.config)
-    own = connect_own_models(caller, prepared, model)
-    _make_records(prepared)
-    note(options, f"{shape(plan)}: {estimate(plan)}")
+    done = execute(
+        caller,
+        prepared,
+        watching=lambda: watching(options),
+        connected=lambda model: _announce(options, prepared, model),
+        max_time=asked["max_time"],
+    )
+    return report(options, done.project, done.run_id, done.stopped, announced=True)
+
+
+def _announce(options: Options, prepared: Run, model: Model) -> None:
+    """Print what is about to run."""
+    note(options, f"{shape(prepared.plan)}: {estimate(prepared.plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
         note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
-    if outside_git(prepared.project.root):
-        note(
-            options,
-            f"no git here: the project is {prepared.project.root}, records go to .agentfs/",
-        )
+    root = prepared.project.root
+    if outside_git(root):
+        note(options, f"no git here: the project is {root}, records go to .agentfs/")
     tell_isolation(options)
-    with watching(options) as watcher:
-        stopped = to_its_end(
-            lambda: carry_out(prepared, model, wish, watcher, utc_now, own),
-            (model, *own.values()),
-            asked["max_time"],
-        )
-    return report(options, prepared.project, prepared.run_id, stopped, announced=True)
 
 
 def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
@@ -85,17 +84,6 @@ def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | N
     lines = plan_lines(prepared, document, wish.paths, verbose=options.verbose)
     emit(options, document, lines)
     return 0
-
-
-def _make_records(prepared: Run) -> None:
-    """The folder for the streams, before anything else is begun."""
-    try:
-        prepared.project.trace.create()
-    except DiskError as error:
-        raise DiskError(
-            error.message,
-            hint="runs are recorded in the project's root: make it writable, or work on a copy",
-        ) from error
 
 
 def _refuse_other_files(paths: tuple[Path, ...]) -> None:
