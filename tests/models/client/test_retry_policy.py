@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,12 +50,12 @@ def test_no_header_makes_a_turn_wait_longer(attempt: int, header: str | None) ->
     [
         *((busy(status=status), True) for status in (429, 500, 502, 503, 504)),
         *((busy(status=status), False) for status in (301, 400, 401, 403, 404, 422, 501)),
-        (httpx.ConnectError("refused"), True),
-        (httpx.ReadError("reset"), True),
-        (httpx.RemoteProtocolError("closed"), True),
-        (httpx.ConnectTimeout("no answer"), True),
-        (httpx.ReadTimeout("slow"), False),
-        (httpx.UnsupportedProtocol("gopher"), False),
+        (httpx2.ConnectError("refused"), True),
+        (httpx2.ReadError("reset"), True),
+        (httpx2.RemoteProtocolError("closed"), True),
+        (httpx2.ConnectTimeout("no answer"), True),
+        (httpx2.ReadTimeout("slow"), False),
+        (httpx2.UnsupportedProtocol("gopher"), False),
     ],
 )
 def test_only_what_may_pass_is_tried_again(failure: Failure, again: bool) -> None:

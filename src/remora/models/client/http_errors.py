@@ -4,7 +4,7 @@ import contextlib
 import json
 from typing import Any
 
-import httpx
+import httpx2
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import Failure, Reply
@@ -55,14 +55,14 @@ def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
     return ModelError(f"the model server at {shown} answered {reply.status}: {said}", hint=hint)
 
 
-def _unreachable(error: httpx.TransportError, shown: str, timeout_s: float) -> ModelError:
-    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+def _unreachable(error: httpx2.TransportError, shown: str, timeout_s: float) -> ModelError:
+    if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
         return ModelError(
             f"the model server at {shown} did not answer within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
         )
     why = "it did not accept a connection in time"
-    if not isinstance(error, httpx.TimeoutException):
+    if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection broke"
     return ModelError(
         f"cannot reach the model server at {shown}: {why}",

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import msgspec
 
 from remora.errors import ContextTooLarge, ModelError
@@ -48,7 +48,7 @@ class OpenAIClient:
         self._key = key
         self._limits = limits
         self._turns = asyncio.Semaphore(limits.max_concurrency)
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             headers=authorization(key),
             timeout=limits.timeout_s,
             # a proxy of the environment must never see what is meant for this machine
@@ -133,7 +133,7 @@ class OpenAIClient:
             failure: Failure
             try:
                 failure = await self._send(url, content)
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failure = error
             if isinstance(failure, Reply) and failure.status < 300:
                 return wire_format.decoded(failure.body)
@@ -146,7 +146,7 @@ class OpenAIClient:
     async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
-            # httpx limits each read; a server that drips bytes is stopped only by this
+            # httpx2 limits each read; a server that drips bytes is stopped only by this
             async with (
                 asyncio.timeout(self._limits.timeout_s),
                 self._http.stream("POST", url, content=content, headers=headers) as response,
@@ -158,8 +158,8 @@ class OpenAIClient:
                         raise wire_format.Unusable(f"more than {LARGEST_BODY} bytes")
                 return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
-            raise httpx.ReadTimeout("no answer in time") from error
-        except httpx.DecodingError as error:
+            raise httpx2.ReadTimeout("no answer in time") from error
+        except httpx2.DecodingError as error:
             raise wire_format.Unusable("a body that cannot be decompressed") from error
 
     def _failed(self, failure: Failure) -> ModelError:

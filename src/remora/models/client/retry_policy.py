@@ -3,7 +3,7 @@
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-import httpx
+import httpx2
 import msgspec
 
 LONGEST_PAUSE_S = 30.0
@@ -27,7 +27,7 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
 
 
-Failure = Reply | httpx.TransportError
+Failure = Reply | httpx2.TransportError
 
 
 def next_pause(failure: Failure, attempt: int, limits: Limits, now: datetime) -> float | None:
@@ -51,7 +51,7 @@ def _may_pass(failure: Failure) -> bool:
     if isinstance(failure, Reply):
         return failure.status in RETRIED
     return isinstance(
-        failure, httpx.NetworkError | httpx.RemoteProtocolError | httpx.ConnectTimeout
+        failure, httpx2.NetworkError | httpx2.RemoteProtocolError | httpx2.ConnectTimeout
     )
 
 

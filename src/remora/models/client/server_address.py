@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address
 
-import httpx
+import httpx2
 import msgspec
 
 from remora.errors import ConfigError
@@ -23,8 +23,8 @@ class Address(msgspec.Struct, frozen=True):
 def parse_address(base_url: str) -> Address:
     """Understand a configured `base_url`; without a path, `/v1` is meant. Raises ConfigError."""
     try:
-        url = httpx.URL(base_url.strip())
-    except (httpx.InvalidURL, ValueError) as error:
+        url = httpx2.URL(base_url.strip())
+    except (httpx2.InvalidURL, ValueError) as error:
         raise _bad(base_url) from error
     if url.scheme not in ("http", "https") or not url.host:
         raise _bad(base_url)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-import httpx
+import httpx2
 
 from remora.errors import ModelError
 from remora.models.client.http_errors import failed, unusable
@@ -25,7 +25,7 @@ class Door:
         self.address = address
         self._key = key
         self._limits = limits
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             headers=authorization(key),
             timeout=limits.timeout_s,
             # a proxy of the environment must never see what is meant for this machine
@@ -39,7 +39,7 @@ class Door:
             failure: Failure
             try:
                 failure = self._send("POST", f"{self.address.root}{path}", content)
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failure = error
             if isinstance(failure, Reply) and failure.status < 300:
                 return self._decoded(failure.body)
@@ -53,7 +53,7 @@ class Door:
         """The JSON object at `url`, else the status. Asked once; a refused key is a ModelError."""
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise self._failed(error) from error
         if reply.status in _REFUSED:
             raise self._failed(reply)
@@ -73,12 +73,12 @@ class Door:
         try:
             with self._http.stream(method, url, content=content, headers=headers) as answer:
                 body = self._body(answer)
-        except httpx.DecodingError as error:
+        except httpx2.DecodingError as error:
             raise unusable(self.address.shown, "a body that cannot be decompressed") from error
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
-    def _body(self, answer: httpx.Response) -> bytes:
-        # httpx limits each read; a server that drips bytes, or never stops, is stopped by this
+    def _body(self, answer: httpx2.Response) -> bytes:
+        # httpx2 limits each read; a server that drips bytes, or never stops, is stopped by this
         end = time.monotonic() + self._limits.timeout_s
         body = bytearray()
         for part in answer.iter_bytes():
@@ -86,7 +86,7 @@ class Door:
             if len(body) > LARGEST_BODY:
                 raise unusable(self.address.shown, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
-                raise httpx.ReadTimeout("no answer in time")
+                raise httpx2.ReadTimeout("no answer in time")
         return bytes(body)
 
     def _decoded(self, body: bytes) -> dict[str, Any]:
