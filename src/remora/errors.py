@@ -11,6 +11,7 @@
     │   ├── SeqConflict              exit 1   a line was to go elsewhere than to the end
     │   ├── StreamDamaged            exit 1   a line is not what its hash says
     │   └── StreamWriteFailed        exit 3   the disk refused
+    ├── InvalidEvent                 exit 1   an event has an unknown type or names no tool
     ├── ScriptError                  exit 1   a `.pym` script is wrong or failed
     │   └── ReplayMismatch           exit 1   a script did not do again what was recorded
     ├── HostError                    exit 1   a host function refused or failed
@@ -89,6 +90,10 @@ class StreamWriteFailed(StreamError):
     """The disk refused; the stream ends where it ended before."""
 
     exit_code = 3
+
+
+class InvalidEvent(RemoraError, ValueError):
+    """An event given to the memory has an unknown type, or is a tool result without a tool."""
 
 
 class ScriptError(RemoraError):

@@ -205,7 +205,7 @@ class TestANewerVersion:
         path = written(folder, self.newer())
         events = list(read_events(path))
         assert [payload(event) is None for event in events] == [False, True, False]
-        assert replay(events).turn == 1
+        assert replay(events, strict=False).turn == 1
         assert [info.events for info in list_streams(folder)] == [3]
         lines = list(read_lines(path))
         assert b"".join(raw + b"\n" for raw in lines) == path.read_bytes()

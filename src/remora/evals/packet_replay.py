@@ -88,7 +88,7 @@ class Refold:
     def _made_anew(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
         if self._says is None and not self._cuts_excerpts:
             return recorded
-        made = self._context(self._says or {}).delta_for(told(result))
+        made = self._context(self._says or {}).delta_for(told(result), strict=False)
         changes: dict[str, Any] = {}
         if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
             changes["excerpt"] = made.excerpt

@@ -1,6 +1,7 @@
 """The ContextManager: holds an agent's packet, makes deltas from results, applies events."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from remora.memory import tool_results
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, plain
 from remora.memory.delta import PacketDelta
+from remora.memory.event_check import check_event, check_tool
 from remora.memory.events import Event
 from remora.memory.legacy_events import delta_of_seed, raw_of
 from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction
@@ -71,23 +73,33 @@ class ContextManager:
         """Let `summarizer` speak for the results of `tool` where the tool itself does not."""
         self._summarizers[tool] = summarizer
 
-    def apply_event(self, event: Event | Mapping[str, Any]) -> PacketDelta:
-        """Apply an event, as written or as one of the seeds' plain dicts; returns its delta."""
+    def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
+        """Apply a recorded event or one of the mission's plain dicts; return its delta.
+
+        Raises InvalidEvent for an unknown event type or a tool result without a tool. With
+        `strict=False` such a recorded event counts by its delta alone, and an unknown plain dict
+        changes nothing.
+        """
         if isinstance(event, Event):
+            if strict:
+                check_event(event)
             delta = event.packet_delta or PacketDelta()
         else:
-            delta = delta_of_seed(event, self.delta_for)
+            delta = delta_of_seed(event, partial(self.delta_for, strict=False), strict=strict)
         self.packet = apply(self.packet, delta)
         return delta
 
-    def delta_for(self, tool_result: Mapping[str, Any]) -> PacketDelta:
-        """What a tool's result changes; nothing is applied.
+    def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
+        """Return what a tool's result changes, without applying it.
 
         Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
         the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
         A missing summary or knowledge comes from the tool's summarizer, else the default. Values
-        of the wrong kind are passed over: whatever a tool returned, there is a delta.
+        of the wrong kind are ignored: every output of a tool has a delta. Raises InvalidEvent
+        where `tool` is missing, unless `strict` is false.
         """
+        if strict:
+            check_tool(tool_result, ("tool",))
         tool = tool_results.text(tool_result.get("tool"))
         action = make.new_action(
             tool,

@@ -11,22 +11,34 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.memory.delta import PacketDelta
+from remora.memory.event_check import check_tool, check_type
 from remora.memory.tool_results import items, mapping, text
 
+_TOOL_KEYS = ("tool", "tool_name")
 _CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
 
 
 def delta_of_seed(
-    event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta]
+    event: Mapping[str, Any],
+    delta_for: Callable[[Mapping[str, Any]], PacketDelta],
+    *,
+    strict: bool,
 ) -> PacketDelta:
-    """The delta of a plain-dict event; an event that changes nothing gives an empty one."""
+    """Return the delta of a plain-dict event, empty where it changes nothing.
+
+    With `strict`, an unknown type or a tool result without a tool raises InvalidEvent.
+    """
     kind = event.get("type")
+    if strict:
+        check_type(kind)
     if kind == "turn_start":
         turn = event.get("turn")
         return PacketDelta(turn=turn) if type(turn) is int else PacketDelta()
     if kind != "tool_result":
         return PacketDelta()
+    if strict:
+        check_tool(event, _TOOL_KEYS)
     return delta_for(_tool_result(event))
 
 
@@ -38,7 +50,7 @@ def raw_of(tool_result: Mapping[str, Any]) -> Any:
 def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
     data = mapping(event.get("data"))
     result: dict[str, Any] = {
-        "tool": event.get("tool") or event.get("tool_name") or "",
+        "tool": next(filter(None, map(event.get, _TOOL_KEYS)), ""),
         "raw_output": data.get("raw_output", event.get("raw_output")),
     }
     for key in ("args", "summary", "knowledge_delta", "error", "outcome", *_CARRIED):

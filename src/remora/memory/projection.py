@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
+from remora.memory.event_check import check_event
 from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,
@@ -47,16 +48,19 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     return replace(packet, **changed)
 
 
-def replay(events: Iterable[Event]) -> DecisionPacket:
-    """The packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
+def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
+    """Return the packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
-    Before `agent_start` only `recovered` events may stand: a writer was killed within its first
-    line. Raises `ValueError` if another one does, or if the stream was folded by rules that are
-    not known here.
+    Only `recovered` events may precede `agent_start` (a writer was killed within its first line).
+    Raises `ValueError` if another event does, or if the stream was folded by rules that are not
+    known here; `InvalidEvent` for an unknown event type or a tool result without a tool, unless
+    `strict` is false: then only their deltas count, as in streams of newer versions.
     """
     stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))
     for event in stream:
+        if strict:
+            check_event(event)
         packet = apply(packet, event.packet_delta)
     return packet
 
