@@ -2,18 +2,69 @@
 
 from typing import Any
 
+import msgspec
+
+from remora.errors import ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Limits
-from remora.models.client.server_probe import counter_for
+from remora.models.client.server_address import parse_address
+from remora.models.client.server_probe import counter_for, probe
 from remora.models.client.sync_http import Door
 from remora.models.protocol import Answer, Request, TokenCounter, without_cache
+from remora.models.settings import ModelSettings, RequestLimits, request_limits
+
+_PROBE_S = 10.0
+_DISCOVERY_S = 0.3
+_USUAL_PORTS = (8080, 11434, 1234, 8000)
 
 
-class RemoteModel:
+def open_configured_model(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> "ConfiguredModel":
+    """Probe the server at `base_url` (some milliseconds) and return its model.
+
+    Raises ModelError where the server cannot be reached, ConfigError for a wrong address.
+    """
+    limits = request_limits(settings)
+    door, facts = _probed(base_url, settings, api_key)
+    return ConfiguredModel(door, facts, key=api_key, limits=limits, exact=settings.exact)
+
+
+def configured_model_facts(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> dict[str, Any]:
+    """Return what a probe of the server finds, as keys of `model status --json`."""
+    door, facts = _probed(base_url, settings, api_key)
+    door.close()
+    return {
+        "name": facts.name,
+        "reachable": True,
+        "context": facts.context,
+        "capabilities": msgspec.to_builtins(facts.capabilities),
+    }
+
+
+def find_local_servers() -> list[str]:
+    """Return the addresses of model servers at the usual ports of this machine."""
+    found = []
+    for port in _USUAL_PORTS:
+        address = parse_address(f"http://127.0.0.1:{port}/v1")
+        door = Door(address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S))
+        try:
+            answer = door.look("GET", f"{address.api}/models")
+        except ModelError:
+            continue
+        finally:
+            door.close()
+        if isinstance(answer, dict) and isinstance(answer.get("data"), list):
+            found.append(address.api)
+    return found
+
+
+class ConfiguredModel:
     """A `Model` at an address that has been probed; `exact`: no prompt cache."""
 
     def __init__(
-        self, door: Door, facts: ServerFacts, *, key: str | None, limits: Limits, exact: bool
+        self, door: Door, facts: ServerFacts, *, key: str | None, limits: RequestLimits, exact: bool
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
@@ -37,3 +88,15 @@ class RemoteModel:
         """Close the connections."""
         await self._client.aclose()
         self._door.close()
+
+
+def _probed(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> tuple[Door, ServerFacts]:
+    limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
+    door = Door(parse_address(base_url), key=api_key, limits=limits)
+    try:
+        return door, probe(door, name=settings.name)
+    except BaseException:
+        door.close()
+        raise

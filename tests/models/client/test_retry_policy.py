@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.models.client.retry_policy import LONGEST_PAUSE_S, Failure, Limits, Reply, next_pause
+from remora.models.client.retry_policy import LONGEST_PAUSE_S, Failure, Reply, next_pause
+from remora.models.settings import RequestLimits
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-LIMITS = Limits(retries=4, backoff_s=0.5)
+LIMITS = RequestLimits(retries=4, backoff_s=0.5)
 
 
 def busy(retry_after: str | None = None, status: int = 503) -> Reply:
@@ -54,7 +55,7 @@ def test_retry_after_is_a_lower_bound_up_to_thirty_seconds(header: str, expected
 def test_no_header_makes_a_turn_wait_longer(
     attempt: int, header: str | None, jitter: float
 ) -> None:
-    limits = Limits(retries=100)
+    limits = RequestLimits(retries=100)
     pause = next_pause(busy(header), attempt, limits, NOW, random=lambda: jitter)
     assert pause is not None
     assert 0 <= pause <= LONGEST_PAUSE_S

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from remora.errors import ModelError
-from remora.models.client.retry_policy import Limits
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import LARGEST_BODY, Door
+from remora.models.settings import RequestLimits
 
 KEY = "sk-very-secret"
 
 
 @pytest.fixture
 def door(misbehaving: Any) -> Any:
-    limits = Limits(timeout_s=0.5, retries=2, backoff_s=0.001)
+    limits = RequestLimits(timeout_s=0.5, retries=2, backoff_s=0.001)
     door = Door(parse_address(misbehaving.address), key=KEY, limits=limits)
     yield door
     door.close()
@@ -87,7 +87,7 @@ def test_an_endless_answer_is_cut_off(door: Door, misbehaving: Any, canned: Any)
 
 
 def test_a_server_that_drips_is_not_waited_for(dripping: str) -> None:
-    limits = Limits(timeout_s=0.3, retries=0)
+    limits = RequestLimits(timeout_s=0.3, retries=0)
     door = Door(parse_address(dripping), key=None, limits=limits)
     with pytest.raises(ModelError, match=r"within 0\.3 s"):
         door.look("GET", f"{door.address.root}/a")

@@ -12,10 +12,11 @@ import msgspec
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
 from remora.models.client.http_errors import failed, unusable
-from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.settings import RequestLimits
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +38,7 @@ class OpenAIClient:
         counter: TokenCounter,
         *,
         key: str | None,
-        limits: Limits,
+        limits: RequestLimits,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities

@@ -8,17 +8,10 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import msgspec
 
+from remora.models.settings import RequestLimits
+
 LONGEST_PAUSE_S = 30.0
 RETRIED = frozenset({429, 500, 502, 503, 504})
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Timeouts and retries. `timeout_s` covers one attempt, from sending to the last byte."""
-
-    timeout_s: float = 60.0
-    retries: int = 4
-    max_concurrency: int = 2
-    backoff_s: float = 0.5
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -35,7 +28,7 @@ Failure = Reply | httpx2.TransportError
 def next_pause(
     failure: Failure,
     attempt: int,
-    limits: Limits,
+    limits: RequestLimits,
     now: datetime,
     *,
     random: Callable[[], float] = random.random,

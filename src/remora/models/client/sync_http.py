@@ -10,9 +10,10 @@ import httpx2
 
 from remora.errors import ModelError
 from remora.models.client.http_errors import failed, unusable
-from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.wire_format import Unusable, decoded
+from remora.models.settings import RequestLimits
 
 LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)
@@ -21,7 +22,7 @@ _REFUSED = (401, 403)
 class Door:
     """Holds a connection and the key, which it never shows. May be used from any thread."""
 
-    def __init__(self, address: Address, *, key: str | None, limits: Limits) -> None:
+    def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
         self._key = key
         self._limits = limits

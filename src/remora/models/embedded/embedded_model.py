@@ -1,40 +1,26 @@
 """The embedded model: SmolLM2-135M-Instruct, served by a child process of this one."""
 
 import asyncio
-import importlib.util
 import threading
 from pathlib import Path
 from typing import Any
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Limits
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import Door
 from remora.models.embedded import weights
+from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
 from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess, usable_cores
-from remora.models.protocol import Answer, Capabilities, Request, without_cache
+from remora.models.protocol import Answer, Request, without_cache
+from remora.models.settings import RequestLimits
 from remora.models.token_counters import ServerTokenizer
-
-CONTEXT = 4096
-"""Tokens per request and answer; the model was trained up to 8192, memory is taken at start."""
-
-CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
 
 PATIENCE = 5
 """How much longer than for a server an answer is waited for: our child's death is noticed at once,
 and where the machine has other work it is slow, not stuck."""
 
 _CACHE_MIB = 256
-
-
-def require_engine() -> None:
-    """Raise ModelError if the extra that runs the embedded model is not installed."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ModelError(
-            "the embedded model needs a package that is not installed: xllamacpp",
-            hint="install Remora with its extra `embedded`, or set model.base_url to a server",
-        )
 
 
 class EmbeddedModel:
@@ -48,7 +34,7 @@ class EmbeddedModel:
     capabilities = CAPABILITIES
     context: int | None = CONTEXT
 
-    def __init__(self, cache: Path, *, exact: bool, limits: Limits) -> None:
+    def __init__(self, cache: Path, *, exact: bool, limits: RequestLimits) -> None:
         require_engine()
         slots = 1 if exact else max(1, limits.max_concurrency)
         self._options = ServerOptions(
@@ -61,7 +47,7 @@ class EmbeddedModel:
         )
         self._exact = exact
         # our own child does not come back by asking again: it is restarted instead
-        self._limits = Limits(
+        self._limits = RequestLimits(
             timeout_s=limits.timeout_s * PATIENCE, retries=0, max_concurrency=slots
         )
         self._process = ServerProcess(self._options)
