@@ -16,7 +16,7 @@ from remora.errors import ConfigError, ModelError
 from remora.models.configured_model import find_local_servers
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess
+from remora.models.embedded.server_process import RunningServer, ServerOptions, ServerProcess
 from remora.models.no_model import NoModel
 from remora.models.protocol import Capabilities, Decoding, Request
 from remora.models.provider import check_model, open_model
@@ -27,7 +27,7 @@ KEYS = ["provider", "base_url", "name", "reachable", "context", "capabilities", 
 
 
 @pytest.fixture(scope="module")
-def llama(weights_cache: Path) -> Iterator[Served]:
+def llama(weights_cache: Path) -> Iterator[RunningServer]:
     """A real llama.cpp server, as a user might have one at an address."""
     options = ServerOptions(
         weights=weights.weights_path(weights_cache),
@@ -46,7 +46,7 @@ def configured(base_url: str | None, **more: Any) -> ModelConfig:
     return ModelConfig(base_url=base_url, **{"retries": 0, "timeout_s": 20, **more})
 
 
-def test_a_real_server_is_asked_what_it_is(llama: Served, tmp_path: Path) -> None:
+def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert model.capabilities == Capabilities(
         rank=True, grammar=True, completions=True, tokenize=True
@@ -63,7 +63,7 @@ def test_a_real_server_is_asked_what_it_is(llama: Served, tmp_path: Path) -> Non
     assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1)
 
 
-def test_what_is_recorded_of_a_model_holds_no_secret(llama: Served, tmp_path: Path) -> None:
+def test_what_is_recorded_of_a_model_holds_no_secret(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     recorded = json.dumps(model.describe())
     asyncio.run(model.aclose())
@@ -71,7 +71,7 @@ def test_what_is_recorded_of_a_model_holds_no_secret(llama: Served, tmp_path: Pa
     assert llama.key not in recorded + repr(model) + repr(llama)
 
 
-def test_a_wrong_key_is_an_error_at_once(llama: Served, tmp_path: Path) -> None:
+def test_a_wrong_key_is_an_error_at_once(llama: RunningServer, tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         open_model(configured(llama.address), cache=tmp_path, api_key="wrong")
     assert "REMORA_API_KEY" in caught.value.hint
@@ -211,7 +211,7 @@ def test_status_of_an_embedded_model_without_weights(tmp_path: Path) -> None:
     assert "remora model pull" in found.problem.hint
 
 
-def test_status_of_a_real_server(llama: Served, tmp_path: Path) -> None:
+def test_status_of_a_real_server(llama: RunningServer, tmp_path: Path) -> None:
     found = check_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert list(found.document) == KEYS
     assert found.document["base_url"] == f"{llama.address}/v1"

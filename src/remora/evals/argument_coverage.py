@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from remora.memory.canonical import plain
+from remora.memory.canonical import to_packet_value
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import shown_context
+from remora.memory.prompt.base import prompt_context
 from remora.trace.read.reader import event_data
 
-SMALL = 10
+SMALL_INTEGER = 10
 """Integers nearer to zero stand in any text by chance, and are passed over."""
-Place = Literal["given", "memory", "candidates"]
+ValueOrigin = Literal["given", "memory", "candidates"]
 _GIVEN = ("goal", "operation", "node_id", "node_type", "node_summary")
 _MEMORY = (
     "state_summary",
@@ -26,30 +26,30 @@ _MEMORY = (
 _APART = "\0"
 
 
-def values(arguments: Any) -> list[str]:
+def argument_values(arguments: Any) -> list[str]:
     """The texts and numbers in `arguments`, in order, each as often as it is there.
 
     White space in a text is folded. Booleans, nulls, texts of less than two characters and
-    integers nearer to zero than `SMALL` are passed over: they could be in any packet.
+    integers nearer to zero than `SMALL_INTEGER` are passed over: they could be in any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 
 
-class Shown:
+class VisibleText:
     """What a decision could see, to be asked for values."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
         """With `history` it is shown as `history/1` does: raw outputs, and no memory."""
-        shown = shown_context(packet)
+        shown = prompt_context(packet)
         told = _told(history) if history is not None else _remembered(shown)
-        self._places: dict[Place, str] = {
+        self._places: dict[ValueOrigin, str] = {
             "given": _joined(shown[key] for key in _GIVEN),
             "memory": _joined(told),
             "candidates": _joined(shown["candidate_actions"]),
         }
 
-    def place(self, value: str) -> Place | None:
-        """Where one of `values` stands as a whole: not within a longer word or number.
+    def place(self, value: str) -> ValueOrigin | None:
+        """Where one of `argument_values` stands as a whole: not within a longer word or number.
 
         Of several places the first: what the agent was given at its start, what its packet
         remembers, what it was offered as next actions.
@@ -97,14 +97,14 @@ def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
 def _value(leaf: Any) -> str | None:
     if leaf is None or isinstance(leaf, bool):
         return None
-    if isinstance(leaf, int) and abs(leaf) < SMALL:
+    if isinstance(leaf, int) and abs(leaf) < SMALL_INTEGER:
         return None
     text = _folded(_text(leaf))
     return text if len(text) > 1 else None
 
 
 def _text(leaf: Any) -> str:
-    return leaf if isinstance(leaf, str) else str(plain(leaf))
+    return leaf if isinstance(leaf, str) else str(to_packet_value(leaf))
 
 
 def _folded(text: str) -> str:

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from remora.evals.argument_coverage import Shown
-from remora.evals.variant import Setting
-from remora.memory.budget import Fit
+from remora.evals.argument_coverage import VisibleText
+from remora.evals.variant import EvalSetting
+from remora.memory.budget import FittedPacket
 
 
-class Tally(msgspec.Struct):
+class ToolCounts(msgspec.Struct):
     """Of one tool's calls and results, under one setting."""
 
     calls: int = 0
@@ -25,7 +25,7 @@ class Tally(msgspec.Struct):
     facts: int = 0
     dropped: int = 0
 
-    def called(self, fitted: Fit, shown: Shown, values: Iterable[str]) -> None:
+    def called(self, fitted: FittedPacket, shown: VisibleText, values: Iterable[str]) -> None:
         """A call with these values in its arguments was decided on this packet."""
         self.calls += 1
         self.tokens += fitted.tokens
@@ -39,13 +39,13 @@ class Tally(msgspec.Struct):
             self.given += place == "given"
             self.remembered += place == "memory"
 
-    def learned(self, facts: Iterable[str], shown: Shown) -> None:
+    def learned(self, facts: Iterable[str], shown: VisibleText) -> None:
         """A result held these facts, and this is what the next decision saw."""
         for fact in facts:
             self.facts += 1
             self.dropped += shown.place(fact) is None
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "ToolCounts") -> None:
         """Count another one's too."""
         for name in self.__struct_fields__:
             combine = max if name == "most_tokens" else int.__add__
@@ -71,12 +71,12 @@ class Tally(msgspec.Struct):
 class Arm(msgspec.Struct, frozen=True):
     """A setting, and what came of it by tool."""
 
-    setting: Setting
-    tools: dict[str, Tally]
+    setting: EvalSetting
+    tools: dict[str, ToolCounts]
 
-    def total(self) -> Tally:
+    def total(self) -> ToolCounts:
         """Of all tools."""
-        total = Tally()
+        total = ToolCounts()
         for tally in self.tools.values():
             total.add(tally)
         return total
@@ -91,7 +91,7 @@ class Arm(msgspec.Struct, frozen=True):
         }
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     """All arms over the same streams; the first is as recorded.
 
     `counters` tells how tokens were counted, `skipped` which streams were left out, and why.

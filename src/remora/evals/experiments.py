@@ -11,12 +11,12 @@ from remora.agents.definition.agent import load_agents
 from remora.agents.definition.agent_yaml import SUMMARIZERS as NAMED
 from remora.agents.summarizers import summarizer_named, summarizers_in
 from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
-from remora.evals.argument_coverage import Shown, values
-from remora.evals.eval_report import Arm, Report, Tally
-from remora.evals.packet_replay import Refold
-from remora.evals.tokens import Tokenizers
-from remora.evals.variant import RECORDED, Setting
-from remora.memory.decode_values import unstorable
+from remora.evals.argument_coverage import VisibleText, argument_values
+from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.packet_replay import PacketReplay
+from remora.evals.tokens import TokenRates
+from remora.evals.variant import RECORDED, EvalSetting
+from remora.memory.decode_values import decode_value
 from remora.memory.events import (
     AgentStart,
     Event,
@@ -36,13 +36,13 @@ from remora.trace.trace_folder import TraceFolder
 _SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
 
 
-def what_if(
+def compare_settings(
     folder: TraceFolder,
     root: Path,
     operations: Operations,
     agents: Sequence[str],
-    asked: Sequence[Setting],
-) -> Report:
+    asked: Sequence[EvalSetting],
+) -> EvalReport:
     """Fold these agents' streams as recorded, and by each setting that is asked for.
 
     A stream that cannot be read, or whose packets are not those that were recorded, is left out
@@ -56,7 +56,7 @@ def what_if(
     return evaluation.report()
 
 
-def agents_of(folder: TraceFolder, names: Sequence[str]) -> list[str]:
+def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
     """The agents that are meant: of runs all that they had; without names all there are.
 
     Raises as `stream_named`.
@@ -72,11 +72,11 @@ class _Evaluation:
     """The arms so far, and what is known of tokens and agents."""
 
     def __init__(
-        self, folder: TraceFolder, speakers: "_Speakers", asked: Sequence[Setting]
+        self, folder: TraceFolder, speakers: "_Speakers", asked: Sequence[EvalSetting]
     ) -> None:
         self._folder = folder
         self._speakers = speakers
-        self._tokenizers = Tokenizers()
+        self._tokenizers = TokenRates()
         self._arms = [Arm(setting, {}) for setting in asked]
         self._counters: dict[str, None] = {}
         self._skipped: dict[str, str] = {}
@@ -113,11 +113,11 @@ class _Evaluation:
         self._streams += 1
         for arm, tools in zip(self._arms, found, strict=True):
             for tool, tally in tools.items():
-                arm.tools.setdefault(tool, Tally()).add(tally)
+                arm.tools.setdefault(tool, ToolCounts()).add(tally)
 
-    def report(self) -> Report:
+    def report(self) -> EvalReport:
         """Everything so far."""
-        return Report(
+        return EvalReport(
             arms=tuple(self._arms),
             streams=self._streams,
             counters=tuple(self._counters),
@@ -125,7 +125,7 @@ class _Evaluation:
             notes=tuple(self._speakers.notes),
         )
 
-    def _folded(self, agent: str) -> list[dict[str, Tally]]:
+    def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
         # before `agent_start` a writer may have been killed within its very first line
         told = _told(self._folder, agent)
         events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
@@ -135,7 +135,9 @@ class _Evaluation:
         counter = self._tokenizers.counter(start)
         self._counters[counter.name] = None
         readings = [
-            _Reading(Refold(first, start, arm.setting, counter, self._said(start, arm.setting)))
+            _Reading(
+                PacketReplay(first, start, arm.setting, counter, self._said(start, arm.setting))
+            )
             for arm in self._arms
         ]
         for event, said in events:
@@ -143,7 +145,7 @@ class _Evaluation:
                 reading.see(event, said)
         return [reading.tools for reading in readings]
 
-    def _said(self, start: AgentStart, setting: Setting) -> Mapping[str, Summarizer] | None:
+    def _said(self, start: AgentStart, setting: EvalSetting) -> Mapping[str, Summarizer] | None:
         if setting.summarizers is None:
             return None
         return self._speakers.of(start, setting.summarizers)
@@ -152,8 +154,8 @@ class _Evaluation:
 class _Reading:
     """One stream in one arm, counted by tool."""
 
-    def __init__(self, fold: Refold) -> None:
-        self.tools: dict[str, Tally] = {}
+    def __init__(self, fold: PacketReplay) -> None:
+        self.tools: dict[str, ToolCounts] = {}
         self._fold = fold
         self._fresh: list[tuple[str, list[str]]] = []
 
@@ -166,12 +168,12 @@ class _Reading:
 
     def _called(self, call: ToolCalled) -> None:
         fitted = self._fold.decided(call)
-        shown = Shown(fitted.packet, self._fold.shown_history)
+        shown = VisibleText(fitted.packet, self._fold.shown_history)
         for tool, facts in self._fresh:
-            self.tools.setdefault(tool, Tally()).learned(facts, shown)
+            self.tools.setdefault(tool, ToolCounts()).learned(facts, shown)
         self._fresh.clear()
-        tally = self.tools.setdefault(call.tool, Tally())
-        tally.called(fitted, shown, values(unstorable(call.args)))
+        tally = self.tools.setdefault(call.tool, ToolCounts())
+        tally.called(fitted, shown, argument_values(decode_value(call.args)))
 
 
 class _Speakers:
@@ -219,5 +221,5 @@ def _told(folder: TraceFolder, agent: str) -> Iterator[tuple[Event, Payload | No
 
 def _facts(result: ToolResulted) -> list[str]:
     """What of a result's value is short enough to be a fact, each once."""
-    found = dict.fromkeys(values(unstorable(result.parsed_output)))
+    found = dict.fromkeys(argument_values(decode_value(result.parsed_output)))
     return [text for text in found if len(text) <= FACT_LIMIT][:MAX_FACTS]

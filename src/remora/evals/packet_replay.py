@@ -9,11 +9,11 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import RECALL, SUBMIT
 from remora.agents.decision.candidates import declared_tools
 from remora.errors import StreamDamaged
-from remora.evals.variant import Setting
-from remora.memory.budget import Fit, fit, trim
+from remora.evals.variant import EvalSetting
+from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import AgentStart, Event, Payload, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
@@ -29,14 +29,14 @@ _NO_LIMIT = 2**53
 _SAID = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 
 
-class Refold:
+class PacketReplay:
     """One stream under one setting; shows each decision as it would have been shown."""
 
     def __init__(
         self,
         first: Event,
         start: AgentStart,
-        setting: Setting,
+        setting: EvalSetting,
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
@@ -48,7 +48,7 @@ class Refold:
         self._strategy = _strategy(start, self._renderer)
         self._limit = setting.limit or start.limit or _NO_LIMIT
         self._fits_rules = setting.limit is not None
-        self._as_recorded = setting == Setting()
+        self._as_recorded = setting == EvalSetting()
         self._says = summarizers
         self._cuts_excerpts = setting.limit not in (None, start.limit)
         self._counter = counter
@@ -58,7 +58,7 @@ class Refold:
         """The events that are shown in place of memory; None where the packet is."""
         return self._history if self._renderer == HISTORY else None
 
-    def decided(self, call: ToolCalled) -> Fit:
+    def decided(self, call: ToolCalled) -> FittedPacket:
         """The packet that a recorded call would have been decided on, trimmed, and its tokens.
 
         A rule looks at the whole packet, unless the setting has a limit. Raises StreamDamaged
@@ -72,7 +72,9 @@ class Refold:
                     hint="`remora trace verify` tells what happened",
                 )
             tokens = self._measure(shown)
-            return Fit(packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit)
+            return FittedPacket(
+                packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit
+            )
         asked = call.decided_by != "rule" or self._fits_rules
         return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
 
@@ -88,7 +90,7 @@ class Refold:
     def _made_anew(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
         if self._says is None and not self._cuts_excerpts:
             return recorded
-        made = self._context(self._says or {}).delta_for(told(result), strict=False)
+        made = self._context(self._says or {}).delta_for(recorded_result(result), strict=False)
         changes: dict[str, Any] = {}
         if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
             changes["excerpt"] = made.excerpt
@@ -116,9 +118,9 @@ class Refold:
         return self._counter.count_text(rendered.prompt or "")
 
 
-def told(result: ToolResulted) -> dict[str, Any]:
+def recorded_result(result: ToolResulted) -> dict[str, Any]:
     """What a recorded tool said, as the ContextManager was given it when it was recorded."""
-    raw = unstorable(result.raw_output)
+    raw = decode_value(result.raw_output)
     if result.tool in (RECALL, SUBMIT) and isinstance(raw, dict):
         return {"tool": result.tool, "args": result.args, **raw, "raw_output": raw.get("result")}
     contract = _contract(result, raw)

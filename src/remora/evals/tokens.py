@@ -12,7 +12,7 @@ from remora.models.token_counters import UpperBound
 _GUESSED = 0.5
 
 
-class Estimate:
+class EstimatedCounter:
     """UTF-8 bytes times a ratio, rounded up: that of the recorded requests which were counted by
     the same tokenizer, else one half, as `ContextManager` guesses."""
 
@@ -49,7 +49,7 @@ def tools_size(tools: tuple[ToolSchema, ...]) -> int:
     return len(msgspec.json.encode(tools)) if tools else 0
 
 
-class Tokenizers:
+class TokenRates:
     """What the recorded requests say of each tokenizer's tokens a byte."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Tokenizers:
         """For an agent's requests: its own where that needs no server, else an estimate."""
         if start.counter == UpperBound.name:
             return UpperBound()
-        return Estimate(start.counter, *self._seen.get(start.counter, ()))
+        return EstimatedCounter(start.counter, *self._seen.get(start.counter, ()))
 
 
 def _size(request: ModelRequest) -> int:

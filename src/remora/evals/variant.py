@@ -16,7 +16,7 @@ RENDERER_NAMES = {name.partition("/")[0]: name for name in (*RENDERERS, HISTORY)
 """The newest version of each renderer, by its name without one."""
 
 
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
+class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
     """What is changed; None is as it was recorded. `limit` is in tokens of the whole request."""
 
     summarizers: str | None = None
@@ -34,13 +34,15 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.asdict(self)
 
 
-RECORDED = Setting()
+RECORDED = EvalSetting()
 
 
-def settings(
+def setting_combinations(
     summarizers: Sequence[str], limits: Sequence[int], renderers: Sequence[str]
-) -> tuple[Setting, ...]:
+) -> tuple[EvalSetting, ...]:
     """Every combination of what was named, in that order; none where nothing was."""
     every = product(summarizers or (None,), limits or (None,), renderers or (None,))
-    made = [Setting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every]
+    made = [
+        EvalSetting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every
+    ]
     return tuple(setting for setting in dict.fromkeys(made) if setting != RECORDED)

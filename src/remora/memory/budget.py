@@ -14,7 +14,7 @@ KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
     """A trimmed packet: how many steps it took, and the tokens of the request that shows it."""
 
     packet: DecisionPacket
@@ -25,26 +25,28 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
     """The packet after the first `n` steps of `trim/1` (fewer where there are no more)."""
-    for step in islice(steps(packet), n):
+    for step in islice(trim_steps(packet), n):
         packet = step
     return packet
 
 
-def fit(packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]) -> Fit:
+def fit(
+    packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
+) -> FittedPacket:
     """The smallest trim whose request is within `limit` tokens.
 
     `measure` gives the tokens of the whole rendered request. Where even the last step leaves
     too much, `fits` is false and the request must not be sent.
     """
     taken, tokens = 0, measure(packet)
-    for step in steps(packet):
+    for step in trim_steps(packet):
         if tokens <= limit:
             break
         packet, taken, tokens = step, taken + 1, measure(step)
-    return Fit(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
+    return FittedPacket(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
 
 
-def steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     """The packet after step 1, after step 2, … until nothing more may go."""
     for kind in (
         _candidates,

@@ -19,7 +19,7 @@ CYCLE = "<contains itself>"
 def canonical(value: Any) -> bytes:
     """Canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
 
-    For values that `plain` or `storable` (`remora.memory.encode_values`) gave, and records that hold them.
+    For values that `to_packet_value` or `storable` (`remora.memory.encode_values`) gave, and records that hold them.
     """
     # the standard library itself, for its spelling of floats: msgspec writes 1e16 for 1e+16
     return json.dumps(
@@ -28,7 +28,7 @@ def canonical(value: Any) -> bytes:
 
 
 def canonical_size(value: Any) -> int:
-    """Bytes of the canonical JSON of what `plain` gave; about seven times as fast as making it."""
+    """Bytes of the canonical JSON of what `to_packet_value` gave; about seven times as fast as making it."""
     return len(msgspec.json.encode(value))
 
 
@@ -44,7 +44,7 @@ def escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def plain(value: Any) -> Any:
+def to_packet_value(value: Any) -> Any:
     """`value` as a packet may hold it.
 
     Integers within ±2^53 stay; any other number becomes its `repr` string, lone surrogates
@@ -68,17 +68,17 @@ def _plain(value: Any, around: tuple[int, ...]) -> Any:
     around = (*around, id(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v, around) for v in value]
-    return {plain_key(k): _plain(v, around) for k, v in value.items()}
+    return {to_packet_key(k): _plain(v, around) for k, v in value.items()}
 
 
-def plain_key(key: Any) -> str:
+def to_packet_key(key: Any) -> str:
     """A key as JSON may have it: text without lone surrogates, other values as their `repr`."""
     if type(key) is str and key.isascii():
         return key
-    return escape_surrogates(key if isinstance(key, str) else spelled(key))
+    return escape_surrogates(key if isinstance(key, str) else safe_repr(key))
 
 
-def spelled(value: Any) -> str:
+def safe_repr(value: Any) -> str:
     """The `repr` of an object; a hexadecimal number where Python refuses to write its digits."""
     try:
         if isinstance(value, float):
@@ -93,4 +93,4 @@ def _plain_leaf(value: Any) -> Any:
         return value
     if isinstance(value, int) and -_PLAIN_INT <= value <= _PLAIN_INT:
         return int(value)
-    return escape_surrogates(value if isinstance(value, str) else spelled(value))
+    return escape_surrogates(value if isinstance(value, str) else safe_repr(value))

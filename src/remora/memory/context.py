@@ -10,14 +10,14 @@ from msgspec import UNSET, UnsetType
 from remora.memory import delta as make
 from remora.memory import tool_results
 from remora.memory.budget import fit
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.event_check import check_event, check_tool
 from remora.memory.events import Event
-from remora.memory.legacy_events import delta_of_seed, raw_of
+from remora.memory.legacy_events import delta_of_plain_event, raw_output_of
 from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction
 from remora.memory.projection import apply
-from remora.memory.prompt.base import shown_context
+from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
 
 Hook = Callable[[DecisionPacket], PacketDelta | None]
@@ -35,7 +35,7 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 
     `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
     """
-    texts: dict[str, Any] = {key: plain(str(context.get(key) or "")) for key in _TEXTS}
+    texts: dict[str, Any] = {key: to_packet_value(str(context.get(key) or "")) for key in _TEXTS}
     capped: dict[str, Any] = {
         key: make.one_line(str(context.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
     }
@@ -44,7 +44,7 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
         **texts,
         **capped,
         constraints=msgspec.convert(constraints, Constraints),
-        extensions=plain(dict(context.get("extensions") or {})),
+        extensions=to_packet_value(dict(context.get("extensions") or {})),
     )
     facts = context.get("knowledge") or {}
     return apply(packet, PacketDelta(update_knowledge=make.knowledge(dict(facts))))
@@ -85,7 +85,9 @@ class ContextManager:
                 check_event(event)
             delta = event.packet_delta or PacketDelta()
         else:
-            delta = delta_of_seed(event, partial(self.delta_for, strict=False), strict=strict)
+            delta = delta_of_plain_event(
+                event, partial(self.delta_for, strict=False), strict=strict
+            )
         self.packet = apply(self.packet, delta)
         return delta
 
@@ -100,7 +102,7 @@ class ContextManager:
         """
         if strict:
             check_tool(tool_result, ("tool",))
-        tool = tool_results.text(tool_result.get("tool"))
+        tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
             tool_results.arguments(tool_result),
@@ -121,7 +123,7 @@ class ContextManager:
         What counts towards the limit is its canonical JSON.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
-        return shown_context(fitted.packet)
+        return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
         """Ask each hook in turn what to change, apply it, and return what was changed.
@@ -132,20 +134,22 @@ class ContextManager:
         for hook in hooks:
             said = hook(self.packet)
             if said is not None:
-                delta = make.capped(said)
+                delta = make.with_caps(said)
                 self.packet = apply(self.packet, delta)
                 deltas.append(delta)
         return deltas
 
     def _context_tokens(self, packet: DecisionPacket) -> int:
-        return self._count(canonical(shown_context(packet)).decode())
+        return self._count(canonical(prompt_context(packet)).decode())
 
     def _summarizer(self, tool: str) -> Summarizer:
         return self._summarizers.get(tool) or DefaultSummarizer(tool)
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
         said = tool_results.stated_summary(tool_result)
-        return said or tool_results.text(self._summarizer(tool).summarize(raw_of(tool_result)))
+        return said or tool_results.to_text(
+            self._summarizer(tool).summarize(raw_output_of(tool_result))
+        )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         said = tool_result.get("knowledge_delta")
@@ -153,28 +157,28 @@ class ContextManager:
             return dict(said)
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
-        return tool_results.mapping(
-            self._summarizer(action.tool).extract_knowledge(raw_of(tool_result))
+        return tool_results.to_dict(
+            self._summarizer(action.tool).extract_knowledge(raw_output_of(tool_result))
         )
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if (found := tool_result.get("diagnostics")) is not None:
-            given["diagnostics"] = make.diagnostics(tool_results.items(found))
+            given["diagnostics"] = make.diagnostics(tool_results.to_list(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
             given["candidate_actions"] = tool_results.candidates(actions)
         if (text := tool_result.get("state_summary")) is not None:
-            given["state_summary"] = make.one_line(tool_results.text(text), GOAL_LIMIT)
+            given["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
             given["excerpt"] = self._excerpt(excerpt)
         if isinstance(extensions := tool_result.get("extensions"), Mapping):
-            given["extensions"] = plain(extensions)
+            given["extensions"] = to_packet_value(extensions)
         return given
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """At most a third of the limit: lines are dropped from the end."""
         room = self.packet_size_limit // 3
-        lines = tool_results.text(found.get("text")).removesuffix("\n").split("\n")
+        lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
         while low < high:  # the most lines that fit, at least one
             middle = (low + high + 1) // 2
@@ -184,8 +188,8 @@ class ContextManager:
                 high = middle - 1
         kept = self._clip_line("\n".join(lines[:low]), room)
         return make.excerpt(
-            tool_results.text(found.get("ref")),
-            tool_results.text(found.get("path")),
+            tool_results.to_text(found.get("ref")),
+            tool_results.to_text(found.get("path")),
             tool_results.first_line(found),
             kept + "\n",  # so that an empty last line stays one
         )

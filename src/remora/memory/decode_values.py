@@ -11,7 +11,7 @@ _ESCAPED = re.compile(r"\$\$+(float|int|bytes|text|repr|dict|deep|at)")
 _WRONG = (ValueError, TypeError, KeyError)
 
 
-def unstorable(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
     """The inverse of `storable`: a copy in which marked forms are what they stand for.
 
     `{"$repr": …}` stays, for an object cannot be had back, and so does a form that is not as

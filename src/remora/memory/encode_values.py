@@ -15,16 +15,16 @@ from remora.memory.canonical import (
     MAX_DEPTH,
     canonical_sha256,
     escape_surrogates,
-    spelled,
+    safe_repr,
 )
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
 _LOOKED_INTO = 40
-"""Levels of a value that `is_stored_as_it_is` looks into."""
+"""Levels of a value that `is_stored_unchanged` looks into."""
 
 
-def storable(value: Any) -> Any:
+def encode_value(value: Any) -> Any:
     """`value` as a stream holds it: JSON as it is, the rest in a marked form. Nothing is lost
     of text, bytes, numbers, and lists and mappings of them; `unstorable` gives them back.
 
@@ -44,13 +44,13 @@ def storable(value: Any) -> Any:
     return _stored(value, ())
 
 
-def storable_sha256(value: Any) -> str:
-    """SHA-256 of the canonical JSON of `storable`: stands for a value that is not recorded whole."""
-    return canonical_sha256(storable(value))
+def encoded_sha256(value: Any) -> str:
+    """SHA-256 of the canonical JSON of `encode_value`: stands for a value that is not recorded whole."""
+    return canonical_sha256(encode_value(value))
 
 
-def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:
-    """True only if `storable` would change nothing of `value`, lone surrogates apart.
+def is_stored_unchanged(value: Any, depth: int = _LOOKED_INTO) -> bool:
+    """True only if `encode_value` would change nothing of `value`, lone surrogates apart.
 
     False says nothing: what is nested deeply or of a kind that is seldom seen is not looked into.
     """
@@ -68,7 +68,7 @@ def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:
 def _holds_plain(value: Any, kind: type, depth: int) -> bool:
     if kind is dict:
         for key, item in value.items():
-            if type(key) is not str or not is_stored_as_it_is(item, depth):
+            if type(key) is not str or not is_stored_unchanged(item, depth):
                 return False
         return len(value) != 1 or not next(iter(value)).startswith("$")  # it might be a mark
     if kind is list or kind is tuple:
@@ -80,7 +80,7 @@ def _holds_plain(value: Any, kind: type, depth: int) -> bool:
 
 def _all_plain(values: Sequence[Any], depth: int) -> bool:
     for value in values:  # noqa: SIM110 - a generator would cost as much as the looking
-        if not is_stored_as_it_is(value, depth):
+        if not is_stored_unchanged(value, depth):
             return False
     return True
 
@@ -157,14 +157,14 @@ def _stored_leaf(value: Any) -> Any:
         return value
     if isinstance(value, int):
         fits = _STORED_INT_MIN <= value <= _STORED_INT_MAX
-        return int(value) if fits else {"$int": spelled(value)}
+        return int(value) if fits else {"$int": safe_repr(value)}
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"$float": spelled(value)}
+        return float(value) if math.isfinite(value) else {"$float": safe_repr(value)}
     if isinstance(value, str):
         return _stored_text(value)
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(value).decode()}
-    return {"$repr": escape_surrogates(spelled(value))}
+    return {"$repr": escape_surrogates(safe_repr(value))}
 
 
 def _stored_text(text: str) -> Any:

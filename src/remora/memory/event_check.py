@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import InvalidEvent
 from remora.memory.events import PAYLOADS, Event, ToolResulted
-from remora.memory.tool_results import text
+from remora.memory.tool_results import to_text
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
 """All types of recorded events, and the one that only the mission's plain dicts have."""
@@ -36,15 +36,15 @@ def check_type(kind: Any) -> None:
     if kind is None:
         raise InvalidEvent("the event has no type", hint=f"types: {', '.join(_KNOWN_TYPES)}")
     if kind not in _KNOWN_TYPES:
-        meant = _did_you_mean(text(kind), _KNOWN_TYPES)
-        raise InvalidEvent(f"unknown event type {text(kind)[:80]!r}{meant}", hint=_IGNORE)
+        meant = _did_you_mean(to_text(kind), _KNOWN_TYPES)
+        raise InvalidEvent(f"unknown event type {to_text(kind)[:80]!r}{meant}", hint=_IGNORE)
 
 
 def check_tool(tool_result: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     """Raise InvalidEvent where none of `keys` names the tool of a result."""
-    if any(text(tool_result.get(key)) for key in keys):
+    if any(to_text(tool_result.get(key)) for key in keys):
         return
-    others = [key for key in map(text, tool_result) if key not in keys]
+    others = [key for key in map(to_text, tool_result) if key not in keys]
     near = [key for key in others if get_close_matches(key, keys)]
     meant = f" (did you mean {keys[0]!r} for {near[0]!r}?)" if near else ""
     raise InvalidEvent(f"a tool result without a tool{meant}", hint=f"set {keys[0]!r}; {_IGNORE}")

@@ -6,10 +6,10 @@ import msgspec
 
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.memory.canonical import escape_surrogates
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
-from remora.memory.upcast import lifted
+from remora.memory.upcast import upcast_line
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -346,11 +346,11 @@ def decode_event(line: bytes) -> Event:
     try:
         event = _EVENT.decode(line)
     except msgspec.ValidationError:
-        older = lifted(line, VERSION)
+        older = upcast_line(line, VERSION)
         if older is None:
             raise
         return _EVENT.decode(older)
-    if event.v < VERSION and (older := lifted(line, VERSION)) is not None:
+    if event.v < VERSION and (older := upcast_line(line, VERSION)) is not None:
         return _EVENT.decode(older)
     return event
 
@@ -379,7 +379,7 @@ def _unmarked(event: Event) -> Payload:
     data = msgspec.json.decode(event.data)
     if isinstance(data, dict):
         typed = data.keys() - _ANYTHING[event.type]
-        data |= {name: _spelled(unstorable(data[name])) for name in typed}
+        data |= {name: _spelled(decode_value(data[name])) for name in typed}
     return msgspec.convert(data, kind)
 
 

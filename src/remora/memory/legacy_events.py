@@ -12,14 +12,14 @@ from typing import Any
 
 from remora.memory.delta import PacketDelta
 from remora.memory.event_check import check_tool, check_type
-from remora.memory.tool_results import items, mapping, text
+from remora.memory.tool_results import to_dict, to_list, to_text
 
 _TOOL_KEYS = ("tool", "tool_name")
 _CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
 
 
-def delta_of_seed(
+def delta_of_plain_event(
     event: Mapping[str, Any],
     delta_for: Callable[[Mapping[str, Any]], PacketDelta],
     *,
@@ -42,13 +42,13 @@ def delta_of_seed(
     return delta_for(_tool_result(event))
 
 
-def raw_of(tool_result: Mapping[str, Any]) -> Any:
+def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
     """What a summarizer is given: the raw output, else the whole result."""
     return tool_result.get("raw_output", tool_result)
 
 
 def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
-    data = mapping(event.get("data"))
+    data = to_dict(event.get("data"))
     result: dict[str, Any] = {
         "tool": next(filter(None, map(event.get, _TOOL_KEYS)), ""),
         "raw_output": data.get("raw_output", event.get("raw_output")),
@@ -65,10 +65,10 @@ def _read_summary_delta(result: dict[str, Any], said: Any) -> None:
     """Shape 2: the newest action is the summary; keys it does not know are facts."""
     if not isinstance(said, Mapping):
         return
-    actions = items(said.get("recent_actions") or said.get("recent_history"))
+    actions = to_list(said.get("recent_actions") or said.get("recent_history"))
     if actions:
-        result["summary"] = text(actions[-1])
-    facts = mapping(said.get("knowledge"))
+        result["summary"] = to_text(actions[-1])
+    facts = to_dict(said.get("knowledge"))
     facts |= {key: value for key, value in said.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
     if said.get("last_error"):
@@ -80,7 +80,7 @@ def _read_delta(result: dict[str, Any], said: Any) -> None:
     if not isinstance(said, Mapping):
         return
     if said.get("add_history"):
-        result["summary"] = text(said["add_history"])
-    result["knowledge_delta"] = mapping(said.get("update_knowledge"))
+        result["summary"] = to_text(said["add_history"])
+    result["knowledge_delta"] = to_dict(said.get("update_knowledge"))
     if said.get("set_error"):
         result["error"] = said["set_error"]

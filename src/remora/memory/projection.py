@@ -23,7 +23,7 @@ from remora.memory.packet import (
     Fact,
     NewAction,
 )
-from remora.memory.versions import unknown_version
+from remora.memory.versions import version_problem
 
 _EMPTY = PacketDelta()
 
@@ -70,7 +70,7 @@ def first_packet(event: Event | None) -> DecisionPacket:
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
         raise ValueError("a stream to replay begins with agent_start")
-    unknown = unknown_version(start.fold, start.trim)
+    unknown = version_problem(start.fold, start.trim)
     if unknown is not None:
         raise ValueError(unknown)
     return apply(start.packet, event.packet_delta)

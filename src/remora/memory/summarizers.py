@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import clip
 
 ENTRY_LIMIT = 490
@@ -36,12 +36,12 @@ class ToolSidePassthrough(Summarizer):
 
     def summarize(self, raw_result: Any) -> str:
         """The tool's own words, else that it completed."""
-        said = _own(raw_result, "summary", "_summary")
+        said = _first_value(raw_result, "summary", "_summary")
         return said if isinstance(said, str) and said else "Tool completed"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
         """The tool's own facts."""
-        said = _own(raw_result, "knowledge_delta")
+        said = _first_value(raw_result, "knowledge_delta")
         return dict(said) if isinstance(said, Mapping) else {}
 
 
@@ -62,7 +62,7 @@ class LinterSummarizer(Summarizer):
 
     @staticmethod
     def _counts(raw_result: Any) -> tuple[int, int]:
-        errors, fixed = _own(raw_result, "errors"), _own(raw_result, "fixed")
+        errors, fixed = _first_value(raw_result, "errors"), _first_value(raw_result, "fixed")
         counted = isinstance(fixed, int) and not isinstance(fixed, bool)
         return len(errors) if isinstance(errors, (list, tuple)) else 0, fixed if counted else 0
 
@@ -89,14 +89,14 @@ class DefaultSummarizer(Summarizer):
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
         groups: dict[str, dict[str, None]] = {}
-        for path, text in _facts(plain(raw_result)):
+        for path, text in _facts(to_packet_value(raw_result)):
             groups.setdefault(path, {})[text] = None
         entries = _entries(groups)
         names = [self.tool, *(f"{self.tool}.{n}" for n in range(2, MAX_ENTRIES + 1))]
         return dict(zip(names, entries, strict=False))
 
 
-def _own(raw_result: Any, *keys: str) -> Any:
+def _first_value(raw_result: Any, *keys: str) -> Any:
     if not isinstance(raw_result, Mapping):
         return None
     return next((raw_result[key] for key in keys if key in raw_result), None)

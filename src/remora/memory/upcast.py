@@ -26,7 +26,7 @@ def version_of(line: bytes) -> int | None:
         return None
 
 
-def lifted(line: bytes, version: int) -> bytes | None:
+def upcast_line(line: bytes, version: int) -> bytes | None:
     """The line as `version` would have written it, or None if it is not of an older one.
 
     Raises `msgspec.ValidationError` where no upcaster is known, or where one finds that the line

@@ -4,7 +4,7 @@ FOLDS = frozenset({"fold/1"})
 TRIMS = frozenset({"trim/1"})
 
 
-def unknown_version(fold: str, trim: str) -> str | None:
+def version_problem(fold: str, trim: str) -> str | None:
     """What stands in the way of a replay, in words; None if both are known.
 
     A packet folded by other rules than the stream was written with would be a guess.

@@ -7,8 +7,8 @@ import msgspec
 from remora.errors import ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
 from remora.models.client.server_address import parse_address
-from remora.models.client.server_probe import counter_for, probe
-from remora.models.client.sync_http import Door
+from remora.models.client.server_probe import probe_server, token_counter_for
+from remora.models.client.sync_http import ServerConnection
 from remora.models.protocol import Answer, Request, TokenCounter, without_cache
 from remora.models.settings import ModelSettings, RequestLimits, request_limits
 
@@ -48,7 +48,7 @@ def find_local_servers() -> list[str]:
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
-        door = Door(address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S))
+        door = ServerConnection(address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S))
         try:
             answer = door.look("GET", f"{address.api}/models")
         except ModelError:
@@ -64,12 +64,18 @@ class ConfiguredModel:
     """A `Model` at an address that has been probed; `exact`: no prompt cache."""
 
     def __init__(
-        self, door: Door, facts: ServerFacts, *, key: str | None, limits: RequestLimits, exact: bool
+        self,
+        door: ServerConnection,
+        facts: ServerFacts,
+        *,
+        key: str | None,
+        limits: RequestLimits,
+        exact: bool,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
         self.context = facts.context
-        self.counter: TokenCounter = counter_for(facts, door.post)
+        self.counter: TokenCounter = token_counter_for(facts, door.post)
         self._door = door
         self._exact = exact
         self._client = OpenAIClient(door.address, facts, self.counter, key=key, limits=limits)
@@ -92,11 +98,11 @@ class ConfiguredModel:
 
 def _probed(
     base_url: str, settings: ModelSettings, api_key: str | None
-) -> tuple[Door, ServerFacts]:
+) -> tuple[ServerConnection, ServerFacts]:
     limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
-    door = Door(parse_address(base_url), key=api_key, limits=limits)
+    door = ServerConnection(parse_address(base_url), key=api_key, limits=limits)
     try:
-        return door, probe(door, name=settings.name)
+        return door, probe_server(door, name=settings.name)
     except BaseException:
         door.close()
         raise

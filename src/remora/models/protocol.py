@@ -116,7 +116,7 @@ def without_cache(request: Request) -> Request:
     return msgspec.structs.replace(request, decoding=decoding)
 
 
-def truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
+def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
     """Whether the server must have cut the request: it counted fewer tokens than we sent.
 
     An upper bound is up to several times the true count, so only a fifth of it is suspicious.

@@ -5,7 +5,7 @@ from typing import Any
 
 from remora.chat import ToolCall, Usage
 from remora.errors import ModelError
-from remora.models.client.openai_client import count
+from remora.models.client.openai_client import count_tokens
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import UpperBound
 
@@ -48,7 +48,7 @@ class ScriptedModel:
         reply = self._reply(request)
         if isinstance(reply, ModelError):
             raise reply
-        usage = Usage(prompt_tokens=count(self.counter, request))
+        usage = Usage(prompt_tokens=count_tokens(self.counter, request))
         return _answer(reply, usage=usage, model=self.name)
 
     async def aclose(self) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
 
-Post = Callable[[str, dict[str, Any]], dict[str, Any]]
+PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Sends a JSON body to a path of the server, gives its JSON answer or raises ModelError."""
 
 PER_MESSAGE = 16
@@ -55,7 +55,7 @@ class ServerTokenizer:
 
     exact = True
 
-    def __init__(self, model: str, post: Post) -> None:
+    def __init__(self, model: str, post: PostJson) -> None:
         self.name = f"tokenizer/{model}"
         self._post = post
         # fitting a packet asks for the same texts again, and so does the check before the call

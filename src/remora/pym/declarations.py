@@ -8,10 +8,16 @@ import re
 from typing import NamedTuple
 
 from remora.errors import ScriptError
-from remora.pym.specs import BadDeclarationError, ExternalSpec, InputSpec, external_spec, input_spec
-from remora.pym.top_level_statements import Span, top_level
+from remora.pym.specs import (
+    ExternalSpec,
+    InputSpec,
+    InvalidDeclarationError,
+    external_spec,
+    input_spec,
+)
+from remora.pym.top_level_statements import Statement, top_level_statements
 
-ANY = "remora_any"
+ANY_STUB = "remora_any"
 
 _IMPORT = re.compile(r"from\s+(?:remora\s*\.\s*pym|grail)\s+import\b")
 _FUTURE = re.compile(r"from\s+__future__\s+import\b")
@@ -20,7 +26,7 @@ _EXTERNAL = re.compile(r"@\s*external\b")
 _DOCSTRING = re.compile(r"[rR]?[\"']")
 
 
-class Declared(NamedTuple):
+class Declarations(NamedTuple):
     """What was found, and the two sources: `runs` without declarations, `checks` with them."""
 
     inputs: tuple[InputSpec, ...]
@@ -30,14 +36,14 @@ class Declared(NamedTuple):
     checks: str
 
 
-def parse(source: str, label: str) -> Declared:
+def parse_declarations(source: str, label: str) -> Declarations:
     """Find the declarations of a script (text with `\\n` line endings).
 
     Raises ScriptError (syntax or contract) for a declaration that is not one; `label` is the
     file's name for messages. The rest of the script is not looked at.
     """
     found = _Found(source, label)
-    spans = top_level(source)
+    spans = top_level_statements(source)
     for span in spans:
         found.take(span)
     seen: set[str] = set()
@@ -46,7 +52,7 @@ def parse(source: str, label: str) -> Declared:
         if name in seen:
             raise found.wrong(line, f"`{name}` is declared more than once")
         seen.add(name)
-    return Declared(
+    return Declarations(
         tuple(found.inputs),
         tuple(found.externals),
         _docstring(spans),
@@ -68,7 +74,7 @@ class _Found:
     def wrong(self, line: int, message: str, kind: str = "contract") -> ScriptError:
         return ScriptError(f"{self.label}:{line}: {message}", kind=kind, line=line)
 
-    def take(self, span: Span) -> None:
+    def take(self, span: Statement) -> None:
         """Look at one statement; what is no declaration stays as it is."""
         if not any(sign.match(span.text) for sign in (_IMPORT, _FUTURE, _INPUT, _EXTERNAL)):
             return
@@ -80,10 +86,10 @@ class _Found:
                 self._external(statement, span)
             else:
                 self._import(statement, span)
-        except BadDeclarationError as error:
+        except InvalidDeclarationError as error:
             raise self.wrong(span.first, str(error)) from None
 
-    def _statement(self, span: Span) -> ast.stmt:
+    def _statement(self, span: Statement) -> ast.stmt:
         try:
             body = ast.parse(span.text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -94,21 +100,21 @@ class _Found:
             raise self.wrong(span.first, "a declaration needs a line of its own")
         return body[0]
 
-    def _import(self, statement: ast.stmt, span: Span) -> None:
+    def _import(self, statement: ast.stmt, span: Statement) -> None:
         names = statement.names if isinstance(statement, ast.ImportFrom) else []
         ours = bool(_IMPORT.match(span.text))
         if ours and any(a.name not in ("external", "Input") or a.asname for a in names):
-            raise BadDeclarationError("import `external` and `Input` only, by those names")
+            raise InvalidDeclarationError("import `external` and `Input` only, by those names")
         _replace(self.runs, span, (statement, statement), "")
         _replace(self.checks, span, (statement, statement), "")
 
-    def _input(self, statement: ast.stmt, span: Span) -> None:
+    def _input(self, statement: ast.stmt, span: Statement) -> None:
         self.inputs.append(input_spec(statement, span.first))
         _replace(self.runs, span, (statement, statement), "")
         if isinstance(statement, ast.AnnAssign) and statement.value:
-            _replace(self.checks, span, (statement.value, statement.value), ANY)
+            _replace(self.checks, span, (statement.value, statement.value), ANY_STUB)
 
-    def _external(self, statement: ast.stmt, span: Span) -> None:
+    def _external(self, statement: ast.stmt, span: Statement) -> None:
         spec = external_spec(statement, span.first + statement.lineno - 1)
         self.externals.append(spec)
         _replace(self.runs, span, (statement, statement), "")
@@ -120,7 +126,7 @@ class _Found:
             lines[span.first - 1 : spec.line - 1] = [""] * (spec.line - span.first)
 
 
-def _replace(lines: list[str], span: Span, ends: tuple[ast.AST, ast.AST], text: str) -> None:
+def _replace(lines: list[str], span: Statement, ends: tuple[ast.AST, ast.AST], text: str) -> None:
     """Put `text` where the nodes from the first of `ends` to the last stand, on as many lines."""
     start, stop = ends
     first = span.first + _int(start, "lineno") - 2
@@ -137,7 +143,7 @@ def _int(node: ast.AST, name: str) -> int:
     return int(getattr(node, name))
 
 
-def _docstring(spans: list[Span]) -> str:
+def _docstring(spans: list[Statement]) -> str:
     if not spans or not _DOCSTRING.match(spans[0].text):
         return ""
     try:

@@ -12,9 +12,9 @@ from pydantic_monty import (
     NameLookupSnapshot,
 )
 
-from remora.pym.json_values import Budget, NotPlainError, TooLargeError, plain, spend_on
+from remora.pym.json_values import NotJsonError, SizeBudget, TooLargeError, charge, to_json_value
 from remora.pym.limits import Limits
-from remora.pym.run_outcome import HostCall, located, mismatch
+from remora.pym.run_outcome import HostCall, replay_mismatch, script_error_at
 from remora.pym.specs import ExternalSpec
 
 _ENDING = ("denied", "limit")
@@ -22,7 +22,7 @@ _ENDING = ("denied", "limit")
 _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComplete
 
 
-class Answer(Protocol):
+class CallHandler(Protocol):
     """Gives the recorded form of a call: its result or its error, as JSON values.
 
     An error that begins `denied: `, `limit: ` or `mismatch: ` is not raised in the script but ends
@@ -32,7 +32,7 @@ class Answer(Protocol):
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
-class Printed:
+class PrintedOutput:
     """The beginning of what a script printed, and whether there was more.
 
     Printing does not stop the script: output comes in bursts, and where one of them ends is
@@ -57,23 +57,23 @@ class Printed:
         return b"".join(self.parts).decode("utf-8", "ignore")
 
 
-class Drive:
+class ScriptExecution:
     """The calls of one run, and what they were answered."""
 
     def __init__(
-        self, label: str, externals: tuple[ExternalSpec, ...], answer: Answer, limits: Limits
+        self, label: str, externals: tuple[ExternalSpec, ...], answer: CallHandler, limits: Limits
     ) -> None:
         self.label = label
         self.externals = {spec.name: spec for spec in externals}
         self.answer = answer
         self.limits = limits
         self.calls: list[HostCall] = []
-        self.carried = Budget(limits.carried_bytes)
+        self.carried = SizeBudget(limits.carried_bytes)
         self.waiting: dict[int, ExternalSettledResult] = {}
         self.source = b""
 
     def run(
-        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: Printed
+        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: PrintedOutput
     ) -> Any:
         """The value of the script's last expression.
 
@@ -118,10 +118,10 @@ class Drive:
         line = self.source.count(b"\n", 0, step.position.start) + 1
         if len(self.calls) >= self.limits.host_calls:
             message = f"more than {self.limits.host_calls} host calls"
-            raise located(self.label, "limit", message, line)
+            raise script_error_at(self.label, "limit", message, line)
         try:
-            given = plain([list(step.args), step.kwargs], limit=self.limits.result_bytes)
-        except (NotPlainError, TooLargeError) as error:
+            given = to_json_value([list(step.args), step.kwargs], limit=self.limits.result_bytes)
+        except (NotJsonError, TooLargeError) as error:
             return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
         call = self.answer(spec.name, *given)
         self._carry(call, line)
@@ -129,9 +129,9 @@ class Drive:
             return {"return_value": call.result}
         kind, _, message = call.error.partition(": ")
         if kind == "mismatch":
-            raise mismatch(self.label, message, line)
+            raise replay_mismatch(self.label, message, line)
         if kind in _ENDING:
-            raise located(self.label, kind, message, line)
+            raise script_error_at(self.label, kind, message, line)
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
 
     def _carry(self, call: HostCall, line: int) -> None:
@@ -139,10 +139,10 @@ class Drive:
         self.calls.append(call)
         try:
             for part in (call.args, call.kwargs, call.result):
-                spend_on(part, self.carried)
+                charge(part, self.carried)
         except TooLargeError:
             message = f"host calls carried more than {self.limits.carried_bytes} bytes"
-            raise located(self.label, "limit", message, line) from None
+            raise script_error_at(self.label, "limit", message, line) from None
 
 
 def _stand_in(name: str) -> Callable[..., Any]:

@@ -8,14 +8,14 @@ from typing import Any, get_args
 from pydantic_monty import ExcType
 
 from remora.errors import RemoraError
-from remora.pym.json_values import NotPlainError, TooLargeError, plain
+from remora.pym.json_values import NotJsonError, TooLargeError, to_json_value
 from remora.pym.limits import Limits
 from remora.pym.run_outcome import HostCall, one_line
 
 _KNOWN = frozenset(get_args(ExcType))
 
 
-class Live:
+class GrantedFunctions:
     """Calls the functions given by name; a call of any other external is denied.
 
     After `wall_s` seconds every call is one too many, which is recorded as it is denied: a replay
@@ -46,10 +46,12 @@ class Live:
         self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, str | None]:
         try:
-            return plain(_answer(function(*args, **kwargs)), limit=self.limits.result_bytes), None
+            return to_json_value(
+                _answer(function(*args, **kwargs)), limit=self.limits.result_bytes
+            ), None
         except RemoraError as error:
             return None, f"RuntimeError: {one_line(error.message)}"
-        except (NotPlainError, TooLargeError) as error:
+        except (NotJsonError, TooLargeError) as error:
             return None, f"RuntimeError: the answer is {error}"
         except Exception as error:  # noqa: BLE001 - whatever breaks in a host function is the script's to see
             return None, _seen(error)
@@ -70,7 +72,7 @@ def _seen(error: Exception) -> str:
     return f"RuntimeError: {name}: {one_line(str(error))}"
 
 
-class Recorded:
+class RecordedCalls:
     """Answers with what was recorded, as long as the script makes the same calls."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:

@@ -10,7 +10,7 @@ from remora.pym.run_outcome import one_line
 from remora.pym.specs import InputSpec
 
 
-class Arguments:
+class ScriptArguments:
     """The inputs of one script."""
 
     def __init__(self, inputs: tuple[InputSpec, ...]) -> None:

@@ -10,7 +10,7 @@ _DEPTH = 200
 _INT_LIMIT = 2**63  # what every JSON reader and writer here takes as a number
 
 
-class NotPlainError(Exception):
+class NotJsonError(Exception):
     """A value that JSON can't hold; the message says what it is."""
 
 
@@ -18,7 +18,7 @@ class TooLargeError(Exception):
     """A value whose JSON is longer than the limit."""
 
 
-class Budget:
+class SizeBudget:
     """How many characters may still come."""
 
     def __init__(self, limit: int) -> None:
@@ -32,7 +32,7 @@ class Budget:
             raise TooLargeError(f"larger than {self.limit} bytes")
 
 
-def plain(value: Any, *, limit: int) -> Any:
+def to_json_value(value: Any, *, limit: int) -> Any:
     r"""`value` as JSON values of at most about `limit` bytes.
 
     Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
@@ -40,45 +40,45 @@ def plain(value: Any, *, limit: int) -> Any:
     NotPlainError. Sharing is undone, and it is counted: a value built to explode (lists that hold
     one list many times) raises TooLargeError.
     """
-    return _plain(value, Budget(limit), 0)
+    return _plain(value, SizeBudget(limit), 0)
 
 
-def spend_on(value: Any, budget: Budget) -> None:
-    """Count what `plain` gave against a budget. Raises TooLargeError."""
+def charge(value: Any, budget: SizeBudget) -> None:
+    """Count what `to_json_value` gave against a budget. Raises TooLargeError."""
     _plain(value, budget, 0)
 
 
-def _plain(value: Any, budget: Budget, depth: int) -> Any:
+def _plain(value: Any, budget: SizeBudget, depth: int) -> Any:
     if depth > _DEPTH:
-        raise NotPlainError(f"nested deeper than {_DEPTH} levels")
+        raise NotJsonError(f"nested deeper than {_DEPTH} levels")
     if isinstance(value, str):
-        text = escaped(value)
-        budget.spend(size_of(text))
+        text = escape_surrogates(value)
+        budget.spend(json_size(text))
         return text
     if isinstance(value, dict):
         return _mapping(value, budget, depth)
     if isinstance(value, list | tuple | set | frozenset):
         return _sequence(value, budget, depth)
     found = _scalar(value)
-    budget.spend(size_of(found) if isinstance(found, str) else 5)
+    budget.spend(json_size(found) if isinstance(found, str) else 5)
     return found
 
 
-def escaped(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """`text` with each lone surrogate spelled out, as a file's name that is not UTF-8 has them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def size_of(text: str) -> int:
+def json_size(text: str) -> int:
     """Bytes of `text` as JSON, escapes left out."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
-def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any]:
+def _mapping(value: dict[Any, Any], budget: SizeBudget, depth: int) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, item in value.items():
-        name = escaped(key) if isinstance(key, str) else _key(key)
-        budget.spend(size_of(name) + 2)
+        name = escape_surrogates(key) if isinstance(key, str) else _key(key)
+        budget.spend(json_size(name) + 2)
         made[name] = _plain(item, budget, depth + 1)
     return made
 
@@ -86,10 +86,10 @@ def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any
 def _key(key: object) -> str:
     if key is None or isinstance(key, bool | int | float):
         return msgspec.json.encode(_scalar(key)).decode().strip('"')
-    raise NotPlainError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
+    raise NotJsonError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
 
 
-def _sequence(value: Any, budget: Budget, depth: int) -> list[Any]:
+def _sequence(value: Any, budget: SizeBudget, depth: int) -> list[Any]:
     budget.spend(2 + len(value))
     made = [_plain(item, budget, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
@@ -106,7 +106,7 @@ def _scalar(value: object) -> Any:
         return value if math.isfinite(value) else repr(value)
     text = time_text(value)
     if text is None:
-        raise NotPlainError(f"a value of type {type(value).__name__}, which JSON lacks")
+        raise NotJsonError(f"a value of type {type(value).__name__}, which JSON lacks")
     return text
 
 

@@ -11,7 +11,7 @@ from pydantic_monty import Monty, MontySession
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
-LONGEST_S = 8.0  # a worker whose parent was killed ends with its run, and must within 10 s
+MAX_DURATION_S = 8.0  # a worker whose parent was killed ends with its run, and must within 10 s
 _DEEPEST = 3000  # the worker's stack holds more, and not many times as much
 _REQUEST_TIMEOUT_S = 20.0  # the last resort: a worker that does not answer is killed
 _CHECKOUT_TIMEOUT_S = 120.0
@@ -40,8 +40,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     carried_bytes: int = 64 * _MIB
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration_s <= LONGEST_S:
-            raise ValueError(f"duration_s must lie in (0, {LONGEST_S}]")
+        if not 0 < self.duration_s <= MAX_DURATION_S:
+            raise ValueError(f"duration_s must lie in (0, {MAX_DURATION_S}]")
         if self.recursion > _DEEPEST:
             raise ValueError(f"recursion must be at most {_DEEPEST}")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("limits must be positive")
 
 
-def session(
+def open_sandbox(
     label: str, limits: Limits, *, clock: datetime, seed: int, checks: str | None = None
 ) -> MontySession:
     """A fresh sandbox whose time stands still at `clock` and whose `random` begins at `seed`.

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.pym.json_values import Budget, NotPlainError, size_of, time_text
+from remora.pym.json_values import NotJsonError, SizeBudget, json_size, time_text
 
 _NESTED_SETS = 20  # each is sorted with all that is in it
 _NESTED_KEYS = 20
@@ -16,7 +16,7 @@ _LEFT_OUT = "<deeply nested>"
 """The sandbox hands out this text for all that too many containers are around, keys too."""
 
 
-class TooDeep(msgspec.Struct, frozen=True):
+class TooDeepMarker(msgspec.Struct, frozen=True):
     """Stands where the sandbox left out what is nested beyond the levels that it hands out."""
 
     levels: int
@@ -25,7 +25,7 @@ class TooDeep(msgspec.Struct, frozen=True):
         return f"<nested beyond {self.levels} levels>"
 
 
-def kept(value: Any, *, limit: int, levels: int) -> Any:
+def to_output(value: Any, *, limit: int, levels: int) -> Any:
     """A copy of `value`, whose JSON would have at most about `limit` bytes.
 
     Text, bytes, numbers (NaN, infinities, integers of any size), and lists and mappings of them,
@@ -34,7 +34,7 @@ def kept(value: Any, *, limit: int, levels: int) -> Any:
     other: for what is deeper a TooDeep stands, and `[...]` for a container within itself. Raises
     NotPlainError for anything else, TooLargeError as `plain` does.
     """
-    budget = Budget(limit)
+    budget = SizeBudget(limit)
     top = [value]
     sets: list[list[Any]] = []
     places: list[_Place] = [(top, 0, 0, 0)]
@@ -42,7 +42,7 @@ def kept(value: Any, *, limit: int, levels: int) -> Any:
         place, key, level, within = places.pop()
         item = place[key]
         if _is_left_out(item, levels - level):
-            copy: Any = TooDeep(levels)
+            copy: Any = TooDeepMarker(levels)
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
             places += [(copy, k, level + 1, within) for k in copy]
@@ -84,44 +84,44 @@ def _order(item: Any) -> list[tuple[str, Any]]:
     return order
 
 
-def _mapping(value: dict[Any, Any], budget: Budget) -> dict[Any, Any]:
+def _mapping(value: dict[Any, Any], budget: SizeBudget) -> dict[Any, Any]:
     for key in value:
         budget.spend(2)
         _check_key(key, budget, 0)
     return value.copy()
 
 
-def _check_key(key: Any, budget: Budget, within: int) -> None:
+def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
     if isinstance(key, tuple):
         _check_keys(key, budget, _deeper(within, _NESTED_KEYS, "keys"))
     elif isinstance(key, str):
-        budget.spend(size_of(key))
+        budget.spend(json_size(key))
     elif not _is_kept(key, budget):
-        raise NotPlainError(f"a dict with a key of type {type(key).__name__}")
+        raise NotJsonError(f"a dict with a key of type {type(key).__name__}")
 
 
-def _check_keys(keys: Iterable[Any], budget: Budget, within: int) -> None:
+def _check_keys(keys: Iterable[Any], budget: SizeBudget, within: int) -> None:
     for key in keys:
         _check_key(key, budget, within)
 
 
 def _deeper(within: int, most: int, what: str) -> int:
     if within == most:
-        raise NotPlainError(f"{what} nested deeper than {most} levels")
+        raise NotJsonError(f"{what} nested deeper than {most} levels")
     return within + 1
 
 
-def _leaf(value: Any, budget: Budget) -> Any:
+def _leaf(value: Any, budget: SizeBudget) -> Any:
     text = value if isinstance(value, str) else time_text(value)
     if text is not None:
-        budget.spend(size_of(text))
+        budget.spend(json_size(text))
         return text
     if _is_kept(value, budget):
         return value
-    raise NotPlainError(f"a value of type {type(value).__name__}")
+    raise NotJsonError(f"a value of type {type(value).__name__}")
 
 
-def _is_kept(value: object, budget: Budget) -> bool:
+def _is_kept(value: object, budget: SizeBudget) -> bool:
     """Whether a value that is no text is kept as it is; what it takes is spent."""
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)

@@ -59,22 +59,22 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LINE_LIMIT else line[: _LINE_LIMIT - 1] + "…"
 
 
-def script_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
+def from_monty_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
     """A Monty error as ours, with the line (less `shift`) in the script's own file."""
     # what was measured differs from run to run, and a message must not
     text = _MEASURED.sub(r"\1more than ", str(error))
-    return located(label, _kind(error), text, _line(error, shift))
+    return script_error_at(label, _kind(error), text, _line(error, shift))
 
 
-def located(label: str, kind: str, message: str, line: int | None) -> ScriptError:
+def script_error_at(label: str, kind: str, message: str, line: int | None) -> ScriptError:
     """A ScriptError whose message begins `FILE.pym:LINE: `."""
     place = label if line is None else f"{label}:{line}"
     return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
 
 
-def mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
+def replay_mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
     """What a replay says where the script leaves its recording."""
-    told = located(label, "contract", message, line)
+    told = script_error_at(label, "contract", message, line)
     return ReplayMismatch(told.message, kind=told.kind, line=line)
 
 
@@ -98,11 +98,11 @@ def _line(error: MontyError, shift: int) -> int | None:
     return max(1, frames[-1].line - shift) if frames else None
 
 
-def typing_errors(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
+def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
     """What the type checker objects to, in the order of lines; its warnings are left out."""
     found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
     return [
-        located(
+        script_error_at(
             label,
             "syntax" if item["code"] == "invalid-syntax" else "typing",
             f"{item['message']} ({item['code']})",

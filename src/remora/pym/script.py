@@ -13,15 +13,21 @@ from typing import Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
-from remora.pym.declarations import parse
-from remora.pym.execution import Answer, Drive, Printed
-from remora.pym.host_calls import Live, Recorded
-from remora.pym.input_values import Arguments
-from remora.pym.json_values import NotPlainError, TooLargeError, plain
-from remora.pym.limits import Limits, session
-from remora.pym.outputs import kept
-from remora.pym.run_outcome import HostCall, ScriptRun, located, mismatch, script_error
-from remora.pym.script_problems import problems
+from remora.pym.declarations import parse_declarations
+from remora.pym.execution import CallHandler, PrintedOutput, ScriptExecution
+from remora.pym.host_calls import GrantedFunctions, RecordedCalls
+from remora.pym.input_values import ScriptArguments
+from remora.pym.json_values import NotJsonError, TooLargeError, to_json_value
+from remora.pym.limits import Limits, open_sandbox
+from remora.pym.outputs import to_output
+from remora.pym.run_outcome import (
+    HostCall,
+    ScriptRun,
+    from_monty_error,
+    replay_mismatch,
+    script_error_at,
+)
+from remora.pym.script_problems import find_problems
 from remora.pym.specs import ExternalSpec, InputSpec
 
 SOURCE_LIMIT = 256 * 1024
@@ -44,9 +50,9 @@ class Script:
     raw: bytes = field(repr=False)
 
     @cached_property
-    def arguments(self) -> Arguments:
+    def arguments(self) -> ScriptArguments:
         """What the script may be given."""
-        return Arguments(self.inputs)
+        return ScriptArguments(self.inputs)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -68,7 +74,7 @@ class Script:
         The clock stands still at `clock` (with a time zone); `random` begins at `seed`. Any
         thread may call this.
         """
-        answer = Live(externals, limits)
+        answer = GrantedFunctions(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
@@ -116,12 +122,12 @@ def _examine(
     raw: bytes, name: str, path: Path | None, label: str
 ) -> tuple[Script | None, list[ScriptError]]:
     try:
-        declared = parse(_text(raw, label), label)
+        declared = parse_declarations(_text(raw, label), label)
     except ScriptError as error:
         return None, [error]
-    bad = Arguments(declared.inputs).bad_default()
-    errors = [located(label, "typing", bad[1], bad[0].line)] if bad else []
-    errors += problems(label, declared.runs, declared.checks)
+    bad = ScriptArguments(declared.inputs).bad_default()
+    errors = [script_error_at(label, "typing", bad[1], bad[0].line)] if bad else []
+    errors += find_problems(label, declared.runs, declared.checks)
     if errors:
         return None, errors
     script = Script(
@@ -140,12 +146,12 @@ def _examine(
 
 def _text(raw: bytes, label: str) -> str:
     if len(raw) > SOURCE_LIMIT:
-        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
+        raise script_error_at(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise located(label, "syntax", "not UTF-8", line) from None
+        raise script_error_at(label, "syntax", "not UTF-8", line) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -163,12 +169,12 @@ def replay(
     A call that differs from the recorded one ends it with a ReplayMismatch as its error, and so
     do recorded calls that it does not make.
     """
-    answer = Recorded(host_calls)
+    answer = RecordedCalls(host_calls)
     made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
     mismatched = isinstance(made.error, ReplayMismatch)
     if not mismatched and answer.count < len(host_calls):
         message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
-        error = mismatch(script.label, message, None)
+        error = replay_mismatch(script.label, message, None)
         return dataclasses.replace(made, value=None, error=error)
     return made
 
@@ -176,32 +182,34 @@ def replay(
 def _run(
     script: Script,
     inputs: Mapping[str, Any],
-    answer: Answer,
+    answer: CallHandler,
     *,
     limits: Limits,
     clock: datetime,
     seed: int,
 ) -> ScriptRun:
     began = time.perf_counter()
-    drive = Drive(script.label, script.externals, answer, limits)
-    printed = Printed(limits.print_bytes)
+    drive = ScriptExecution(script.label, script.externals, answer, limits)
+    printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:
         given = _inputs(script, inputs, limits)
-        with session(script.label, limits, clock=clock, seed=seed) as sandbox:
+        with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
             raw = drive.run(sandbox, script.source, given, printed)
-        value = kept(raw, limit=limits.result_bytes, levels=limits.recursion)
+        value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
     except MontyError as failed:
-        error = script_error(failed, script.label)
+        error = from_monty_error(failed, script.label)
     except ScriptError as refused:
         error = refused
-    except NotPlainError as odd:
-        error = located(script.label, "contract", f"the result cannot be recorded: {odd}", None)
+    except NotJsonError as odd:
+        error = script_error_at(
+            script.label, "contract", f"the result cannot be recorded: {odd}", None
+        )
     except TooLargeError as large:
-        error = located(script.label, "limit", f"the result is {large}", None)
+        error = script_error_at(script.label, "limit", f"the result is {large}", None)
     if printed.more:
         message = f"printed more than {limits.print_bytes} bytes"
-        value, error = None, located(script.label, "limit", message, None)
+        value, error = None, script_error_at(script.label, "limit", message, None)
     return ScriptRun(
         value=value,
         printed=printed.text,
@@ -214,9 +222,11 @@ def _run(
 def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     problem = script.arguments.problem(inputs)
     if problem:
-        raise located(script.label, "contract", problem, None)
+        raise script_error_at(script.label, "contract", problem, None)
     try:
-        filled: dict[str, Any] = plain(script.arguments.filled(inputs), limit=limits.result_bytes)
-    except (NotPlainError, TooLargeError) as error:
-        raise located(script.label, "contract", f"an argument is {error}", None) from None
+        filled: dict[str, Any] = to_json_value(
+            script.arguments.filled(inputs), limit=limits.result_bytes
+        )
+    except (NotJsonError, TooLargeError) as error:
+        raise script_error_at(script.label, "contract", f"an argument is {error}", None) from None
     return filled

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from pydantic_monty import FunctionSnapshot, MontyError, MontyTypingError
 
 from remora.errors import ScriptError
-from remora.pym.declarations import ANY
-from remora.pym.limits import Limits, session
-from remora.pym.run_outcome import located, script_error, typing_errors
+from remora.pym.declarations import ANY_STUB
+from remora.pym.limits import Limits, open_sandbox
+from remora.pym.run_outcome import from_monty_error, from_typing_error, script_error_at
 
 # The checker runs before a feed does; the first line then calls outside, and we go away.
 _GATE = "remora_gate"
-_STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY}: Any\n"
+_STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY_STUB}: Any\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def problems(label: str, runs: str, checks: str) -> list[ScriptError]:
+def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
     """What is wrong with a script, given as the two sources of `declarations.parse`.
 
     Nothing of the script is run. Kinds: syntax, typing, and crashed or limit where the checker
@@ -35,14 +35,16 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, _STUBS)
     except MontyTypingError as error:
-        return typing_errors(error, label, shift=1)
+        return from_typing_error(error, label, shift=1)
     except MontyError as error:
-        gave_up = script_error(error, label)
+        gave_up = from_monty_error(error, label)
         # anything else is about declarations, which Monty need not take: they are not run
         if gave_up.kind not in ("limit", "crashed"):
             return []
         told = gave_up.message.removeprefix(f"{label}: ")
-        return [located(label, gave_up.kind, f"too much for the checker: {told}", gave_up.line)]
+        return [
+            script_error_at(label, gave_up.kind, f"too much for the checker: {told}", gave_up.line)
+        ]
     return []
 
 
@@ -50,7 +52,7 @@ def _syntax_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, None)
     except MontyError as error:
-        found = script_error(error, label, shift=1)
+        found = from_monty_error(error, label, shift=1)
         if found.kind == "runtime":  # nothing was run: it is about what Monty does not take
             found = ScriptError(found.message, kind="syntax", line=found.line)
         return [found]
@@ -58,7 +60,7 @@ def _syntax_errors(label: str, source: str) -> list[ScriptError]:
 
 
 def _feed(label: str, source: str, stubs: str | None) -> None:
-    with session(label, Limits(), clock=_EPOCH, seed=0, checks=stubs) as sandbox:
+    with open_sandbox(label, Limits(), clock=_EPOCH, seed=0, checks=stubs) as sandbox:
         step = sandbox.feed_start(f"{_GATE}()\n{source}")
         while isinstance(step, FunctionSnapshot) and step.is_os_function:
             step = step.resume_not_handled()  # an import the checker asks about

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.pym.input_schema import schema_of
+from remora.pym.input_schema import annotation_schema
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,25 +37,27 @@ class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-class BadDeclarationError(Exception):
+class InvalidDeclarationError(Exception):
     """A declaration that is not one; the message says how it should look."""
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
     """The input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-        raise BadDeclarationError('an input has a type: `name: str = Input("name")`')
+        raise InvalidDeclarationError('an input has a type: `name: str = Input("name")`')
     name = statement.target.id
     if not isinstance(statement.value, ast.Call):
-        raise BadDeclarationError("an input is nothing but a call of Input")
+        raise InvalidDeclarationError("an input is nothing but a call of Input")
     positional, named = _literals(statement.value, name)
     if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
-        raise BadDeclarationError("Input takes a name, default= and description=")
+        raise InvalidDeclarationError("Input takes a name, default= and description=")
     if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
-        raise BadDeclarationError(f'an input is named as its variable: `{name} = Input("{name}")`')
+        raise InvalidDeclarationError(
+            f'an input is named as its variable: `{name} = Input("{name}")`'
+        )
     return InputSpec(
         name=name,
-        schema=schema_of(statement.annotation),
+        schema=annotation_schema(statement.annotation),
         required="default" not in named,
         default=named.get("default"),
         description=str(named.get("description", "")),
@@ -69,18 +71,18 @@ def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
         named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except ValueError:
         message = f"the arguments of Input for `{name}` must be literals"
-        raise BadDeclarationError(message) from None
+        raise InvalidDeclarationError(message) from None
     return positional, named
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
     """The function that `@external def …` declares. Raises BadDeclarationError."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise BadDeclarationError("@external marks a function")
+        raise InvalidDeclarationError("@external marks a function")
     if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
-        raise BadDeclarationError("an external has no decorator but `@external`")
+        raise InvalidDeclarationError("an external has no decorator but `@external`")
     if not all(_is_empty(part) for part in statement.body):
-        raise BadDeclarationError("the host implements an external; its body is `...`")
+        raise InvalidDeclarationError("the host implements an external; its body is `...`")
     return ExternalSpec(
         name=statement.name,
         params=_parameters(statement.args),

@@ -23,7 +23,7 @@ _TEXT = re.compile(r"[^\\{}\n'\"]+")
 _NAMED = re.compile(r"\\N\{[^}]*\}")
 
 
-class Span(NamedTuple):
+class Statement(NamedTuple):
     """One top-level statement: its lines, from 1 and both included, and their text."""
 
     first: int
@@ -31,7 +31,7 @@ class Span(NamedTuple):
     text: str
 
 
-def top_level(source: str) -> list[Span]:
+def top_level_statements(source: str) -> list[Statement]:
     """The statements that begin at column 0 of a text with `\\n` line endings, in order.
 
     Decorators belong to what they decorate; comments and blank lines to the statement before
@@ -46,7 +46,7 @@ def top_level(source: str) -> list[Span]:
         decorating = lines[start - 1].startswith("@")
     ends = [start - 1 for start in starts[1:]] + [len(lines)] * bool(starts)
     return [
-        Span(first, last, "\n".join(lines[first - 1 : last]))
+        Statement(first, last, "\n".join(lines[first - 1 : last]))
         for first, last in zip(starts, ends, strict=True)
     ]
 

@@ -103,7 +103,7 @@ def test_a_cache_that_cannot_be_written_is_a_disk_error(tmp_path: Path) -> None:
 
 
 def test_pulls_at_the_same_time_end_with_one_whole_file(gguf: Path, tmp_path: Path) -> None:
-    states: list[weights.Weights] = []
+    states: list[weights.WeightsState] = []
     pulls = [
         threading.Thread(target=lambda: states.append(weights.pull(tmp_path, from_file=gguf)))
         for _ in range(4)

@@ -39,7 +39,7 @@ from remora.errors import DiskError, ModelError, RemoraError
 from remora.ids import spell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import (
     AgentEnd,
@@ -246,7 +246,7 @@ class AgentRunner:
     # --- acting ----------------------------------------------------------------------------
 
     async def _carry_out(self, called: ToolCalled, turn: int) -> Ending | None:
-        call = ToolCall(tool=called.tool, args=unstorable(called.args))
+        call = ToolCall(tool=called.tool, args=decode_value(called.args))
         if not self._at.turn.resulted:
             acted = await self._act(call)
             await self._resulted(call, acted, turn)

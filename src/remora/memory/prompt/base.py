@@ -7,7 +7,7 @@ import msgspec
 
 from remora.chat import Message, ToolSchema
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
 LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
 """Single-token names of candidates; more than these cannot be ranked."""
@@ -24,19 +24,19 @@ _ANSWERS = {
 }
 
 
-class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request: chat `messages`, or a `prompt` for plain completions."""
 
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
 
 
-def conversation(system: Sequence[str], user: str) -> Rendered:
+def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
     """Two messages, stable part first, in which no data can pass for a control token."""
-    return Rendered(
+    return RenderedRequest(
         messages=(
-            Message(role="system", content=defused("\n".join(system))),
-            Message(role="user", content=defused(user)),
+            Message(role="system", content=neutralize_control_tokens("\n".join(system))),
+            Message(role="user", content=neutralize_control_tokens(user)),
         )
     )
 
@@ -48,7 +48,7 @@ def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
     return [ROLE, _ANSWERS[strategy], *listed]
 
 
-def shown_context(packet: DecisionPacket) -> dict[str, Any]:
+def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
     """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
@@ -56,7 +56,7 @@ def shown_context(packet: DecisionPacket) -> dict[str, Any]:
     return shown
 
 
-def filled(shown: dict[str, Any]) -> dict[str, Any]:
+def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
     """What of `shown` says something: empty fields and the format's version are not rendered."""
     shown = shown | {
         "constraints": {k: v for k, v in shown["constraints"].items() if v != []},

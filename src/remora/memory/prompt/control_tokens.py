@@ -9,7 +9,7 @@ CONTROL_TOKENS = (*_GEMMA.split(), "<|")
 """FunctionGemma's, and how those of ChatML, Llama and most others begin."""
 
 
-def defused(text: str) -> str:
+def neutralize_control_tokens(text: str) -> str:
     """`text` in which no control token is left: a space parts its `<` from its name.
 
     What an agent reads is other people's code: a string in it must not end the user's turn.

@@ -16,8 +16,8 @@ from typing import Any
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered
-from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.base import RenderedRequest
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import packet_lines
 
 _DEVELOPER = "You are a model that can do function calling with the following functions"
@@ -25,17 +25,17 @@ _DEVELOPER = "You are a model that can do function calling with the following fu
 
 def render_functiongemma(
     packet: DecisionPacket, tools: Sequence[ToolSchema], _strategy: str
-) -> Rendered:
+) -> RenderedRequest:
     """The whole prompt, byte for byte; `_strategy` changes nothing, answers are always calls."""
-    declarations = "".join(map(declare, tools))
-    user = defused(packet_lines(packet, labels=False))
-    return Rendered(
+    declarations = "".join(map(function_declaration, tools))
+    user = neutralize_control_tokens(packet_lines(packet, labels=False))
+    return RenderedRequest(
         prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
         f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
     )
 
 
-def declare(tool: ToolSchema) -> str:
+def function_declaration(tool: ToolSchema) -> str:
     """One function declaration; properties in alphabetical order, types in upper case."""
     return (
         f"<start_function_declaration>declaration:{tool.name}"
@@ -45,7 +45,7 @@ def declare(tool: ToolSchema) -> str:
 
 
 def _escaped(text: str) -> str:
-    return f"<escape>{defused(text)}<escape>"
+    return f"<escape>{neutralize_control_tokens(text)}<escape>"
 
 
 def _object(schema: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered, conversation, instructions
+from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
 from remora.memory.prompt.lines import candidate_lines, target_lines
 
 HISTORY = "history/1"
@@ -22,17 +22,17 @@ HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
 
 def render_history(
     packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str, history: Sequence[Event]
-) -> Rendered:
+) -> RenderedRequest:
     """Goal and target, every call with its whole raw output, then the candidates."""
     lines = [
         *target_lines(packet),
-        *(line for event in history for line in _told(event)),
+        *(line for event in history for line in _event_lines(event)),
         *candidate_lines(packet, labels=strategy == "rank"),
     ]
-    return conversation(instructions(tools, strategy), "\n".join(lines))
+    return chat_request(instructions(tools, strategy), "\n".join(lines))
 
 
-def _told(event: Event) -> Iterator[str]:
+def _event_lines(event: Event) -> Iterator[str]:
     data: dict[str, Any] = msgspec.json.decode(event.data)
     if event.type == ToolCalled.type:
         yield f"call: {data['tool']} {_json(data['args'])}"

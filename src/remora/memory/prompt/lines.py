@@ -7,12 +7,14 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import LABELS, Rendered, conversation, instructions
+from remora.memory.prompt.base import LABELS, RenderedRequest, chat_request, instructions
 
 
-def render_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:
+def render_lines(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+) -> RenderedRequest:
     """System text with the tools, then the packet; what changes most stands last."""
-    return conversation(
+    return chat_request(
         instructions(tools, strategy), packet_lines(packet, labels=strategy == "rank")
     )
 

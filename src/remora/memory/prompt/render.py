@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from remora.chat import ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.functiongemma import render_functiongemma
 from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 
-RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Rendered]] = {
+RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], RenderedRequest]] = {
     "lines/1": render_lines,
     "json/1": render_json,
     "functiongemma/1": render_functiongemma,
@@ -19,7 +19,7 @@ RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Re
 """The renderers of a packet."""
 
 
-def is_known(renderer: str) -> bool:
+def is_known_renderer(renderer: str) -> bool:
     """Whether any version had a renderer of that name."""
     return renderer == HISTORY or renderer in RENDERERS
 
@@ -30,7 +30,7 @@ def render(
     tools: Sequence[ToolSchema],
     strategy: str,
     history: Sequence[Event] = (),
-) -> Rendered:
+) -> RenderedRequest:
     """The request that shows `shown` (a trimmed packet) by the renderer of that name and version.
 
     `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. `history`

@@ -23,14 +23,16 @@ _NO_KEY = (
 )
 
 
-def failed(failure: Failure, *, shown: str, key: str | None, timeout_s: float) -> ModelError:
+def server_failure(
+    failure: Failure, *, shown: str, key: str | None, timeout_s: float
+) -> ModelError:
     """The error for a server at `shown` that refused, or did not answer."""
     if isinstance(failure, Reply):
         return _refused(failure, shown, key)
     return _unreachable(failure, shown, timeout_s)
 
 
-def unusable(shown: str, why: str) -> ModelError:
+def unusable_answer(shown: str, why: str) -> ModelError:
     """The error for a 2xx answer that no client can use."""
     return ModelError(
         f"the model server at {shown} answered what no client can use: {why}",

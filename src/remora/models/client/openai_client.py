@@ -11,7 +11,7 @@ import msgspec
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
-from remora.models.client.http_errors import failed, unusable
+from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
@@ -72,8 +72,8 @@ class OpenAIClient:
         async with self._turns:
             try:
                 return await self._ask(request)
-            except wire_format.Unusable as error:
-                raise unusable(self._address.shown, str(error)) from error
+            except wire_format.UnusableAnswer as error:
+                raise unusable_answer(self._address.shown, str(error)) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -99,7 +99,7 @@ class OpenAIClient:
             messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
             prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
         if not isinstance(prompt, str):
-            raise wire_format.Unusable("no prompt in the answer to /apply-template")
+            raise wire_format.UnusableAnswer("no prompt in the answer to /apply-template")
         body = wire_format.rank_body(prompt, request.decoding)
         answer = await self._post(f"{self._root}/completion", body)
         return wire_format.read_rank(answer, request.decoding.labels)
@@ -116,7 +116,7 @@ class OpenAIClient:
         if self.context is None:
             return
         # counting may ask the server, synchronously
-        counted = await asyncio.to_thread(count, self.counter, request)
+        counted = await asyncio.to_thread(count_tokens, self.counter, request)
         wanted = 1 if request.decoding.strategy == "rank" else request.decoding.max_tokens
         if counted + wanted > self.context:
             raise ContextTooLarge(
@@ -137,7 +137,7 @@ class OpenAIClient:
             except httpx2.TransportError as error:
                 failure = error
             if isinstance(failure, Reply) and failure.status < 300:
-                return wire_format.decoded(failure.body)
+                return wire_format.decode_body(failure.body)
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
                 raise self._failed(failure)
@@ -156,19 +156,19 @@ class OpenAIClient:
                 async for part in response.aiter_bytes():
                     body += part
                     if len(body) > LARGEST_BODY:
-                        raise wire_format.Unusable(f"more than {LARGEST_BODY} bytes")
+                        raise wire_format.UnusableAnswer(f"more than {LARGEST_BODY} bytes")
                 return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
             raise httpx2.ReadTimeout("no answer in time") from error
         except httpx2.DecodingError as error:
-            raise wire_format.Unusable("a body that cannot be decompressed") from error
+            raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 
     def _failed(self, failure: Failure) -> ModelError:
         shown, limit = self._address.shown, self._limits.timeout_s
-        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
 
 
-def count(counter: TokenCounter, request: Request) -> int:
+def count_tokens(counter: TokenCounter, request: Request) -> int:
     """Tokens of a whole request by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)

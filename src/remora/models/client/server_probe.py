@@ -4,16 +4,16 @@ from typing import Any
 
 from remora.errors import ModelError
 from remora.models.client.openai_client import ServerFacts
-from remora.models.client.sync_http import Door
-from remora.models.client.wire_format import Unusable, rank_body, read_rank
+from remora.models.client.sync_http import ServerConnection
+from remora.models.client.wire_format import UnusableAnswer, rank_body, read_rank
 from remora.models.protocol import Capabilities, Decoding, TokenCounter
-from remora.models.token_counters import Post, ServerTokenizer, UpperBound
+from remora.models.token_counters import PostJson, ServerTokenizer, UpperBound
 
 _ABSENT = (404, 405, 501)
 _LONGEST_NAME = 200
 
 
-def probe(door: Door, *, name: str | None) -> ServerFacts:
+def probe_server(door: ServerConnection, *, name: str | None) -> ServerFacts:
     """What the server at `door` is and can do. Raises ModelError if it cannot be reached.
 
     Nothing is concluded from a name or a version: each ability is asked for and seen.
@@ -40,7 +40,7 @@ def probe(door: Door, *, name: str | None) -> ServerFacts:
     )
 
 
-def counter_for(facts: ServerFacts, post: Post) -> TokenCounter:
+def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
     """The server's tokenizer where it can be asked, else the upper bound."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
 
@@ -75,23 +75,23 @@ def _served_context(model: dict[str, Any]) -> int | None:
     return served or _whole(model.get("max_model_len"))
 
 
-def _has_completions(door: Door) -> bool:
+def _has_completions(door: ServerConnection) -> bool:
     # an empty request costs nothing: a server that has the endpoint complains of its body
     found = door.look("POST", f"{door.address.api}/completions", {})
     return found not in _ABSENT
 
 
-def _ranks(door: Door) -> bool:
+def _ranks(door: ServerConnection) -> bool:
     labels = ("A", "B")
     body = rank_body("A or B?", Decoding(strategy="rank", labels=labels))
     found = door.look("POST", f"{door.address.root}/completion", body)
     try:
         return isinstance(found, dict) and read_rank(found, labels).text in labels
-    except Unusable:
+    except UnusableAnswer:
         return False
 
 
-def _tokenizes(door: Door) -> bool:
+def _tokenizes(door: ServerConnection) -> bool:
     root = door.address.root
     tokens = door.look("POST", f"{root}/tokenize", {"content": "A"})
     body = {"messages": [{"role": "user", "content": "A"}]}

@@ -9,17 +9,17 @@ from typing import Any
 import httpx2
 
 from remora.errors import ModelError
-from remora.models.client.http_errors import failed, unusable
+from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
-from remora.models.client.wire_format import Unusable, decoded
+from remora.models.client.wire_format import UnusableAnswer, decode_body
 from remora.models.settings import RequestLimits
 
 LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)
 
 
-class Door:
+class ServerConnection:
     """Holds a connection and the key, which it never shows. May be used from any thread."""
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
@@ -61,8 +61,8 @@ class Door:
         if reply.status >= 300:
             return reply.status
         try:
-            return decoded(reply.body)
-        except Unusable:
+            return decode_body(reply.body)
+        except UnusableAnswer:
             return reply.status
 
     def close(self) -> None:
@@ -75,7 +75,9 @@ class Door:
             with self._http.stream(method, url, content=content, headers=headers) as answer:
                 body = self._body(answer)
         except httpx2.DecodingError as error:
-            raise unusable(self.address.shown, "a body that cannot be decompressed") from error
+            raise unusable_answer(
+                self.address.shown, "a body that cannot be decompressed"
+            ) from error
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
     def _body(self, answer: httpx2.Response) -> bytes:
@@ -85,20 +87,20 @@ class Door:
         for part in answer.iter_bytes():
             body += part
             if len(body) > LARGEST_BODY:
-                raise unusable(self.address.shown, f"more than {LARGEST_BODY} bytes")
+                raise unusable_answer(self.address.shown, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
                 raise httpx2.ReadTimeout("no answer in time")
         return bytes(body)
 
     def _decoded(self, body: bytes) -> dict[str, Any]:
         try:
-            return decoded(body)
-        except Unusable as error:
-            raise unusable(self.address.shown, str(error)) from error
+            return decode_body(body)
+        except UnusableAnswer as error:
+            raise unusable_answer(self.address.shown, str(error)) from error
 
     def _failed(self, failure: Failure) -> ModelError:
         shown, limit = self.address.shown, self._limits.timeout_s
-        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
 
 
 def authorization(key: str | None) -> dict[str, str]:

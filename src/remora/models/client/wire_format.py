@@ -27,7 +27,7 @@ _RANK_FIELDS = (
 )
 
 
-class Unusable(Exception):
+class UnusableAnswer(Exception):
     """A server's body is not what the protocol says; `client` makes it a ModelError."""
 
 
@@ -95,11 +95,11 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
     try:
         found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Unusable("no probabilities in the answer to a ranking request") from error
+        raise UnusableAnswer("no probabilities in the answer to a ranking request") from error
     weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
     total = sum(weights)
     if total < 0.5:
-        raise Unusable("the probabilities of a ranking request are not those of its labels")
+        raise UnusableAnswer("the probabilities of a ranking request are not those of its labels")
     scores = {
         label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
     }
@@ -119,7 +119,7 @@ def read_choice(body: dict[str, Any]) -> Answer:
         case [dict(choice), *_]:
             pass
         case _:
-            raise Unusable("no choices in the answer")
+            raise UnusableAnswer("no choices in the answer")
     text, call = _content(choice)
     return Answer(
         text=text,
@@ -131,14 +131,14 @@ def read_choice(body: dict[str, Any]) -> Answer:
     )
 
 
-def decoded(body: bytes) -> dict[str, Any]:
+def decode_body(body: bytes) -> dict[str, Any]:
     """A body as the JSON object that it must be. Raises Unusable."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unusable("not JSON") from error
+        raise UnusableAnswer("not JSON") from error
     if not isinstance(value, dict):
-        raise Unusable("not a JSON object")
+        raise UnusableAnswer("not a JSON object")
     return _recordable(value) if b"\\ud" in body.lower() else value
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, checked, find_tool, shorten
-from remora.models.decoding.grammar import resolve
+from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
+from remora.models.decoding.grammar import resolve_ref
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
 
@@ -40,7 +40,7 @@ def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     tool = find_tool(name, tools)
     properties = tool.parameters.get("properties", {})
     typed = {k: _coerced(v, properties.get(k), tool.parameters) for k, v in args.items()}
-    return checked(ToolCall(tool=name, args=typed), tool)
+    return validate_call(ToolCall(tool=name, args=typed), tool)
 
 
 class _Bare(str):
@@ -98,7 +98,7 @@ class _Reader:
         if self._took(ESCAPE):
             text, escape, _ = self._text[self._at :].partition(ESCAPE)
             if not escape:
-                raise BadCall(f"a string does not end: {shorten(text)}")
+                raise BadCall(f"a string does not end: {short_repr(text)}")
             self._at += len(text) + len(ESCAPE)
             return text
         if self._ahead("{"):
@@ -130,7 +130,7 @@ class _Reader:
     def _unexpected(self, wanted: str) -> BadCall:
         there = self._text[self._at : self._at + 40]
         return BadCall(
-            f"expected {wanted} at {shorten(there)}" if there else f"{wanted} is missing"
+            f"expected {wanted} at {short_repr(there)}" if there else f"{wanted} is missing"
         )
 
 
@@ -153,7 +153,7 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
 
 def _resolved(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(schema, Mapping) and "$ref" in schema:
-        schema = resolve(schema["$ref"], top)
+        schema = resolve_ref(schema["$ref"], top)
     return schema if isinstance(schema, Mapping) else {}
 
 

@@ -47,7 +47,7 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
     used: set[str] = set()
     calls = []
     for number, tool in enumerate(tools):
-        schema = closed(tool.parameters)
+        schema = closed_schema(tool.parameters)
         args = _Rules(f"t{number}", schema, made, used).value(f"t{number}", schema)
         start = _literal(f'{{"tool":{_json(tool.name)},"args":')
         calls.append(f"{start} {args} {_q('}')}")
@@ -59,12 +59,12 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def closed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's parameters are an object without further keys, whatever the schema leaves out."""
     return {**parameters, "type": "object", "additionalProperties": False}
 
 
-def resolve(ref: str, top: Mapping[str, Any]) -> Any:
+def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
     """What a local `$ref` (`#/$defs/NAME`) points at. Raises ValueError for any other."""
     found: Any = top
     start, *steps = ref.split("/")
@@ -172,7 +172,7 @@ class _Rules:
         """One rule per definition, named before it is made: recursion stays recursion."""
         if ref not in self._refs:
             name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"
-            self._made[name] = self.value(f"{name}-b", resolve(ref, self._top))
+            self._made[name] = self.value(f"{name}-b", resolve_ref(ref, self._top))
         return self._refs[ref]
 
     def _rule(self, name: str, body: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, checked, find_tool, shorten
+from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 
 __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
@@ -20,8 +20,8 @@ def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     values = _values(text)
     match values[0]:
         case {"tool": str(name), "args": dict(args)} if len(values[0]) == 2:
-            return checked(ToolCall(tool=name, args=args), find_tool(name, tools))
-    raise BadCall(f'not a call {{"tool": …, "args": {{…}}}}: {shorten(values[0])}')
+            return validate_call(ToolCall(tool=name, args=args), find_tool(name, tools))
+    raise BadCall(f'not a call {{"tool": …, "args": {{…}}}}: {short_repr(values[0])}')
 
 
 def _values(text: str) -> list[Any]:

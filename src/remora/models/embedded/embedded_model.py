@@ -8,15 +8,20 @@ from typing import Any
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
 from remora.models.client.server_address import parse_address
-from remora.models.client.sync_http import Door
+from remora.models.client.sync_http import ServerConnection
 from remora.models.embedded import weights
 from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
-from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess, usable_cores
+from remora.models.embedded.server_process import (
+    RunningServer,
+    ServerOptions,
+    ServerProcess,
+    usable_cores,
+)
 from remora.models.protocol import Answer, Request, without_cache
 from remora.models.settings import RequestLimits
 from remora.models.token_counters import ServerTokenizer
 
-PATIENCE = 5
+TIMEOUT_FACTOR = 5
 """How much longer than for a server an answer is waited for: our child's death is noticed at once,
 and where the machine has other work it is slow, not stuck."""
 
@@ -48,12 +53,12 @@ class EmbeddedModel:
         self._exact = exact
         # our own child does not come back by asking again: it is restarted instead
         self._limits = RequestLimits(
-            timeout_s=limits.timeout_s * PATIENCE, retries=0, max_concurrency=slots
+            timeout_s=limits.timeout_s * TIMEOUT_FACTOR, retries=0, max_concurrency=slots
         )
         self._process = ServerProcess(self._options)
         # by life of the server: one that is over may still be in somebody's hands
         self._clients: dict[int, OpenAIClient] = {}
-        self._doors: dict[int, Door] = {}
+        self._doors: dict[int, ServerConnection] = {}
         self._doors_lock = threading.Lock()
         self.counter = ServerTokenizer(self.name, self._post)
 
@@ -96,7 +101,7 @@ class EmbeddedModel:
             door.close()
         await asyncio.to_thread(self._process.close)
 
-    def _client_for(self, served: Served) -> OpenAIClient:
+    def _client_for(self, served: RunningServer) -> OpenAIClient:
         if served.life in self._clients:
             return self._clients[served.life]
         facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
@@ -120,10 +125,10 @@ class EmbeddedModel:
                 if not self._process.lost(served):
                     raise
 
-    def _door_for(self, served: Served) -> Door:
+    def _door_for(self, served: RunningServer) -> ServerConnection:
         with self._doors_lock:
             if served.life not in self._doors:
                 address = parse_address(served.address)
-                door = Door(address, key=served.key, limits=self._limits)
+                door = ServerConnection(address, key=served.key, limits=self._limits)
                 self._doors[served.life] = door
             return self._doors[served.life]

@@ -22,7 +22,7 @@ _END_LIMIT_S = 5.0
 _REMEMBERED_LINES = 20
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
+class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
     """One life of the server: its address, its key, and which life it is (from 1)."""
 
     address: str
@@ -61,7 +61,7 @@ class ServerProcess:
         self._lives = lives
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._served: Served | None = None
+        self._served: RunningServer | None = None
         self._life = 0
         self._last_lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
 
@@ -70,7 +70,7 @@ class ServerProcess:
         """The child's process id while there is one."""
         return None if self._child is None else self._child.pid
 
-    def serve(self) -> Served:
+    def serve(self) -> RunningServer:
         """The running server, started if it is not. Raises ModelError when its lives are spent."""
         with self._lock:
             if self._served is not None and self._alive():
@@ -82,7 +82,7 @@ class ServerProcess:
             self._served = self._start()
             return self._served
 
-    def lost(self, served: Served) -> bool:
+    def lost(self, served: RunningServer) -> bool:
         """Whether that life is over (a moment is given to a child that is just dying)."""
         with self._lock:
             if self._served is not served:
@@ -103,7 +103,7 @@ class ServerProcess:
     def _alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _start(self) -> Served:
+    def _start(self) -> RunningServer:
         key = secrets.token_hex(32)
         try:
             child = subprocess.Popen(
@@ -133,7 +133,7 @@ class ServerProcess:
                 f"the embedded model's server did not start{self._said()}",
                 hint="run `remora doctor`; a server of your own can be set as model.base_url",
             )
-        return Served(address=address, key=key, life=self._life)
+        return RunningServer(address=address, key=key, life=self._life)
 
     def _spent(self) -> ModelError:
         if not self._lives:

