@@ -95,7 +95,7 @@ PACKET = DecisionPacket(
     ],
 )
 def test_places(value: str, place: str | None) -> None:
-    assert VisibleText(PACKET).place(value) == place
+    assert VisibleText(PACKET).origin_of(value) == place
 
 
 texts = st.text(max_size=20)
@@ -108,10 +108,14 @@ def test_a_value_that_is_a_whole_fact_is_found_and_never_across_two(
     facts = {"k" + key: Fact(value=one, source_turn=0), "l": Fact(value=other, source_turn=0)}
     shown = VisibleText(DecisionPacket(knowledge=facts))
     for value in argument_values([one, other]):
-        assert shown.place(value) == "memory"
-    assert all(shown.place(f"{one}\x00{other}{n}") is None for n in range(2))
+        assert shown.origin_of(value) == "memory"
+    assert all(shown.origin_of(f"{one}\x00{other}{n}") is None for n in range(2))
 
 
 def test_what_has_no_memory_shows_only_what_was_said() -> None:
     shown = VisibleText(PACKET, [])
-    assert [shown.place(v) for v in ("parse", "99", "ord-7731")] == ["given", "candidates", None]
+    assert [shown.origin_of(v) for v in ("parse", "99", "ord-7731")] == [
+        "given",
+        "candidates",
+        None,
+    ]

@@ -38,8 +38,8 @@ def refolded(events: list[Event], setting: EvalSetting, mode: str | None = None)
     for event in events[1:]:
         said = payload(event)
         if isinstance(said, ToolCalled):
-            shown.append((said, fold.decided(said)))
-        fold.take(event, said)
+            shown.append((said, fold.packet_for_call(said)))
+        fold.apply_event(event, said)
     return [*shown, fold.packet]
 
 

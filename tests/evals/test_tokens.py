@@ -27,9 +27,9 @@ def test_the_upper_bound_needs_no_server() -> None:
 
 def test_a_tokenizer_is_estimated_from_what_it_counted() -> None:
     known = TokenRates()
-    known.see("tokenizer/a", request(20))
-    known.see("tokenizer/a", request(15, messages=None, prompt="y" * 40))
-    known.see("tokenizer/b", request(999))
+    known.add_request("tokenizer/a", request(20))
+    known.add_request("tokenizer/a", request(15, messages=None, prompt="y" * 40))
+    known.add_request("tokenizer/b", request(999))
     counter = known.counter(start("tokenizer/a"))
     assert not counter.exact
     assert counter.name == "estimate of tokenizer/a: 0.250 a byte, 35 tokens in 140 recorded bytes"
@@ -40,7 +40,7 @@ def test_a_tokenizer_is_estimated_from_what_it_counted() -> None:
 def test_tools_that_were_declared_natively_count() -> None:
     tools = (ToolSchema(name="t", description="d" * 60),)
     known = TokenRates()
-    known.see("a", request(50, decoding={"tools": [{"name": "t", "description": "d" * 60,
+    known.add_request("a", request(50, decoding={"tools": [{"name": "t", "description": "d" * 60,
                                                     "parameters": {}}]}))  # fmt: skip
     assert known.counter(start("a")).count_messages(MESSAGES, tools) == 50
 

@@ -38,7 +38,7 @@ def llama(weights_cache: Path) -> Iterator[RunningServer]:
         cache_mib=0,
     )
     process = ServerProcess(options)
-    yield process.serve()
+    yield process.ensure_running()
     process.close()
 
 

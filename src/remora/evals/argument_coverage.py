@@ -41,14 +41,14 @@ class VisibleText:
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
         """With `history` it is shown as `history/1` does: raw outputs, and no memory."""
         shown = prompt_context(packet)
-        told = _told(history) if history is not None else _remembered(shown)
+        told = _history_values(history) if history is not None else _packet_values(shown)
         self._places: dict[ValueOrigin, str] = {
             "given": _joined(shown[key] for key in _GIVEN),
             "memory": _joined(told),
             "candidates": _joined(shown["candidate_actions"]),
         }
 
-    def place(self, value: str) -> ValueOrigin | None:
+    def origin_of(self, value: str) -> ValueOrigin | None:
         """Where one of `argument_values` stands as a whole: not within a longer word or number.
 
         Of several places the first: what the agent was given at its start, what its packet
@@ -63,14 +63,14 @@ class VisibleText:
         return None
 
 
-def _remembered(shown: dict[str, Any]) -> Iterator[Any]:
+def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
     """All that changes from turn to turn, but for counters and the numbers of turns."""
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]
 
 
-def _told(history: Sequence[Event]) -> Iterator[Any]:
+def _history_values(history: Sequence[Event]) -> Iterator[Any]:
     keys = {ToolCalled.type: "args", ToolResulted.type: "raw_output", AgentError.type: "message"}
     for event in history:
         yield event_data(event).get(keys[event.type])

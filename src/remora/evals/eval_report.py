@@ -25,7 +25,7 @@ class ToolCounts(msgspec.Struct):
     facts: int = 0
     dropped: int = 0
 
-    def called(self, fitted: FittedPacket, shown: VisibleText, values: Iterable[str]) -> None:
+    def count_call(self, fitted: FittedPacket, shown: VisibleText, values: Iterable[str]) -> None:
         """A call with these values in its arguments was decided on this packet."""
         self.calls += 1
         self.tokens += fitted.tokens
@@ -33,17 +33,17 @@ class ToolCounts(msgspec.Struct):
         self.trims += fitted.trim
         self.too_large += not fitted.fits
         for value in values:
-            place = shown.place(value)
+            place = shown.origin_of(value)
             self.values += 1
             self.covered += place is not None
             self.given += place == "given"
             self.remembered += place == "memory"
 
-    def learned(self, facts: Iterable[str], shown: VisibleText) -> None:
+    def count_facts(self, facts: Iterable[str], shown: VisibleText) -> None:
         """A result held these facts, and this is what the next decision saw."""
         for fact in facts:
             self.facts += 1
-            self.dropped += shown.place(fact) is None
+            self.dropped += shown.origin_of(fact) is None
 
     def add(self, other: "ToolCounts") -> None:
         """Count another one's too."""

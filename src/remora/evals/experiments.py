@@ -33,7 +33,7 @@ from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import list_streams, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
-_SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
+_READ_TYPES = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
 
 
 def compare_settings(
@@ -48,7 +48,7 @@ def compare_settings(
     A stream that cannot be read, or whose packets are not those that were recorded, is left out
     of every arm. Raises ConfigError where an agent's own summarizer is wrong.
     """
-    evaluation = _Evaluation(folder, _Speakers(root, operations), (RECORDED, *asked))
+    evaluation = _Evaluation(folder, _SummarizerLookup(root, operations), (RECORDED, *asked))
     for agent in agents:
         evaluation.calibrate(agent)
     for agent in agents:
@@ -72,7 +72,7 @@ class _Evaluation:
     """The arms so far, and what is known of tokens and agents."""
 
     def __init__(
-        self, folder: TraceFolder, speakers: "_Speakers", asked: Sequence[EvalSetting]
+        self, folder: TraceFolder, speakers: "_SummarizerLookup", asked: Sequence[EvalSetting]
     ) -> None:
         self._folder = folder
         self._speakers = speakers
@@ -95,7 +95,7 @@ class _Evaluation:
                 if isinstance(said, AgentStart):
                     counter = said.counter
                 elif isinstance(said, ModelRequest):
-                    self._tokenizers.see(counter, said)
+                    self._tokenizers.add_request(counter, said)
         except RemoraError as error:
             self._skipped[agent] = error.message
 
@@ -127,7 +127,7 @@ class _Evaluation:
 
     def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
         # before `agent_start` a writer may have been killed within its very first line
-        told = _told(self._folder, agent)
+        told = _events_with_payloads(self._folder, agent)
         events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
         first, start = next(events, (None, None))
         if first is None or not isinstance(start, AgentStart):
@@ -135,14 +135,14 @@ class _Evaluation:
         counter = self._tokenizers.counter(start)
         self._counters[counter.name] = None
         readings = [
-            _Reading(
+            _StreamCount(
                 PacketReplay(first, start, arm.setting, counter, self._said(start, arm.setting))
             )
             for arm in self._arms
         ]
         for event, said in events:
             for reading in readings:
-                reading.see(event, said)
+                reading.count_event(event, said)
         return [reading.tools for reading in readings]
 
     def _said(self, start: AgentStart, setting: EvalSetting) -> Mapping[str, Summarizer] | None:
@@ -151,7 +151,7 @@ class _Evaluation:
         return self._speakers.of(start, setting.summarizers)
 
 
-class _Reading:
+class _StreamCount:
     """One stream in one arm, counted by tool."""
 
     def __init__(self, fold: PacketReplay) -> None:
@@ -159,24 +159,24 @@ class _Reading:
         self._fold = fold
         self._fresh: list[tuple[str, list[str]]] = []
 
-    def see(self, event: Event, said: Payload | None) -> None:
+    def count_event(self, event: Event, said: Payload | None) -> None:
         if isinstance(said, ToolCalled):
             self._called(said)
-        self._fold.take(event, said)
+        self._fold.apply_event(event, said)
         if isinstance(said, ToolResulted):
             self._fresh.append((said.tool, _facts(said)))
 
     def _called(self, call: ToolCalled) -> None:
-        fitted = self._fold.decided(call)
+        fitted = self._fold.packet_for_call(call)
         shown = VisibleText(fitted.packet, self._fold.shown_history)
         for tool, facts in self._fresh:
-            self.tools.setdefault(tool, ToolCounts()).learned(facts, shown)
+            self.tools.setdefault(tool, ToolCounts()).count_facts(facts, shown)
         self._fresh.clear()
         tally = self.tools.setdefault(call.tool, ToolCounts())
-        tally.called(fitted, shown, argument_values(decode_value(call.args)))
+        tally.count_call(fitted, shown, argument_values(decode_value(call.args)))
 
 
-class _Speakers:
+class _SummarizerLookup:
     """Who summarizes for an agent's tools: as it is defined today, else as it was recorded."""
 
     def __init__(self, root: Path, operations: Operations) -> None:
@@ -213,10 +213,12 @@ class _Speakers:
         return said
 
 
-def _told(folder: TraceFolder, agent: str) -> Iterator[tuple[Event, Payload | None]]:
+def _events_with_payloads(
+    folder: TraceFolder, agent: str
+) -> Iterator[tuple[Event, Payload | None]]:
     """The events, with what those say that are looked at, blobs resolved."""
     for event in read_events(folder.existing_agent(agent)):
-        yield event, resolved_payload(event, folder.blobs) if event.type in _SEEN else None
+        yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 
 
 def _facts(result: ToolResulted) -> list[str]:

@@ -26,7 +26,7 @@ from remora.tools.contract import ToolResult, as_result, is_contract
 
 _NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
 _NO_LIMIT = 2**53
-_SAID = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+_RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 
 
 class PacketReplay:
@@ -58,7 +58,7 @@ class PacketReplay:
         """The events that are shown in place of memory; None where the packet is."""
         return self._history if self._renderer == HISTORY else None
 
-    def decided(self, call: ToolCalled) -> FittedPacket:
+    def packet_for_call(self, call: ToolCalled) -> FittedPacket:
         """The packet that a recorded call would have been decided on, trimmed, and its tokens.
 
         A rule looks at the whole packet, unless the setting has a limit. Raises StreamDamaged
@@ -78,16 +78,16 @@ class PacketReplay:
         asked = call.decided_by != "rule" or self._fits_rules
         return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
 
-    def take(self, event: Event, said: Payload | None) -> None:
+    def apply_event(self, event: Event, said: Payload | None) -> None:
         """Apply an event's delta; a tool result's is made anew where the setting asks for it."""
         if self._renderer == HISTORY and event.type in HISTORY_TYPES:
             self._history.append(event)
         delta = event.packet_delta
         if isinstance(said, ToolResulted) and delta is not None:
-            delta = self._made_anew(delta, said)
+            delta = self._remade_delta(delta, said)
         self.packet = apply(self.packet, delta)
 
-    def _made_anew(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
+    def _remade_delta(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
         if self._says is None and not self._cuts_excerpts:
             return recorded
         made = self._context(self._says or {}).delta_for(recorded_result(result), strict=False)
@@ -95,7 +95,7 @@ class PacketReplay:
         if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
             changes["excerpt"] = made.excerpt
         if self._says is not None and recorded.add_action is not UNSET:
-            changes |= _said(recorded, made, recorded.add_action.summary)
+            changes |= _summarizer_changes(recorded, made, recorded.add_action.summary)
         return msgspec.structs.replace(recorded, **changes)
 
     def _context(self, says: Mapping[str, Summarizer]) -> ContextManager:
@@ -131,7 +131,7 @@ def recorded_result(result: ToolResulted) -> dict[str, Any]:
         "knowledge_delta": contract.knowledge_delta if speaks else None,
         "outcome": result.outcome,
         "error": result.error,
-        **{key: getattr(contract, key) for key in _SAID},
+        **{key: getattr(contract, key) for key in _RESULT_KEYS},
     }
     said = {key: value for key, value in given.items() if value is not None}
     return {"tool": result.tool, "args": result.args, **said}
@@ -143,7 +143,7 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
     return ToolResult(summary=f"{result.tool} failed", outcome="error", error=result.error)
 
 
-def _said(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
+def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
     """Of a delta made anew what a summarizer decides: its words, its facts, and the error where
     that was its words."""
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}

@@ -55,7 +55,7 @@ class TokenRates:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
 
-    def see(self, counter: str, request: ModelRequest) -> None:
+    def add_request(self, counter: str, request: ModelRequest) -> None:
         """A request that was counted by the counter of that name."""
         tokens, size = self._seen.get(counter, (0, 0))
         self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)

@@ -25,16 +25,16 @@ def open_configured_model(
     Raises ModelError where the server cannot be reached, ConfigError for a wrong address.
     """
     limits = request_limits(settings)
-    door, facts = _probed(base_url, settings, api_key)
-    return ConfiguredModel(door, facts, key=api_key, limits=limits, exact=settings.exact)
+    connection, facts = _probed(base_url, settings, api_key)
+    return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
 
 
 def configured_model_facts(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
     """Return what a probe of the server finds, as keys of `model status --json`."""
-    door, facts = _probed(base_url, settings, api_key)
-    door.close()
+    connection, facts = _probed(base_url, settings, api_key)
+    connection.close()
     return {
         "name": facts.name,
         "reachable": True,
@@ -48,13 +48,15 @@ def find_local_servers() -> list[str]:
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
-        door = ServerConnection(address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S))
+        connection = ServerConnection(
+            address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S)
+        )
         try:
-            answer = door.look("GET", f"{address.api}/models")
+            answer = connection.request_once("GET", f"{address.api}/models")
         except ModelError:
             continue
         finally:
-            door.close()
+            connection.close()
         if isinstance(answer, dict) and isinstance(answer.get("data"), list):
             found.append(address.api)
     return found
@@ -65,7 +67,7 @@ class ConfiguredModel:
 
     def __init__(
         self,
-        door: ServerConnection,
+        connection: ServerConnection,
         facts: ServerFacts,
         *,
         key: str | None,
@@ -75,10 +77,10 @@ class ConfiguredModel:
         self.name = facts.name
         self.capabilities = facts.capabilities
         self.context = facts.context
-        self.counter: TokenCounter = token_counter_for(facts, door.post)
-        self._door = door
+        self.counter: TokenCounter = token_counter_for(facts, connection.post)
+        self._connection = connection
         self._exact = exact
-        self._client = OpenAIClient(door.address, facts, self.counter, key=key, limits=limits)
+        self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
 
     def describe(self) -> dict[str, Any]:
         """What identifies the model in the record."""
@@ -93,16 +95,16 @@ class ConfiguredModel:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-        self._door.close()
+        self._connection.close()
 
 
 def _probed(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> tuple[ServerConnection, ServerFacts]:
     limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
-    door = ServerConnection(parse_address(base_url), key=api_key, limits=limits)
+    connection = ServerConnection(parse_address(base_url), key=api_key, limits=limits)
     try:
-        return door, probe_server(door, name=settings.name)
+        return connection, probe_server(connection, name=settings.name)
     except BaseException:
-        door.close()
+        connection.close()
         raise

@@ -53,7 +53,7 @@ class ScriptArguments:
                     return spec, one_line(f"the default of `{spec.name}`: {error.message}")
         return None
 
-    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All inputs: what was given, else the default."""
         return {spec.name: given.get(spec.name, spec.default) for spec in self.inputs}
 

@@ -225,7 +225,7 @@ def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[s
         raise script_error_at(script.label, "contract", problem, None)
     try:
         filled: dict[str, Any] = to_json_value(
-            script.arguments.filled(inputs), limit=limits.result_bytes
+            script.arguments.with_defaults(inputs), limit=limits.result_bytes
         )
     except (NotJsonError, TooLargeError) as error:
         raise script_error_at(script.label, "contract", f"an argument is {error}", None) from None

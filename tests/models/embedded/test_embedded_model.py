@@ -270,7 +270,7 @@ def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path
     )
     process = ServerProcess(options)
     with pytest.raises(ModelError, match=r"did not start; its last words: \S"):
-        process.serve()
+        process.ensure_running()
     process.close()
 
 

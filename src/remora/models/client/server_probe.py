@@ -13,27 +13,29 @@ _ABSENT = (404, 405, 501)
 _LONGEST_NAME = 200
 
 
-def probe_server(door: ServerConnection, *, name: str | None) -> ServerFacts:
-    """What the server at `door` is and can do. Raises ModelError if it cannot be reached.
+def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:
+    """What the server at `connection` is and can do. Raises ModelError if it cannot be reached.
 
     Nothing is concluded from a name or a version: each ability is asked for and seen.
     """
-    address = door.address
-    found = door.look("GET", f"{address.api}/models")
+    address = connection.address
+    found = connection.request_once("GET", f"{address.api}/models")
     listed = _models(found)
     chosen = name or _only_model(listed, address.shown, found)
     context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
-    abilities = Capabilities(completions=_has_completions(door))
-    props = None if address.root is None else door.look("GET", f"{address.root}/props")
+    abilities = Capabilities(completions=_has_completions(connection))
+    props = (
+        None if address.root is None else connection.request_once("GET", f"{address.root}/props")
+    )
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if isinstance(settings, dict):
         context = _whole(settings.get("n_ctx")) or context
-        ranks = _ranks(door)
+        ranks = _ranks(connection)
         abilities = Capabilities(
             rank=ranks,
             grammar=ranks,
             completions=abilities.completions,
-            tokenize=_tokenizes(door),
+            tokenize=_tokenizes(connection),
         )
     return ServerFacts(
         name=chosen, capabilities=abilities, context=context, llama=isinstance(settings, dict)
@@ -75,27 +77,27 @@ def _served_context(model: dict[str, Any]) -> int | None:
     return served or _whole(model.get("max_model_len"))
 
 
-def _has_completions(door: ServerConnection) -> bool:
+def _has_completions(connection: ServerConnection) -> bool:
     # an empty request costs nothing: a server that has the endpoint complains of its body
-    found = door.look("POST", f"{door.address.api}/completions", {})
+    found = connection.request_once("POST", f"{connection.address.api}/completions", {})
     return found not in _ABSENT
 
 
-def _ranks(door: ServerConnection) -> bool:
+def _ranks(connection: ServerConnection) -> bool:
     labels = ("A", "B")
     body = rank_body("A or B?", Decoding(strategy="rank", labels=labels))
-    found = door.look("POST", f"{door.address.root}/completion", body)
+    found = connection.request_once("POST", f"{connection.address.root}/completion", body)
     try:
         return isinstance(found, dict) and read_rank(found, labels).text in labels
     except UnusableAnswer:
         return False
 
 
-def _tokenizes(door: ServerConnection) -> bool:
-    root = door.address.root
-    tokens = door.look("POST", f"{root}/tokenize", {"content": "A"})
+def _tokenizes(connection: ServerConnection) -> bool:
+    root = connection.address.root
+    tokens = connection.request_once("POST", f"{root}/tokenize", {"content": "A"})
     body = {"messages": [{"role": "user", "content": "A"}]}
-    prompt = door.look("POST", f"{root}/apply-template", body)
+    prompt = connection.request_once("POST", f"{root}/apply-template", body)
     has_tokens = isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list)
     return has_tokens and isinstance(prompt, dict) and isinstance(prompt.get("prompt"), str)
 

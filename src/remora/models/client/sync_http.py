@@ -50,7 +50,7 @@ class ServerConnection:
             time.sleep(pause)
         raise AssertionError("count() does not end")
 
-    def look(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
+    def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON object at `url`, else the status. Asked once; a refused key is a ModelError."""
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))

@@ -58,8 +58,8 @@ class EmbeddedModel:
         self._process = ServerProcess(self._options)
         # by life of the server: one that is over may still be in somebody's hands
         self._clients: dict[int, OpenAIClient] = {}
-        self._doors: dict[int, ServerConnection] = {}
-        self._doors_lock = threading.Lock()
+        self._connections: dict[int, ServerConnection] = {}
+        self._connections_lock = threading.Lock()
         self.counter = ServerTokenizer(self.name, self._post)
 
     @property
@@ -84,26 +84,26 @@ class EmbeddedModel:
         if self._exact:
             request = without_cache(request)
         while True:
-            served = await asyncio.to_thread(self._process.serve)
+            served = await asyncio.to_thread(self._process.ensure_running)
             try:
                 return await self._client_for(served).ask(request)
             except ContextTooLarge:
                 raise
             except ModelError:
-                if not await asyncio.to_thread(self._process.lost, served):
+                if not await asyncio.to_thread(self._process.has_ended, served):
                     raise
 
     async def aclose(self) -> None:
         """Close the connections, end the child."""
         for client in self._clients.values():
             await client.aclose()
-        for door in self._doors.values():
-            door.close()
+        for connection in self._connections.values():
+            connection.close()
         await asyncio.to_thread(self._process.close)
 
     def _client_for(self, served: RunningServer) -> OpenAIClient:
-        if served.life in self._clients:
-            return self._clients[served.life]
+        if served.start_number in self._clients:
+            return self._clients[served.start_number]
         facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
         client = OpenAIClient(
             parse_address(served.address),
@@ -112,23 +112,23 @@ class EmbeddedModel:
             key=served.key,
             limits=self._limits,
         )
-        self._clients[served.life] = client
+        self._clients[served.start_number] = client
         return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """For the counter, in any thread."""
         while True:
-            served = self._process.serve()
+            served = self._process.ensure_running()
             try:
-                return self._door_for(served).post(path, body)
+                return self._connection_for(served).post(path, body)
             except ModelError:
-                if not self._process.lost(served):
+                if not self._process.has_ended(served):
                     raise
 
-    def _door_for(self, served: RunningServer) -> ServerConnection:
-        with self._doors_lock:
-            if served.life not in self._doors:
+    def _connection_for(self, served: RunningServer) -> ServerConnection:
+        with self._connections_lock:
+            if served.start_number not in self._connections:
                 address = parse_address(served.address)
-                door = ServerConnection(address, key=served.key, limits=self._limits)
-                self._doors[served.life] = door
-            return self._doors[served.life]
+                connection = ServerConnection(address, key=served.key, limits=self._limits)
+                self._connections[served.start_number] = connection
+            return self._connections[served.start_number]

@@ -27,10 +27,10 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
 
     address: str
     key: str
-    life: int
+    start_number: int
 
     def __repr__(self) -> str:
-        return f"Served(address={self.address!r}, life={self.life})"
+        return f"Served(address={self.address!r}, life={self.start_number})"
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class ServerProcess:
         """The child's process id while there is one."""
         return None if self._child is None else self._child.pid
 
-    def serve(self) -> RunningServer:
+    def ensure_running(self) -> RunningServer:
         """The running server, started if it is not. Raises ModelError when its lives are spent."""
         with self._lock:
             if self._served is not None and self._alive():
@@ -82,7 +82,7 @@ class ServerProcess:
             self._served = self._start()
             return self._served
 
-    def lost(self, served: RunningServer) -> bool:
+    def has_ended(self, served: RunningServer) -> bool:
         """Whether that life is over (a moment is given to a child that is just dying)."""
         with self._lock:
             if self._served is not served:
@@ -133,7 +133,7 @@ class ServerProcess:
                 f"the embedded model's server did not start{self._said()}",
                 hint="run `remora doctor`; a server of your own can be set as model.base_url",
             )
-        return RunningServer(address=address, key=key, life=self._life)
+        return RunningServer(address=address, key=key, start_number=self._life)
 
     def _spent(self) -> ModelError:
         if not self._lives:

@@ -109,7 +109,7 @@ def start_packet(event: Event) -> DecisionPacket | None:
     StreamDamaged, or StreamError for fold rules of an unknown version."""
     if event.type != AgentStart.type:
         return None
-    start = decode_part(event, _RecordedSigning)
+    start = decode_part(event, _Started)
     unknown = version_problem(start.fold, start.trim)
     if unknown is not None:
         raise StreamError(
