@@ -37,7 +37,7 @@ def test_its_usage_never_looks_truncated() -> None:
 
 
 def test_the_end_of_the_script_is_a_model_error() -> None:
-    with pytest.raises(ModelError, match="0 answers, this is question 1"):
+    with pytest.raises(ModelError, match="0 answers, but this is request 1"):
         asyncio.run(ScriptedModel([]).ask(REQUEST))
 
 

@@ -1,4 +1,4 @@
-"""A model behind a configured address: the client, and a connection for counting."""
+"""Model at a configured address: an async client, and a synchronous connection for counting."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def find_local_servers() -> list[str]:
 
 
 class ConfiguredModel:
-    """A `Model` at an address that has been probed; `exact`: no prompt cache."""
+    """A `Model` at a probed address. `exact`: no prompt cache."""
 
     def __init__(
         self,
@@ -83,11 +83,11 @@ class ConfiguredModel:
         self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
+        """Return what identifies the model in a stream."""
         return self._client.describe()
 
     async def ask(self, request: Request) -> Answer:
-        """One answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        """Return one answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
         if self._exact:
             request = without_cache(request)
         return await self._client.ask(request)

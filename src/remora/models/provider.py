@@ -17,12 +17,12 @@ from remora.models.settings import ModelSettings, request_limits
 
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
-    """The model that the configuration names. Synchronous; close it with `aclose`.
+    """Return the configured model. Synchronous; close the model with `aclose`.
 
-    A configured address is asked what it can do (once, some milliseconds); the embedded server
-    starts with the first question. With `auto` and no embedded model installed it is a NoModel.
-    Raises ModelError if the address cannot be reached or the embedded model cannot run,
-    ConfigError if the settings make no sense.
+    A configured address is probed once (some milliseconds); the embedded server starts with the
+    first request. Without an installed embedded model, `auto` returns a NoModel. Raises ModelError
+    if the address cannot be reached or the embedded model cannot run, ConfigError if the settings
+    make no sense.
     """
     limits = request_limits(settings)
     if settings.provider == "none" or settings.name == NAME:
@@ -41,7 +41,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """`document` is what `model status --json` prints; `problem` says why it is not reachable."""
+    """`document` is what `model status --json` prints; `problem` is why it is not reachable."""
 
     document: dict[str, Any]
     problem: ModelError | None
@@ -78,23 +78,23 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
 
 
 def _configured_address(settings: ModelSettings) -> str | None:
-    """The address to use; null means the embedded model, which answers to no other name."""
+    """Return the address to use; None means the embedded model, which has one fixed name."""
     address = None if settings.provider == "embedded" else settings.base_url
     if settings.provider == "openai" and settings.base_url is None:
         raise ConfigError(
-            "model.provider is openai, but there is no address",
+            "model.provider is openai, but model.base_url is not set",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
     if address is None and settings.name not in (None, weights.MODEL):
         raise ConfigError(
-            f"there is no address for the model {settings.name}",
-            hint="set model.base_url to its server's, such as http://HOST:PORT/v1",
+            f"model.name is {settings.name}, but model.base_url is not set",
+            hint="set model.base_url to the server of that model, such as http://HOST:PORT/v1",
         )
     return address
 
 
 def _missing(cache: Path) -> str | None:
-    """Return how to install the embedded model if it is not there at all, else None."""
+    """Return how to install the embedded model if it is missing, else None."""
     try:
         require_engine()
     except ModelError as error:

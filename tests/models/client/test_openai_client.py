@@ -122,7 +122,7 @@ def test_nobody_there() -> None:
 )
 def test_an_answer_that_is_none_is_a_model_error(misbehaving: Any, canned: Any, body: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=body)
-    assert "answered what no client can use" in failure(misbehaving.address).message
+    assert "sent an unusable answer" in failure(misbehaving.address).message
 
 
 def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:

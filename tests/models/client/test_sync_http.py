@@ -70,7 +70,7 @@ def test_an_answer_that_is_no_object_is_a_model_error(
     connection: ServerConnection, misbehaving: Any, canned: Any, body: bytes
 ) -> None:
     misbehaving.routes["/tokenize"] = canned(body=body)
-    with pytest.raises(ModelError, match="no client can use"):
+    with pytest.raises(ModelError, match="an unusable answer"):
         connection.post("/tokenize", {})
 
 

@@ -239,7 +239,7 @@ def test_what_the_server_prints_does_not_reach_the_terminal(weights_cache: Path)
 
 
 def test_missing_weights_name_the_command(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="are not there") as caught:
+    with pytest.raises(ModelError, match="are missing") as caught:
         EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
     assert "remora model pull" in caught.value.hint
 
@@ -269,7 +269,7 @@ def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path
         weights=tmp_path / "none.gguf", name="m", context=512, slots=1, threads=1, cache_mib=0
     )
     process = ServerProcess(options)
-    with pytest.raises(ModelError, match=r"did not start; its last words: \S"):
+    with pytest.raises(ModelError, match=r"did not start; its last line: \S"):
         process.ensure_running()
     process.close()
 

@@ -1,4 +1,4 @@
-"""One client for every OpenAI-compatible server, with llama.cpp's own endpoints where it has them."""
+"""Async client of OpenAI-compatible servers, with llama.cpp's own endpoints where available."""
 
 import asyncio
 import itertools
@@ -20,7 +20,7 @@ from remora.models.settings import RequestLimits
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a server; see `probe`. `llama`: it speaks llama.cpp's own protocol."""
+    """Result of probing a server. `llama`: it has llama.cpp's own endpoints."""
 
     name: str
     capabilities: Capabilities
@@ -29,7 +29,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIClient:
-    """Asks one server. Holds the connection pool and the key, which it never shows."""
+    """Client of one server. Owns the connection pool and the key, which it never shows."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class OpenAIClient:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
+        """Return what identifies the model in a stream."""
         return {
             "provider": "openai",
             "base_url": self._address.shown,
@@ -67,7 +67,7 @@ class OpenAIClient:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """One answer by the request's strategy. Raises ModelError or ContextTooLarge."""
+        """Return one answer by the request's strategy. Raises ModelError or ContextTooLarge."""
         await self._check_size(request)
         async with self._turns:
             try:
@@ -115,7 +115,7 @@ class OpenAIClient:
     async def _check_size(self, request: Request) -> None:
         if self.context is None:
             return
-        # counting may ask the server, synchronously
+        # counting may call the server synchronously
         counted = await asyncio.to_thread(count_tokens, self.counter, request)
         wanted = 1 if request.decoding.strategy == "rank" else request.decoding.max_tokens
         if counted + wanted > self.context:
@@ -127,8 +127,8 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send until answered, refused for good, or `retries` more attempts have failed."""
-        # escaped, so that a lone surrogate reaches the server's judgement and not our encoder
+        """Send until answered, refused for good, or all retries have failed."""
+        # escaped: a lone surrogate is the server's to judge, and must not fail in our encoder
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
             failure: Failure
@@ -147,7 +147,7 @@ class OpenAIClient:
     async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
-            # httpx2 limits each read; a server that drips bytes is stopped only by this
+            # httpx2 limits each read only; this also stops a server that drips bytes
             async with (
                 asyncio.timeout(self._limits.timeout_s),
                 self._http.stream("POST", url, content=content, headers=headers) as response,
@@ -169,7 +169,7 @@ class OpenAIClient:
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:
-    """Tokens of a whole request by `counter`."""
+    """Return the tokens of a whole request by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
     tools = request.decoding.tools if request.decoding.strategy == "tool_call" else ()

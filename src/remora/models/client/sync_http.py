@@ -1,4 +1,4 @@
-"""A synchronous connection to one server, for probing it and for counting tokens."""
+"""Synchronous connection to one server, for probing and for counting tokens."""
 
 import json
 import time
@@ -20,7 +20,7 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """Holds a connection and the key, which it never shows. May be used from any thread."""
+    """Owns a connection and the key, which it never shows. Thread-safe."""
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
@@ -34,7 +34,7 @@ class ServerConnection:
         )
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """A JSON answer from the server's own endpoint `path`, retried. Raises ModelError."""
+        """Return the JSON answer of the server's endpoint `path`, with retries. Raises ModelError."""
         content = json.dumps(body)
         for attempt in count():
             failure: Failure
@@ -51,7 +51,7 @@ class ServerConnection:
         raise AssertionError("count() does not end")
 
     def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
-        """The JSON object at `url`, else the status. Asked once; a refused key is a ModelError."""
+        """Return the JSON object at `url`, else the status. No retries; a refused key is a ModelError."""
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
         except httpx2.TransportError as error:
@@ -81,7 +81,7 @@ class ServerConnection:
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
     def _body(self, answer: httpx2.Response) -> bytes:
-        # httpx2 limits each read; a server that drips bytes, or never stops, is stopped by this
+        # httpx2 limits each read only; this also stops a server that drips bytes or never ends
         end = time.monotonic() + self._limits.timeout_s
         body = bytearray()
         for part in answer.iter_bytes():
@@ -104,5 +104,5 @@ class ServerConnection:
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """The header that carries the key."""
+    """Return the header with the key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -1,4 +1,4 @@
-"""Whether a call is one of the granted tools with arguments as its schema says."""
+"""Validation of tool calls against the granted tools and their schemas."""
 
 import json
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
 from remora.models.decoding.grammar import closed_schema
 
-_SHOWN = 60
+_SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """A model's answer is not a valid call; the message is one line, made to be shown to it."""
+    """A model's answer is not a valid call; the one-line message is shown to the model."""
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
-    """The granted tool of that name. Raises BadCall naming those that there are."""
+    """Return the granted tool of that name. Raises BadCall, which lists the tools."""
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
         raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")
@@ -25,7 +25,7 @@ def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
 
 
 def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
-    """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
+    """Return `call` if its arguments fit `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
     try:
         json.dumps(call.args, ensure_ascii=False).encode()
@@ -40,9 +40,9 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
 
 
 def short_repr(value: Any) -> str:
-    """`value` as one short line."""
+    """Return `value` as one short line."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
 
 def _check_names(call: ToolCall, tool: ToolSchema) -> None:
@@ -64,11 +64,11 @@ def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
 
 @cache
 def _validator() -> Any:
-    """A validator class; loaded when first needed, for it takes longer than most commands."""
+    """Return the validator class. Imported on first use: jsonschema loads slowly."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
+    # JSON Schema accepts 1.0 as an integer; a tool that expects a line number does not
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
 

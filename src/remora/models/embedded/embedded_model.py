@@ -1,4 +1,4 @@
-"""The embedded model: SmolLM2-135M-Instruct, served by a child process of this one."""
+"""Embedded model: SmolLM2-135M-Instruct, served by a child process."""
 
 import asyncio
 import threading
@@ -22,17 +22,16 @@ from remora.models.settings import RequestLimits
 from remora.models.token_counters import ServerTokenizer
 
 TIMEOUT_FACTOR = 5
-"""How much longer than for a server an answer is waited for: our child's death is noticed at once,
-and where the machine has other work it is slow, not stuck."""
+"""Times the configured timeout: a dead child is noticed at once, so a late answer means a busy machine."""
 
 _CACHE_MIB = 256
 
 
 class EmbeddedModel:
-    """A `Model` whose server starts with the first question or the first count.
+    """A `Model` whose server starts with the first request or token count.
 
-    `exact`: no prompt cache and one request at a time, so that the same seed gives the same
-    answer. Raises ModelError at once if the weights or the engine are missing.
+    `exact`: no prompt cache and one request at a time, so that a seed reproduces its answer.
+    Raises ModelError at once if the weights or the engine are missing.
     """
 
     name = weights.MODEL
@@ -51,12 +50,12 @@ class EmbeddedModel:
             cache_mib=0 if exact else _CACHE_MIB,
         )
         self._exact = exact
-        # our own child does not come back by asking again: it is restarted instead
+        # no retries: a failed child is restarted instead
         self._limits = RequestLimits(
             timeout_s=limits.timeout_s * TIMEOUT_FACTOR, retries=0, max_concurrency=slots
         )
         self._process = ServerProcess(self._options)
-        # by life of the server: one that is over may still be in somebody's hands
+        # by start number of the server: a call may still use an ended one
         self._clients: dict[int, OpenAIClient] = {}
         self._connections: dict[int, ServerConnection] = {}
         self._connections_lock = threading.Lock()
@@ -64,11 +63,11 @@ class EmbeddedModel:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id once it runs."""
+        """The server's process id while it runs."""
         return self._process.pid
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record, so that an exact run can be repeated."""
+        """Return what identifies the model in a stream, so that an exact run can be repeated."""
         return {
             "provider": "embedded",
             "name": self.name,
@@ -80,7 +79,7 @@ class EmbeddedModel:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """One answer; a server that died is restarted once per run. Raises ModelError."""
+        """Return one answer; a server that ended is restarted once per run. Raises ModelError."""
         if self._exact:
             request = without_cache(request)
         while True:
@@ -94,7 +93,7 @@ class EmbeddedModel:
                     raise
 
     async def aclose(self) -> None:
-        """Close the connections, end the child."""
+        """Close the connections and end the child process."""
         for client in self._clients.values():
             await client.aclose()
         for connection in self._connections.values():
@@ -116,7 +115,7 @@ class EmbeddedModel:
         return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """For the counter, in any thread."""
+        """Send a request of the token counter; called from any thread."""
         while True:
             served = self._process.ensure_running()
             try:
