@@ -1,4 +1,4 @@
-"""The ContextManager: holds an agent's packet, makes deltas from results, applies events."""
+"""ContextManager: an agent's packet, deltas from tool results, application of events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -26,12 +26,12 @@ _CAPPED = ("goal", "node_summary", "state_summary")
 
 
 def estimate_tokens(text: str) -> int:
-    """UTF-8 bytes / 2, rounded up: a safe guess where no tokenizer is at hand, not a count."""
+    """Return UTF-8 bytes / 2, rounded up: a safe estimate without a tokenizer."""
     return (len(text.encode()) + 1) // 2
 
 
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
-    """The first packet from plain values, with caps applied; unknown keys are ignored.
+    """Return the first packet from plain values, with caps applied; unknown keys are ignored.
 
     `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
     """
@@ -53,8 +53,8 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 class ContextManager:
     """Projects events onto the packet of one agent.
 
-    `packet_size_limit` is in tokens of `token_counter` (text to tokens); without one,
-    `estimate_tokens` stands in.
+    `packet_size_limit` is in tokens of `token_counter` (text to tokens; default
+    `estimate_tokens`).
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ContextManager:
         self._summarizers: dict[str, Summarizer] = {}
 
     def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
-        """Let `summarizer` speak for the results of `tool` where the tool itself does not."""
+        """Use `summarizer` for results of `tool` without a summary or knowledge of their own."""
         self._summarizers[tool] = summarizer
 
     def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
@@ -118,23 +118,23 @@ class ContextManager:
         )
 
     def get_prompt_context(self) -> dict[str, Any]:
-        """The trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
+        """Return the trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
 
-        What counts towards the limit is its canonical JSON.
+        Its canonical JSON counts towards the limit.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
         return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Ask each hook in turn what to change, apply it, and return what was changed.
+        """Call each hook in order, apply its delta, and return the deltas.
 
-        The deltas returned are to be recorded; they are the hooks' own with all caps applied.
+        The caller records the returned deltas; they are the hooks' own with all caps applied.
         """
         deltas = []
         for hook in hooks:
-            said = hook(self.packet)
-            if said is not None:
-                delta = make.with_caps(said)
+            proposed = hook(self.packet)
+            if proposed is not None:
+                delta = make.with_caps(proposed)
                 self.packet = apply(self.packet, delta)
                 deltas.append(delta)
         return deltas
@@ -146,8 +146,8 @@ class ContextManager:
         return self._summarizers.get(tool) or DefaultSummarizer(tool)
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
-        said = tool_results.stated_summary(tool_result)
-        return said or tool_results.to_text(
+        stated = tool_results.stated_summary(tool_result)
+        return stated or tool_results.to_text(
             self._summarizer(tool).summarize(raw_output_of(tool_result))
         )
 
@@ -176,7 +176,7 @@ class ContextManager:
         return given
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
-        """At most a third of the limit: lines are dropped from the end."""
+        """Return an excerpt of at most a third of the limit, cut at the end."""
         room = self.packet_size_limit // 3
         lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
@@ -191,7 +191,7 @@ class ContextManager:
             tool_results.to_text(found.get("ref")),
             tool_results.to_text(found.get("path")),
             tool_results.first_line(found),
-            kept + "\n",  # so that an empty last line stays one
+            kept + "\n",  # keeps an empty last line
         )
 
     def _clip_line(self, text: str, room: int) -> str:
@@ -203,8 +203,8 @@ class ContextManager:
 def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
-    """The error of a failed result, or one that was stated beside any outcome; else it clears."""
+    """Return the error of a failed result or a stated one; None clears the last error."""
     if action.outcome == "error" or tool_results.stated_error(tool_result):
-        said = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
-        return make.error_text(said)
+        error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
+        return make.error_text(error)
     return None if packet.last_error is not None else UNSET

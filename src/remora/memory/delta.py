@@ -1,4 +1,4 @@
-"""What one event changes in the packet; an absent key changes nothing."""
+"""PacketDelta: the changes of one event to the packet."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,12 +41,12 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` as a packet shows it: white space folded, lone surrogates spelled out, cut."""
+    """Return `text` as a packet shows it: white space folded, lone surrogates escaped, cut."""
     return clip(to_packet_value(" ".join(text.split())), limit)
 
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
-    """An action with its caps applied."""
+    """Return an action with its caps applied."""
     capped = {k: _capped_argument(v) for k, v in to_packet_value(args).items()}
     return NewAction(
         tool=to_packet_value(tool),
@@ -57,7 +57,7 @@ def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) 
 
 
 def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
-    """A candidate action; its arguments are kept whole, since they are what would be called."""
+    """Return a candidate action; its arguments stay whole, since the call uses them."""
     return Candidate(
         tool=to_packet_value(tool),
         args=to_packet_value(args),
@@ -66,7 +66,7 @@ def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
 
 
 def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first 20 items, each cut to 200 characters (of canonical JSON where it is no text)."""
+    """Return the first 20 items, each cut to 200 characters (of canonical JSON if not text)."""
     return tuple(
         one_line(item, SUMMARY_LIMIT)
         if isinstance(item, str)
@@ -76,20 +76,20 @@ def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts with every value plain and cut to 500 characters of canonical JSON."""
+    """Return facts as packet values, each cut to 500 characters of canonical JSON."""
     return {to_packet_key(key): knowledge_value(value) for key, value in facts.items()}
 
 
 def knowledge_value(value: Any) -> Any:
-    """The plain value, or the first characters of its canonical JSON where it is longer.
+    """Return the packet value, cut to the first characters of its canonical JSON.
 
-    A string is cut as text, so that what is left reads as it did.
+    A string is cut as text, so that the rest stays readable.
     """
     return _cut(to_packet_value(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
-    """Verbatim `text` from line `first` (from 1) on; the last line follows from the text."""
+    """Return an excerpt of `text`, whose first line is `first` (from 1)."""
     text = to_packet_value(text.removesuffix("\n"))
     return Excerpt(
         ref=to_packet_value(ref),
@@ -100,18 +100,18 @@ def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
 
 
 def error_text(text: str | None) -> str | None:
-    """An error as `last_error` shows it: one line of at most 300 characters."""
+    """Return an error as `last_error` shows it: one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)
 
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
-    """`delta` as it would be had it been made here: plain values, every cap applied."""
+    """Return `delta` with packet values and every cap applied."""
     given = {key: value for key, value in asdict(delta).items() if value is not UNSET}
     return replace(delta, **{key: _CAPS[key](v) for key, v in given.items() if key in _CAPS})
 
 
 def _capped_keys(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(to_packet_key, given))  # as the keys are spelled that they are to remove
+    return tuple(map(to_packet_key, given))  # spelled as the keys to remove
 
 
 def _capped_excerpt(given: Excerpt | None) -> Excerpt | None:

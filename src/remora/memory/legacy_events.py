@@ -1,6 +1,6 @@
-"""The plain-dict events of the mission's own documents, read as what they mean here.
+"""Deltas of the plain-dict events in the mission's documents.
 
-Three shapes of a tool's result are taken, beside `{type: "turn_start", turn}`:
+Three shapes of a tool result are read, besides `{type: "turn_start", turn}`:
 
 1. `{type, tool, data: {raw_output, args?, summary?, knowledge_delta?, error?, outcome?}}`
 2. the same with `data.summary_delta {recent_actions | recent_history: [str], knowledge, …}`
@@ -43,7 +43,7 @@ def delta_of_plain_event(
 
 
 def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
-    """What a summarizer is given: the raw output, else the whole result."""
+    """Return the input of a summarizer: the raw output, else the whole result."""
     return tool_result.get("raw_output", tool_result)
 
 
@@ -61,26 +61,26 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _read_summary_delta(result: dict[str, Any], said: Any) -> None:
-    """Shape 2: the newest action is the summary; keys it does not know are facts."""
-    if not isinstance(said, Mapping):
+def _read_summary_delta(result: dict[str, Any], given: Any) -> None:
+    """Read shape 2: the newest action is the summary; unknown keys are facts."""
+    if not isinstance(given, Mapping):
         return
-    actions = to_list(said.get("recent_actions") or said.get("recent_history"))
+    actions = to_list(given.get("recent_actions") or given.get("recent_history"))
     if actions:
         result["summary"] = to_text(actions[-1])
-    facts = to_dict(said.get("knowledge"))
-    facts |= {key: value for key, value in said.items() if key not in _KNOWN_SUMMARY_KEYS}
+    facts = to_dict(given.get("knowledge"))
+    facts |= {key: value for key, value in given.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
-    if said.get("last_error"):
-        result["error"] = said["last_error"]
+    if given.get("last_error"):
+        result["error"] = given["last_error"]
 
 
-def _read_delta(result: dict[str, Any], said: Any) -> None:
-    """Shape 3."""
-    if not isinstance(said, Mapping):
+def _read_delta(result: dict[str, Any], given: Any) -> None:
+    """Read shape 3."""
+    if not isinstance(given, Mapping):
         return
-    if said.get("add_history"):
-        result["summary"] = to_text(said["add_history"])
-    result["knowledge_delta"] = to_dict(said.get("update_knowledge"))
-    if said.get("set_error"):
-        result["error"] = said["set_error"]
+    if given.get("add_history"):
+        result["summary"] = to_text(given["add_history"])
+    result["knowledge_delta"] = to_dict(given.get("update_knowledge"))
+    if given.get("set_error"):
+        result["error"] = given["set_error"]

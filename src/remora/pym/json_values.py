@@ -1,4 +1,4 @@
-"""What goes into the sandbox and through its calls of the host, as JSON has it."""
+"""Conversion of inputs, host calls and their results to JSON values."""
 
 import math
 from datetime import date, time, timedelta
@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 _DEPTH = 200
-_INT_LIMIT = 2**63  # what every JSON reader and writer here takes as a number
+_INT_LIMIT = 2**63  # every JSON reader and writer used here accepts it as a number
 
 
 class NotJsonError(Exception):
-    """A value that JSON can't hold; the message says what it is."""
+    """A value that JSON cannot represent; the message names it."""
 
 
 class TooLargeError(Exception):
@@ -19,32 +19,32 @@ class TooLargeError(Exception):
 
 
 class SizeBudget:
-    """How many characters may still come."""
+    """Remaining size of a value in JSON."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.left = limit
 
     def spend(self, count: int) -> None:
-        """Raises TooLargeError where it is not enough."""
+        """Subtract `count`. Raises TooLargeError below zero."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self.limit} bytes")
 
 
 def to_json_value(value: Any, *, limit: int) -> Any:
-    r"""`value` as JSON values of at most about `limit` bytes.
+    r"""Return `value` as JSON values of at most about `limit` bytes.
 
     Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
-    their `repr`, lone surrogates, which the sandbox does not take, `\udXXX`. Anything else raises
-    NotPlainError. Sharing is undone, and it is counted: a value built to explode (lists that hold
-    one list many times) raises TooLargeError.
+    their `repr`, lone surrogates, which the sandbox rejects, `\udXXX`. Anything else raises
+    NotJsonError. A shared object is copied and counted each time: a value built to explode (lists
+    that contain one list many times) raises TooLargeError.
     """
     return _plain(value, SizeBudget(limit), 0)
 
 
 def charge(value: Any, budget: SizeBudget) -> None:
-    """Count what `to_json_value` gave against a budget. Raises TooLargeError."""
+    """Charge a result of `to_json_value` to a budget. Raises TooLargeError."""
     _plain(value, budget, 0)
 
 
@@ -65,12 +65,12 @@ def _plain(value: Any, budget: SizeBudget, depth: int) -> Any:
 
 
 def escape_surrogates(text: str) -> str:
-    """`text` with each lone surrogate spelled out, as a file's name that is not UTF-8 has them."""
+    """Return `text` with lone surrogates escaped; names of files that are not UTF-8 contain them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_size(text: str) -> int:
-    """Bytes of `text` as JSON, escapes left out."""
+    """Return the bytes of `text` in JSON, escapes not counted."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
@@ -111,7 +111,7 @@ def _scalar(value: object) -> Any:
 
 
 def time_text(value: object) -> str | None:
-    """A date or a time as ISO has it, a span as Python spells it; None for any other value."""
+    """Return a date or time in ISO format, a timedelta as `str` does; None for any other value."""
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, timedelta) else None
@@ -120,5 +120,5 @@ def time_text(value: object) -> str | None:
 def _digits(value: int) -> str:
     try:
         return repr(value)
-    except ValueError:  # Python refuses to write thousands of digits
+    except ValueError:  # Python refuses to format thousands of digits
         return hex(value)

@@ -1,4 +1,4 @@
-"""What a script gives back, as it is: what Python has beyond JSON stays, to any depth."""
+"""Conversion of a script's result: Python values beyond JSON are kept, at any depth."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,17 +7,17 @@ import msgspec
 
 from remora.pym.json_values import NotJsonError, SizeBudget, json_size, time_text
 
-_NESTED_SETS = 20  # each is sorted with all that is in it
+_NESTED_SETS = 20  # each is sorted by all of its contents
 _NESTED_KEYS = 20
 _NUMBER = 5
 _Place = tuple[Any, Any, int, int]
 
-_LEFT_OUT = "<deeply nested>"
-"""The sandbox hands out this text for all that too many containers are around, keys too."""
+_TOO_DEEP_TEXT = "<deeply nested>"
+"""The sandbox returns this text for values and keys nested too deeply."""
 
 
 class TooDeepMarker(msgspec.Struct, frozen=True):
-    """Stands where the sandbox left out what is nested beyond the levels that it hands out."""
+    """Replaces a value nested beyond the levels that the sandbox returns."""
 
     levels: int
 
@@ -26,13 +26,13 @@ class TooDeepMarker(msgspec.Struct, frozen=True):
 
 
 def to_output(value: Any, *, limit: int, levels: int) -> Any:
-    """A copy of `value`, whose JSON would have at most about `limit` bytes.
+    """Return a copy of `value`, whose JSON would have at most about `limit` bytes.
 
     Text, bytes, numbers (NaN, infinities, integers of any size), and lists and mappings of them,
-    by any such key or tuple of them, are what they were. Tuples become lists, sets sorted lists,
-    dates and times ISO text. The sandbox hands out no more than `levels` containers within each
-    other: for what is deeper a TooDeep stands, and `[...]` for a container within itself. Raises
-    NotPlainError for anything else, TooLargeError as `plain` does.
+    with such keys or tuples of them, are unchanged. Tuples become lists, sets sorted lists, dates
+    and times ISO text. The sandbox returns at most `levels` nested containers: deeper values
+    become a TooDeepMarker, a container inside itself `[...]`. Raises NotJsonError for anything
+    else, TooLargeError as `to_json_value` does.
     """
     budget = SizeBudget(limit)
     top = [value]
@@ -41,7 +41,7 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
     while places:
         place, key, level, within = places.pop()
         item = place[key]
-        if _is_left_out(item, levels - level):
+        if _is_too_deep(item, levels - level):
             copy: Any = TooDeepMarker(levels)
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
@@ -56,19 +56,19 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
         else:
             copy = _leaf(item, budget)
         place[key] = copy
-    for made in reversed(sets):  # those inside another come before it
+    for made in reversed(sets):  # inner sets before outer ones
         made.sort(key=_order)
     return top[0]
 
 
-def _is_left_out(item: Any, levels_left: int) -> bool:
+def _is_too_deep(item: Any, levels_left: int) -> bool:
     if isinstance(item, dict):
-        return levels_left == 1 and item == {_LEFT_OUT: _LEFT_OUT}
-    return levels_left == 0 and isinstance(item, str) and item == _LEFT_OUT
+        return levels_left == 1 and item == {_TOO_DEEP_TEXT: _TOO_DEEP_TEXT}
+    return levels_left == 0 and isinstance(item, str) and item == _TOO_DEEP_TEXT
 
 
 def _order(item: Any) -> list[tuple[str, Any]]:
-    """What sorts values of any kinds: by kind, then by value, lists by what is in them."""
+    """Return a sort key for values of any kind: by type, then value, lists by their items."""
     order: list[tuple[str, Any]] = []
     waiting = [item]
     while waiting:
@@ -96,7 +96,7 @@ def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
         _check_keys(key, budget, _deeper(within, _NESTED_KEYS, "keys"))
     elif isinstance(key, str):
         budget.spend(json_size(key))
-    elif not _is_kept(key, budget):
+    elif not _is_kept_unchanged(key, budget):
         raise NotJsonError(f"a dict with a key of type {type(key).__name__}")
 
 
@@ -116,13 +116,13 @@ def _leaf(value: Any, budget: SizeBudget) -> Any:
     if text is not None:
         budget.spend(json_size(text))
         return text
-    if _is_kept(value, budget):
+    if _is_kept_unchanged(value, budget):
         return value
     raise NotJsonError(f"a value of type {type(value).__name__}")
 
 
-def _is_kept(value: object, budget: SizeBudget) -> bool:
-    """Whether a value that is no text is kept as it is; what it takes is spent."""
+def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
+    """True if a value other than text is kept unchanged; charges its size."""
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)
     elif isinstance(value, int):

@@ -1,4 +1,4 @@
-"""A `.pym` script: loaded once, checked once, run as often as needed."""
+"""Loading, checking and running of a `.pym` script."""
 
 import dataclasses
 import hashlib
@@ -35,9 +35,9 @@ SOURCE_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """A script that Monty takes. `path` is null for one that came as text; `label` names it in
-    messages; `raw` are its bytes and `sha256` their hash; `description` is its docstring;
-    `source` what is run."""
+    """A checked script. `path` is None if it was given as text; `label` names it in messages;
+    `raw` are its bytes and `sha256` their hash; `description` is its docstring; `source` is the
+    part that runs."""
 
     name: str
     path: Path | None
@@ -51,12 +51,12 @@ class Script:
 
     @cached_property
     def arguments(self) -> ScriptArguments:
-        """What the script may be given."""
+        """The declared inputs and their validation."""
         return ScriptArguments(self.inputs)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The inputs as a JSON Schema of type object, in declared order."""
+        """JSON Schema of the inputs, of type object, in declared order."""
         return self.arguments.schema
 
     def run(
@@ -68,40 +68,40 @@ class Script:
         clock: datetime,
         seed: int,
     ) -> ScriptRun:
-        """Run the script; whatever it does, the outcome is a value.
+        """Run the script; errors are part of the returned outcome.
 
-        `externals` are the functions it was granted, plain ones for `async def` externals too.
-        The clock stands still at `clock` (with a time zone); `random` begins at `seed`. Any
-        thread may call this.
+        `externals` are the granted functions, never coroutines, even for `async def` externals.
+        The clock is fixed at `clock` (with a time zone); `random` is seeded with `seed`.
+        Thread-safe.
         """
         answer = GrantedFunctions(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
 def load(path: Path, *, name: str | None = None) -> Script:
-    """Read and check a script; its name is the file's, unless given.
+    """Read and check a script; the default name is the file's.
 
-    Raises NotFound where there is no such file, ScriptError for the first thing wrong in it.
+    Raises NotFound if there is no such file, ScriptError for the first problem in it.
     """
-    return _good(examine(path, name=name))
+    return _require_script(examine(path, name=name))
 
 
 def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
-    """Check a script that comes as text. Raises ScriptError."""
+    """Check a script given as text. Raises ScriptError."""
     return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
 
 
 def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
-    """Check a script that comes as the bytes of its file. Raises ScriptError."""
+    """Check a script given as the bytes of its file. Raises ScriptError."""
     label = path.name if path else f"{name}.pym"
-    return _good(_examine(raw, name, path, label))
+    return _require_script(_examine(raw, name, path, label))
 
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
-    """The script, null if it can't be run, and all that is wrong with it. Raises NotFound."""
+    """Return the script, None if it cannot be run, and all its problems. Raises NotFound."""
     hint = "give the path of a `.pym` file"
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise NotFound(f"{path} is no file", hint=hint)
+    if path.exists() and not path.is_file():  # opening a pipe blocks
+        raise NotFound(f"{path} is not a regular file", hint=hint)
     try:
         with path.open("rb") as file:
             raw = file.read(SOURCE_LIMIT + 1)
@@ -111,7 +111,7 @@ def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list
     return _examine(raw, name or path.stem, path, path.name)
 
 
-def _good(found: tuple[Script | None, list[ScriptError]]) -> Script:
+def _require_script(found: tuple[Script | None, list[ScriptError]]) -> Script:
     script, errors = found
     if script is None:
         raise errors[0]
@@ -166,8 +166,8 @@ def replay(
 ) -> ScriptRun:
     """Run a script against a recording: same inputs, clock, seed and calls, same outcome.
 
-    A call that differs from the recorded one ends it with a ReplayMismatch as its error, and so
-    do recorded calls that it does not make.
+    A call that differs from the recorded one, or a recorded call that is not made, gives an
+    outcome with a ReplayMismatch as its error.
     """
     answer = RecordedCalls(host_calls)
     made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
@@ -189,13 +189,13 @@ def _run(
     seed: int,
 ) -> ScriptRun:
     began = time.perf_counter()
-    drive = ScriptExecution(script.label, script.externals, answer, limits)
+    execution = ScriptExecution(script.label, script.externals, answer, limits)
     printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:
         given = _inputs(script, inputs, limits)
         with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
-            raw = drive.run(sandbox, script.source, given, printed)
+            raw = execution.run(sandbox, script.source, given, printed)
         value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
     except MontyError as failed:
         error = from_monty_error(failed, script.label)
@@ -213,7 +213,7 @@ def _run(
     return ScriptRun(
         value=value,
         printed=printed.text,
-        host_calls=tuple(drive.calls),
+        host_calls=tuple(execution.calls),
         error=error,
         duration_ms=round((time.perf_counter() - began) * 1000),
     )

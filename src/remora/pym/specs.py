@@ -1,4 +1,4 @@
-"""The records of what a script declares: its inputs and its externals."""
+"""Specifications of a script's declared inputs and externals."""
 
 import ast
 from typing import Any
@@ -9,7 +9,7 @@ from remora.pym.input_schema import annotation_schema
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument of a script. `schema` is the JSON Schema of its annotation."""
+    """An input of a script. `schema` is the JSON Schema of its annotation."""
 
     name: str
     schema: dict[str, Any]
@@ -20,7 +20,7 @@ class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One parameter of an external; `annotation` is its source, empty where there is none."""
+    """A parameter of an external; `annotation` is its source, or empty."""
 
     name: str
     annotation: str
@@ -28,7 +28,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that the host implements, as the script declares it."""
+    """A function of the host, as the script declares it."""
 
     name: str
     params: tuple[Parameter, ...]
@@ -38,22 +38,22 @@ class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidDeclarationError(Exception):
-    """A declaration that is not one; the message says how it should look."""
+    """An invalid declaration; the message shows the correct form."""
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
-    """The input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
+    """Return the input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-        raise InvalidDeclarationError('an input has a type: `name: str = Input("name")`')
+        raise InvalidDeclarationError('an input needs a type: `name: str = Input("name")`')
     name = statement.target.id
     if not isinstance(statement.value, ast.Call):
-        raise InvalidDeclarationError("an input is nothing but a call of Input")
+        raise InvalidDeclarationError("the value of an input must be a call of Input")
     positional, named = _literals(statement.value, name)
     if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
-        raise InvalidDeclarationError("Input takes a name, default= and description=")
+        raise InvalidDeclarationError("Input accepts a name, default= and description=")
     if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
         raise InvalidDeclarationError(
-            f'an input is named as its variable: `{name} = Input("{name}")`'
+            f'an input must have the name of its variable: `{name} = Input("{name}")`'
         )
     return InputSpec(
         name=name,
@@ -76,13 +76,15 @@ def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
-    """The function that `@external def …` declares. Raises BadDeclarationError."""
+    """Return the function that `@external def …` declares. Raises BadDeclarationError."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise InvalidDeclarationError("@external marks a function")
+        raise InvalidDeclarationError("@external must decorate a function")
     if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
-        raise InvalidDeclarationError("an external has no decorator but `@external`")
+        raise InvalidDeclarationError("an external must have no other decorator than `@external`")
     if not all(_is_empty(part) for part in statement.body):
-        raise InvalidDeclarationError("the host implements an external; its body is `...`")
+        raise InvalidDeclarationError(
+            "the body of an external must be `...`: the host implements it"
+        )
     return ExternalSpec(
         name=statement.name,
         params=_parameters(statement.args),

@@ -1,4 +1,4 @@
-"""What a rendering is, and the parts of it that every renderer shares."""
+"""Rendered requests, and the parts that all renderers share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
 LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
-"""Single-token names of candidates; more than these cannot be ranked."""
+"""Single-token labels of candidates; more candidates cannot be ranked."""
 
 _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
-"""Never shown: they would break determinism and the prefix cache, and decide nothing."""
+"""Never shown: they break determinism and the prefix cache, and are irrelevant to decisions."""
 
 ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
 _ANSWERS = {
@@ -32,7 +32,7 @@ class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
-    """Two messages, stable part first, in which no data can pass for a control token."""
+    """Return two messages, stable part first, with control tokens in data neutralized."""
     return RenderedRequest(
         messages=(
             Message(role="system", content=neutralize_control_tokens("\n".join(system))),
@@ -42,14 +42,14 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
 
 
 def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
-    """The system text's lines: the role, how to answer, the tools (for `tool_call` they are
-    declared natively)."""
+    """Return the lines of the system text: role, answer format, tools (natively declared ones for
+    `tool_call` are left out)."""
     listed = [] if strategy == "tool_call" else ["Tools:", *map(_signature, tools)]
     return [ROLE, _ANSWERS[strategy], *listed]
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
-    """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
+    """Return the packet as JSON values without identifiers and timestamps, knowledge as `{key: value}`."""
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
@@ -57,7 +57,7 @@ def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
 
 
 def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
-    """What of `shown` says something: empty fields and the format's version are not rendered."""
+    """Return `shown` without empty fields and the format version."""
     shown = shown | {
         "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
         "candidate_actions": [

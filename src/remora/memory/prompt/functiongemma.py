@@ -1,4 +1,4 @@
-r"""The `functiongemma/1` rendering: the prompt format that FunctionGemma (270M) was trained on.
+r"""The `functiongemma/1` renderer: the prompt format that FunctionGemma (270M) was trained on.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -7,8 +7,8 @@ r"""The `functiongemma/1` rendering: the prompt format that FunctionGemma (270M)
     …<end_of_turn>
     <start_of_turn>model
 
-`<bos>` is left to the server, which adds it (a second one would change what the model sees).
-Every text value stands between two `<escape>` tokens.
+The server adds `<bos>` (a second one would change the prompt). Every text value is enclosed in
+two `<escape>` tokens.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _DEVELOPER = "You are a model that can do function calling with the following fu
 def render_functiongemma(
     packet: DecisionPacket, tools: Sequence[ToolSchema], _strategy: str
 ) -> RenderedRequest:
-    """The whole prompt, byte for byte; `_strategy` changes nothing, answers are always calls."""
+    """Return the whole prompt; `_strategy` is ignored, since answers are always calls."""
     declarations = "".join(map(function_declaration, tools))
     user = neutralize_control_tokens(packet_lines(packet, labels=False))
     return RenderedRequest(
@@ -36,7 +36,7 @@ def render_functiongemma(
 
 
 def function_declaration(tool: ToolSchema) -> str:
-    """One function declaration; properties in alphabetical order, types in upper case."""
+    """Return a function declaration; properties in alphabetical order, types in upper case."""
     return (
         f"<start_function_declaration>declaration:{tool.name}"
         f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
@@ -52,7 +52,7 @@ def _object(schema: dict[str, Any]) -> str:
     properties: dict[str, Any] = schema.get("properties", {})
     parts = []
     if properties:
-        names = sorted(properties, key=str.lower)  # as the model's own template sorts them
+        names = sorted(properties, key=str.lower)  # the order of the model's own template
         inner = ",".join(f"{name}:{_property(properties[name])}" for name in names)
         parts.append(f"properties:{{{inner}}}")
     if required := schema.get("required"):
@@ -63,7 +63,7 @@ def _object(schema: dict[str, Any]) -> str:
 
 def _property(schema: dict[str, Any]) -> str:
     kind = schema.get("type", "string")
-    if isinstance(kind, list):  # a nullable type is declared by its other half
+    if isinstance(kind, list):  # a nullable type is declared as its other type
         kind = next((k for k in kind if k != "null"), "string")
     parts = [f"description:{_escaped(schema.get('description') or '')}"]
     if kind == "array":

@@ -1,4 +1,4 @@
-"""The `json/1` rendering: the packet's own JSON, empty fields left out."""
+"""The `json/1` renderer: the packet as JSON, without empty fields."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from remora.memory.prompt.base import (
 def render_json(
     packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
 ) -> RenderedRequest:
-    """System text with the tools (declared natively for `tool_call`), then the packet."""
+    """Render the system text with the tools (declared natively for `tool_call`), then the packet."""
     shown = without_empty_fields(prompt_context(packet))
     if strategy == "rank" and "candidate_actions" in shown:
         shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))

@@ -1,4 +1,4 @@
-"""A request by the recorded name of its renderer, so that any request can be made again."""
+"""Rendering by the recorded name of the renderer, so that every request is reproducible."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Re
 
 
 def is_known_renderer(renderer: str) -> bool:
-    """Whether any version had a renderer of that name."""
+    """True if any version had a renderer of that name."""
     return renderer == HISTORY or renderer in RENDERERS
 
 
@@ -31,10 +31,10 @@ def render(
     strategy: str,
     history: Sequence[Event] = (),
 ) -> RenderedRequest:
-    """The request that shows `shown` (a trimmed packet) by the renderer of that name and version.
+    """Render `shown` (a trimmed packet) by the renderer of that name and version.
 
-    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. `history`
-    is read by `history/1` alone. Raises `KeyError` for a renderer that no version ever had.
+    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. Only
+    `history/1` reads `history`. Raises `KeyError` for an unknown renderer.
     """
     if renderer == HISTORY:
         return render_history(shown, tools, strategy, history)
