@@ -125,7 +125,7 @@ class TestSummarizers:
         report = compare_settings(
             played.folder, root_of(played), BUILT_IN, select_agents(played.folder, ()), [specific]
         )
-        assert report.notes == ("own is no longer here: the default speaks for act",)
+        assert report.notes == ("the agent own no longer exists: act uses the default summarizer",)
 
     def test_names_in_its_recorded_definition_hold(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML.replace("says.pym", "linter"), act=ORDERS)

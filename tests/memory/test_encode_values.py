@@ -49,7 +49,7 @@ def test_the_line_is_the_same_either_way(value: Any) -> None:
     payload = ContextUpdate(source="hub", value=value, host_calls=[value])
     with pytest.MonkeyPatch.context() as patch:
         fast = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
-        patch.setattr("remora.trace.stream.line_builder.is_stored_as_it_is", lambda _: False)
+        patch.setattr("remora.trace.stream.line_builder.is_stored_unchanged", lambda _: False)
         slow = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
     assert fast == slow
 

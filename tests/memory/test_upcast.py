@@ -155,7 +155,7 @@ class TestAnOlderVersion:
     def test_without_an_upcaster_is_refused(self, folder: TraceFolder) -> None:
         current = msgspec.json.encode(line(0, "turn_start", 0, {}, hash="0" * 64))
         assert decode_event(current).v == VERSION
-        with pytest.raises(msgspec.ValidationError, match="format version 0 is not known"):
+        with pytest.raises(msgspec.ValidationError, match="format version 0 is not supported"):
             decode_event(current.replace(b'"v":1', b'"v":0'))
         path = written(folder, version_0())
         assert {kind for _, kind in kinds(folder)} == {"schema"}
@@ -178,7 +178,7 @@ class TestAnOlderVersion:
         assert steps == [-2, -1, 0]
 
     def test_lines_of_this_version_meet_no_upcaster(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("remora.memory.events.lifted", None)
+        monkeypatch.setattr("remora.memory.events.upcast_line", None)
         assert decode_event(msgspec.json.encode(line(0, "turn_start", 0, {}))).v == VERSION
 
 

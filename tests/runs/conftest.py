@@ -293,7 +293,7 @@ looked_at = functools.cache(find_problems)
 
 @pytest.fixture(autouse=True)
 def _each_script_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remora.pym.script.problems", looked_at)
+    monkeypatch.setattr("remora.pym.script.find_problems", looked_at)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The values in a call's arguments, and whether a packet held them."""
+"""Coverage of call arguments: which of their values the packet contained."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from remora.memory.prompt.base import prompt_context
 from remora.trace.read.reader import event_data
 
 SMALL_INTEGER = 10
-"""Integers nearer to zero stand in any text by chance, and are passed over."""
+"""Integers closer to zero occur in any text by chance, and are ignored."""
 ValueOrigin = Literal["given", "memory", "candidates"]
 _GIVEN = ("goal", "operation", "node_id", "node_type", "node_summary")
 _MEMORY = (
@@ -27,32 +27,31 @@ _APART = "\0"
 
 
 def argument_values(arguments: Any) -> list[str]:
-    """The texts and numbers in `arguments`, in order, each as often as it is there.
+    """Return the texts and numbers in `arguments`, in order, with repeats.
 
     White space in a text is folded. Booleans, nulls, texts of less than two characters and
-    integers nearer to zero than `SMALL_INTEGER` are passed over: they could be in any packet.
+    integers closer to zero than `SMALL_INTEGER` are ignored: they could be in any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 
 
 class VisibleText:
-    """What a decision could see, to be asked for values."""
+    """The text that a decision could see."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
-        """With `history` it is shown as `history/1` does: raw outputs, and no memory."""
+        """With `history`, the text of `history/1`: raw outputs and no memory."""
         shown = prompt_context(packet)
-        told = _history_values(history) if history is not None else _packet_values(shown)
+        remembered = _history_values(history) if history is not None else _packet_values(shown)
         self._places: dict[ValueOrigin, str] = {
             "given": _joined(shown[key] for key in _GIVEN),
-            "memory": _joined(told),
+            "memory": _joined(remembered),
             "candidates": _joined(shown["candidate_actions"]),
         }
 
     def origin_of(self, value: str) -> ValueOrigin | None:
-        """Where one of `argument_values` stands as a whole: not within a longer word or number.
+        """Return where a value occurs as a whole word or number, or None.
 
-        Of several places the first: what the agent was given at its start, what its packet
-        remembers, what it was offered as next actions.
+        The first of: the agent's start values, the memory of its packet, its candidate actions.
         """
         pattern: re.Pattern[str] | None = None
         for place, text in self._places.items():
@@ -64,7 +63,7 @@ class VisibleText:
 
 
 def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
-    """All that changes from turn to turn, but for counters and the numbers of turns."""
+    """Yield everything that changes between turns, except counters and turn numbers."""
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]
@@ -81,7 +80,7 @@ def _joined(parts: Iterator[Any]) -> str:
 
 
 def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Whatever is no list and no mapping, in order; `keys` of mappings too, if wanted."""
+    """Yield all values except lists and mappings, in order; with `keys` the keys of mappings too."""
     left = [value]
     while left:
         item = left.pop()

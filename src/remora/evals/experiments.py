@@ -1,6 +1,6 @@
-"""What other summarizers, limits or renderers would have made of recorded streams.
+"""Evaluation of other summarizers, limits or renderers on recorded streams.
 
-No model and no tool is asked: calls stay as they were, only what they were decided on is made anew.
+No model or tool is called: the recorded calls stay, only their packets are computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ def compare_settings(
     agents: Sequence[str],
     asked: Sequence[EvalSetting],
 ) -> EvalReport:
-    """Fold these agents' streams as recorded, and by each setting that is asked for.
+    """Fold the agents' streams as recorded, and under each requested setting.
 
-    A stream that cannot be read, or whose packets are not those that were recorded, is left out
-    of every arm. Raises ConfigError where an agent's own summarizer is wrong.
+    A stream that cannot be read, or whose packets differ from the recorded ones, is left out of
+    every arm. Raises ConfigError if an agent's own summarizer is invalid.
     """
     evaluation = _Evaluation(folder, _SummarizerLookup(root, operations), (RECORDED, *asked))
     for agent in agents:
@@ -57,9 +57,9 @@ def compare_settings(
 
 
 def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
-    """The agents that are meant: of runs all that they had; without names all there are.
+    """Return the named agents, all agents of named runs, or all agents without names.
 
-    Raises as `stream_named`.
+    Raises like `stream_named`.
     """
     known = {stream.agent_id: stream.run_id for stream in list_streams(folder)}
     if not names:
@@ -69,13 +69,13 @@ def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
 
 
 class _Evaluation:
-    """The arms so far, and what is known of tokens and agents."""
+    """The arms of an evaluation, with token rates and summarizers."""
 
     def __init__(
-        self, folder: TraceFolder, speakers: "_SummarizerLookup", asked: Sequence[EvalSetting]
+        self, folder: TraceFolder, summarizers: "_SummarizerLookup", asked: Sequence[EvalSetting]
     ) -> None:
         self._folder = folder
-        self._speakers = speakers
+        self._summarizers = summarizers
         self._tokenizers = TokenRates()
         self._arms = [Arm(setting, {}) for setting in asked]
         self._counters: dict[str, None] = {}
@@ -83,7 +83,7 @@ class _Evaluation:
         self._streams = 0
 
     def calibrate(self, agent: str) -> None:
-        """Read how many tokens its requests were."""
+        """Read the recorded token counts of an agent's requests."""
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):
@@ -100,7 +100,7 @@ class _Evaluation:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Fold its stream in every arm; only a stream that can be read to its end counts."""
+        """Fold an agent's stream in every arm; only a stream that can be read to its end counts."""
         if agent in self._skipped:
             return
         try:
@@ -116,22 +116,22 @@ class _Evaluation:
                 arm.tools.setdefault(tool, ToolCounts()).add(tally)
 
     def report(self) -> EvalReport:
-        """Everything so far."""
+        """Return the report of all evaluated agents."""
         return EvalReport(
             arms=tuple(self._arms),
             streams=self._streams,
             counters=tuple(self._counters),
             skipped=tuple(self._skipped.items()),
-            notes=tuple(self._speakers.notes),
+            notes=tuple(self._summarizers.notes),
         )
 
     def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
-        # before `agent_start` a writer may have been killed within its very first line
+        # before `agent_start`, `recovered` may report a writer killed within its first line
         told = _events_with_payloads(self._folder, agent)
         events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
         first, start = next(events, (None, None))
         if first is None or not isinstance(start, AgentStart):
-            raise StreamDamaged("it does not begin with agent_start")
+            raise StreamDamaged("the stream does not begin with agent_start")
         counter = self._tokenizers.counter(start)
         self._counters[counter.name] = None
         readings = [
@@ -148,11 +148,11 @@ class _Evaluation:
     def _said(self, start: AgentStart, setting: EvalSetting) -> Mapping[str, Summarizer] | None:
         if setting.summarizers is None:
             return None
-        return self._speakers.of(start, setting.summarizers)
+        return self._summarizers.of(start, setting.summarizers)
 
 
 class _StreamCount:
-    """One stream in one arm, counted by tool."""
+    """Counts of one stream in one arm, by tool."""
 
     def __init__(self, fold: PacketReplay) -> None:
         self.tools: dict[str, ToolCounts] = {}
@@ -177,7 +177,7 @@ class _StreamCount:
 
 
 class _SummarizerLookup:
-    """Who summarizes for an agent's tools: as it is defined today, else as it was recorded."""
+    """Summarizers of an agent's tools: of its current definition, else of the recorded one."""
 
     def __init__(self, root: Path, operations: Operations) -> None:
         self.notes: dict[str, None] = {}
@@ -186,7 +186,7 @@ class _SummarizerLookup:
         self._known: dict[str, Mapping[str, Summarizer] | None] = {}
 
     def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
-        """By tool, for results that do not speak for themselves."""
+        """Return the summarizers by tool, for results without a summary."""
         tools = [tool.name for tool in start.tools]
         return summarizers_in(mode, self._named(start), tools)
 
@@ -209,19 +209,21 @@ class _SummarizerLookup:
             if summarizer in NAMED:
                 said[name] = summarizer_named(summarizer, name, self._root)
             elif summarizer is not None:
-                self.notes[f"{operation} is no longer here: the default speaks for {name}"] = None
+                self.notes[
+                    f"the agent {operation} no longer exists: {name} uses the default summarizer"
+                ] = None
         return said
 
 
 def _events_with_payloads(
     folder: TraceFolder, agent: str
 ) -> Iterator[tuple[Event, Payload | None]]:
-    """The events, with what those say that are looked at, blobs resolved."""
+    """Yield the events, with payloads of the types that are read, blobs resolved."""
     for event in read_events(folder.existing_agent(agent)):
         yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 
 
 def _facts(result: ToolResulted) -> list[str]:
-    """What of a result's value is short enough to be a fact, each once."""
+    """Return the distinct values of a result that are short enough to be facts."""
     found = dict.fromkeys(argument_values(decode_value(result.parsed_output)))
     return [text for text in found if len(text) <= FACT_LIMIT][:MAX_FACTS]

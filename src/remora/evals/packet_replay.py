@@ -1,4 +1,4 @@
-"""A recorded stream folded again by another setting: the packets that its calls would have seen."""
+"""Replay of a recorded stream under another setting: the packets that its calls would have seen."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", 
 
 
 class PacketReplay:
-    """One stream under one setting; shows each decision as it would have been shown."""
+    """Fold of one stream under one setting, with the packet of each decision."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class PacketReplay:
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
-        """`summarizers` speak for results, by tool; None keeps what was said when recorded."""
+        """`summarizers` by tool; None keeps the recorded summaries."""
         self.packet = first_packet(first)
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
@@ -55,21 +55,21 @@ class PacketReplay:
 
     @property
     def shown_history(self) -> list[Event] | None:
-        """The events that are shown in place of memory; None where the packet is."""
+        """The events that are shown instead of the packet, or None."""
         return self._history if self._renderer == HISTORY else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:
-        """The packet that a recorded call would have been decided on, trimmed, and its tokens.
+        """Return the trimmed packet that a recorded call would have been decided on.
 
-        A rule looks at the whole packet, unless the setting has a limit. Raises StreamDamaged
-        where the recorded setting gives another packet than was recorded.
+        A rule reads the whole packet, unless the setting has a limit. Raises StreamDamaged if
+        the recorded setting does not give the recorded packet.
         """
         if self._as_recorded:
             shown = trim(self.packet, call.trim)
             if call.packet_sha256 and canonical_sha256(shown) != call.packet_sha256:
                 raise StreamDamaged(
-                    f"turn {self.packet.turn}'s packet is not the recorded one",
-                    hint="`remora trace verify` tells what happened",
+                    f"the packet of turn {self.packet.turn} differs from the recorded one",
+                    hint="run `remora trace verify` for details",
                 )
             tokens = self._measure(shown)
             return FittedPacket(
@@ -79,7 +79,7 @@ class PacketReplay:
         return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
 
     def apply_event(self, event: Event, said: Payload | None) -> None:
-        """Apply an event's delta; a tool result's is made anew where the setting asks for it."""
+        """Apply an event's delta; that of a tool result is computed again if the setting needs it."""
         if self._renderer == HISTORY and event.type in HISTORY_TYPES:
             self._history.append(event)
         delta = event.packet_delta
@@ -119,7 +119,7 @@ class PacketReplay:
 
 
 def recorded_result(result: ToolResulted) -> dict[str, Any]:
-    """What a recorded tool said, as the ContextManager was given it when it was recorded."""
+    """Return a recorded tool result in the form that the ContextManager was given."""
     raw = decode_value(result.raw_output)
     if result.tool in (RECALL, SUBMIT) and isinstance(raw, dict):
         return {"tool": result.tool, "args": result.args, **raw, "raw_output": raw.get("result")}
@@ -144,8 +144,8 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
 
 
 def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
-    """Of a delta made anew what a summarizer decides: its words, its facts, and the error where
-    that was its words."""
+    """Return the parts of a recomputed delta that a summarizer decides: summary, facts, and an
+    error that was the summary."""
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
     if recorded.add_action is not UNSET and made.add_action is not UNSET:
         words = made.add_action.summary
@@ -156,7 +156,7 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
 
 
 def _strategy(start: AgentStart, renderer: str) -> str:
-    """How the model answers: as recorded, but for what only one renderer can do."""
+    """Return the decoding strategy: the recorded one, unless only one renderer supports it."""
     recorded = str(start.model.get("strategy") or _WRITTEN)
     if renderer.startswith("functiongemma"):
         return _COMPLETION

@@ -42,7 +42,7 @@ class InvalidDeclarationError(Exception):
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
-    """Return the input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
+    """Return the input that `name: T = Input("name", …)` declares. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
         raise InvalidDeclarationError('an input needs a type: `name: str = Input("name")`')
     name = statement.target.id
@@ -76,7 +76,7 @@ def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
-    """Return the function that `@external def …` declares. Raises BadDeclarationError."""
+    """Return the function that `@external def …` declares. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         raise InvalidDeclarationError("@external must decorate a function")
     if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
