@@ -18,13 +18,13 @@ def plain(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
-def in_a_line(error: BaseException) -> str:
+def exception_summary(error: BaseException) -> str:
     """Return type, message and position: `RecursionError: too deep (exports.py:47)`."""
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")
     where = traceback.extract_tb(error.__traceback__, limit=-1)
     return f"{summary} ({PurePath(where[0].filename).name}:{where[0].lineno})" if where else summary
 
 
-def fault(error: BaseException) -> str:
+def bug_report_line(error: BaseException) -> str:
     """Return the line that users see: the fault is in Remora, not in their input."""
-    return f"a fault in Remora: {in_a_line(error)}"
+    return f"a fault in Remora: {exception_summary(error)}"

@@ -87,15 +87,13 @@ class _Evaluation:
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):
-                said = (
-                    typed_payload(event)
-                    if event.type in (AgentStart.type, ModelRequest.type)
-                    else None
+                payload = (
+                    typed_payload(event) if event.type in (AgentStart.type, ModelRequest.type) else None
                 )
-                if isinstance(said, AgentStart):
-                    counter = said.counter
-                elif isinstance(said, ModelRequest):
-                    self._tokenizers.add_request(counter, said)
+                if isinstance(payload, AgentStart):
+                    counter = payload.counter
+                elif isinstance(payload, ModelRequest):
+                    self._tokenizers.add_request(counter, payload)
         except RemoraError as error:
             self._skipped[agent] = error.message
 
@@ -127,8 +125,8 @@ class _Evaluation:
 
     def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
         # before `agent_start`, `recovered` may report a writer killed within its first line
-        told = _events_with_payloads(self._folder, agent)
-        events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
+        decoded = _events_with_payloads(self._folder, agent)
+        events = dropwhile(lambda pair: pair[0].type == Recovered.type, decoded)
         first, start = next(events, (None, None))
         if first is None or not isinstance(start, AgentStart):
             raise StreamDamaged("the stream does not begin with agent_start")
@@ -136,16 +134,20 @@ class _Evaluation:
         self._counters[counter.name] = None
         readings = [
             _StreamCount(
-                PacketReplay(first, start, arm.setting, counter, self._said(start, arm.setting))
+                PacketReplay(
+                    first, start, arm.setting, counter, self._summarizers_for(start, arm.setting)
+                )
             )
             for arm in self._arms
         ]
-        for event, said in events:
+        for event, payload in events:
             for reading in readings:
-                reading.count_event(event, said)
+                reading.count_event(event, payload)
         return [reading.tools for reading in readings]
 
-    def _said(self, start: AgentStart, setting: EvalSetting) -> Mapping[str, Summarizer] | None:
+    def _summarizers_for(
+        self, start: AgentStart, setting: EvalSetting
+    ) -> Mapping[str, Summarizer] | None:
         if setting.summarizers is None:
             return None
         return self._summarizers.of(start, setting.summarizers)
@@ -157,21 +159,21 @@ class _StreamCount:
     def __init__(self, fold: PacketReplay) -> None:
         self.tools: dict[str, ToolCounts] = {}
         self._fold = fold
-        self._fresh: list[tuple[str, list[str]]] = []
+        self._unseen_facts: list[tuple[str, list[str]]] = []
 
-    def count_event(self, event: Event, said: Payload | None) -> None:
-        if isinstance(said, ToolCalled):
-            self._called(said)
-        self._fold.apply_event(event, said)
-        if isinstance(said, ToolResulted):
-            self._fresh.append((said.tool, _facts(said)))
+    def count_event(self, event: Event, payload: Payload | None) -> None:
+        if isinstance(payload, ToolCalled):
+            self._count_call(payload)
+        self._fold.apply_event(event, payload)
+        if isinstance(payload, ToolResulted):
+            self._unseen_facts.append((payload.tool, _facts(payload)))
 
-    def _called(self, call: ToolCalled) -> None:
+    def _count_call(self, call: ToolCalled) -> None:
         fitted = self._fold.packet_for_call(call)
         shown = VisibleText(fitted.packet, self._fold.shown_history)
-        for tool, facts in self._fresh:
+        for tool, facts in self._unseen_facts:
             self.tools.setdefault(tool, ToolCounts()).count_facts(facts, shown)
-        self._fresh.clear()
+        self._unseen_facts.clear()
         tally = self.tools.setdefault(call.tool, ToolCounts())
         tally.count_call(fitted, shown, argument_values(decode_value(call.args)))
 
@@ -203,16 +205,16 @@ class _SummarizerLookup:
         return self._recorded(start, operation) if found is None else found
 
     def _recorded(self, start: AgentStart, operation: str) -> dict[str, Summarizer]:
-        said = {}
+        summarizers = {}
         for tool in start.definition.get("tools", []):
             name, summarizer = str(tool.get("name")), tool.get("summarizer")
             if summarizer in NAMED:
-                said[name] = summarizer_named(summarizer, name, self._root)
+                summarizers[name] = summarizer_named(summarizer, name, self._root)
             elif summarizer is not None:
                 self.notes[
                     f"the agent {operation} no longer exists: {name} uses the default summarizer"
                 ] = None
-        return said
+        return summarizers
 
 
 def _events_with_payloads(

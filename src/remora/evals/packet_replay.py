@@ -49,7 +49,7 @@ class PacketReplay:
         self._limit = setting.limit or start.limit or _NO_LIMIT
         self._fits_rules = setting.limit is not None
         self._as_recorded = setting == EvalSetting()
-        self._says = summarizers
+        self._summarizers = summarizers
         self._cuts_excerpts = setting.limit not in (None, start.limit)
         self._counter = counter
 
@@ -75,37 +75,39 @@ class PacketReplay:
             return FittedPacket(
                 packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit
             )
-        asked = call.decided_by != "rule" or self._fits_rules
-        return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
+        limited = call.decided_by != "rule" or self._fits_rules
+        return fit(self.packet, self._limit if limited else _NO_LIMIT, self._measure)
 
-    def apply_event(self, event: Event, said: Payload | None) -> None:
+    def apply_event(self, event: Event, payload: Payload | None) -> None:
         """Apply an event's delta; that of a tool result is computed again if the setting needs it."""
         if self._renderer == HISTORY and event.type in HISTORY_TYPES:
             self._history.append(event)
         delta = event.packet_delta
-        if isinstance(said, ToolResulted) and delta is not None:
-            delta = self._remade_delta(delta, said)
+        if isinstance(payload, ToolResulted) and delta is not None:
+            delta = self._remade_delta(delta, payload)
         self.packet = apply(self.packet, delta)
 
     def _remade_delta(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
-        if self._says is None and not self._cuts_excerpts:
+        if self._summarizers is None and not self._cuts_excerpts:
             return recorded
-        made = self._context(self._says or {}).delta_for(recorded_result(result), strict=False)
+        made = self._context(self._summarizers or {}).delta_for(
+            recorded_result(result), strict=False
+        )
         changes: dict[str, Any] = {}
         if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
             changes["excerpt"] = made.excerpt
-        if self._says is not None and recorded.add_action is not UNSET:
+        if self._summarizers is not None and recorded.add_action is not UNSET:
             changes |= _summarizer_changes(recorded, made, recorded.add_action.summary)
         return msgspec.structs.replace(recorded, **changes)
 
-    def _context(self, says: Mapping[str, Summarizer]) -> ContextManager:
+    def _context(self, summarizers: Mapping[str, Summarizer]) -> ContextManager:
         context = ContextManager(
             {},
             packet_size_limit=self._limit,
             token_counter=self._counter.count_text,
         )
         context.packet = self.packet
-        for tool, summarizer in says.items():
+        for tool, summarizer in summarizers.items():
             context.register_summarizer(tool, summarizer)
         return context
 
@@ -133,8 +135,8 @@ def recorded_result(result: ToolResulted) -> dict[str, Any]:
         "error": result.error,
         **{key: getattr(contract, key) for key in _RESULT_KEYS},
     }
-    said = {key: value for key, value in given.items() if value is not None}
-    return {"tool": result.tool, "args": result.args, **said}
+    stated = {key: value for key, value in given.items() if value is not None}
+    return {"tool": result.tool, "args": result.args, **stated}
 
 
 def _contract(result: ToolResulted, raw: Any) -> ToolResult:

@@ -152,9 +152,9 @@ class ContextManager:
         )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
-        said = tool_result.get("knowledge_delta")
-        if isinstance(said, Mapping):
-            return dict(said)
+        facts = tool_result.get("knowledge_delta")
+        if isinstance(facts, Mapping):
+            return dict(facts)
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
         return tool_results.to_dict(

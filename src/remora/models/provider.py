@@ -48,7 +48,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
-    """Return whether the configured model can be asked now, and its capabilities.
+    """Return the status and capabilities of the configured model.
 
     Starts nothing; a server at an address generates one token at most. A model that cannot be
     used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.

@@ -40,7 +40,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= MAX_DURATION_S:
-            raise ValueError(f"duration_s must lie in (0, {MAX_DURATION_S}]")
+            raise ValueError(f"duration_s must be in (0, {MAX_DURATION_S}]")
         if self.recursion > _MAX_RECURSION:
             raise ValueError(f"recursion must be at most {_MAX_RECURSION}")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)

@@ -53,7 +53,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.operations.submission import Result, Submission
-from remora.text import REPORT, fault
+from remora.text import REPORT, bug_report_line
 from remora.tools.tree import Place
 
 _log = logging.getLogger("remora.text")
@@ -102,7 +102,8 @@ class AgentRunner:
         except Exception as error:  # noqa: BLE001 - a bug of ours costs this job, not the run
             _log.exception("%s", self.job.node_id)
             ending = self._broken(
-                "tool_error", RemoraError(fault(error), hint=f"{REPORT}; -v shows the traceback")
+                "tool_error",
+                RemoraError(bug_report_line(error), hint=f"{REPORT}; -v shows the traceback"),
             )
         return await self._end(ending)
 

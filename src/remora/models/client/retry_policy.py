@@ -33,7 +33,7 @@ def next_pause(
     *,
     random: Callable[[], float] = random.random,
 ) -> float | None:
-    """Seconds to wait after failed attempt number `attempt` (from 0), or None to give up.
+    """Return the seconds to wait after failed attempt number `attempt` (from 0), or None to give up.
 
     Only busy servers and broken connections are retried; a refusal or a timed-out answer is not.
     The pause is the exponential backoff with equal jitter: half of it fixed, half random
@@ -57,7 +57,7 @@ def _is_temporary(failure: Failure) -> bool:
 
 
 def _retry_after_s(failure: Failure, now: datetime) -> float | None:
-    """Return the seconds that the server asked for; None where it sent nothing readable."""
+    """Return the seconds that the server asked for; None if there are none."""
     if not isinstance(failure, Reply) or failure.retry_after is None:
         return None
     text = failure.retry_after.strip()
