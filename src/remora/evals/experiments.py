@@ -88,7 +88,9 @@ class _Evaluation:
         try:
             for event in read_events(self._folder.existing_agent(agent)):
                 payload = (
-                    typed_payload(event) if event.type in (AgentStart.type, ModelRequest.type) else None
+                    typed_payload(event)
+                    if event.type in (AgentStart.type, ModelRequest.type)
+                    else None
                 )
                 if isinstance(payload, AgentStart):
                     counter = payload.counter

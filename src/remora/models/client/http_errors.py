@@ -51,9 +51,7 @@ def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
-    hint = hint or _HINTS.get(
-        reply.status, "check the server's log" if reply.status >= 500 else ""
-    )
+    hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
     return ModelError(f"the model server at {shown} answered {reply.status}: {message}", hint=hint)
 
 
