@@ -61,7 +61,6 @@ model = group(
 
 
 def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
-    from remora.models.configured_model import find_local_servers
 
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
@@ -80,6 +79,8 @@ def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
         return
     yield click.style(plain(found.problem.message), fg="red")
     yield plain(f"  {found.problem.hint}")
+
+    from remora.models.configured_model import find_local_servers  # loads the HTTP client
 
     for address in find_local_servers():
         yield f"  a server answers at {address}: to use it, set model.base_url"
