@@ -14,7 +14,7 @@ from remora.cli.app.options import global_options
 from remora.cli.app.root_group import TopGroup
 from tests.cli.conftest import Ran
 
-HEAVY = {"pydantic", "msgspec", "httpx", "rich", "yaml", "jsonschema", "asyncio", "click"}
+HEAVY = {"pydantic", "msgspec", "httpx2", "rich", "yaml", "jsonschema", "asyncio", "click"}
 
 
 READS = {"pydantic", "httpx", "rich", "jsonschema", "re2", "ruff", "pydantic_monty", "tree_sitter"}

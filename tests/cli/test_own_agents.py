@@ -257,7 +257,7 @@ class TestValidate:
             ("", {"act.pym": INPUTS + 'options: list = Input("options")\n1\n'},
              "6:13: act.pym:2: the input `options`: Remora fills it with a dict"),
             ("", {"act.pym": INPUTS + 'line = Input("line")\n1\n'},
-             "6:13: act.pym:2: an input has a type"),
+             "6:13: act.pym:2: an input needs a type"),
             ("", {"act.pym": "x = (\n"}, "6:13: act.pym:2: unexpected EOF"),
             ("needs: s.pym", {"s.pym": INPUTS + 'target: dict = Input("target")\nTrue\n'},
              "8:8: s.pym:2: the input `target`: nobody fills it; a needs script is given `node`"),

@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
     from remora.models.protocol import Model
-    from remora.models.provider import Status
+    from remora.models.provider import ModelStatus
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
@@ -119,12 +119,12 @@ def connect_model(caller: Caller, config: "Config") -> "Model":
     return open_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_status(caller: Caller, config: "Config") -> "Status":
+def model_status(caller: Caller, config: "Config") -> "ModelStatus":
     """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
-    from remora.models.provider import status
+    from remora.models.provider import check_model
 
     key = model_key(caller, config)
-    return status(config.model, cache=caller.folders.cache, api_key=key)
+    return check_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
 def model_key(caller: Caller, config: "Config") -> str | None:

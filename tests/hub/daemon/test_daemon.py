@@ -381,13 +381,13 @@ def test_where_memory_is_short_it_replaces_itself_once_and_says_so(short: Path) 
 
 
 def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:
-    import httpx
+    import httpx2
 
     status = hub.start(http="0")
     assert status["http"].startswith("http://127.0.0.1:")
     token = Path(status["token_file"])
     assert token.stat().st_mode & 0o777 == 0o600
-    with httpx.Client(base_url=status["http"], trust_env=False, timeout=20) as http:
+    with httpx2.Client(base_url=status["http"], trust_env=False, timeout=20) as http:
         assert http.post("/v1/health").status_code == 401
         http.headers["Authorization"] = f"Bearer {token.read_text().strip()}"
         said = http.post("/v1/get_context", json={"nodes": ["node:a.py:f"]}).json()

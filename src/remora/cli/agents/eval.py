@@ -9,9 +9,9 @@ from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, room, table, wrapped
 from remora.cli.app.project_context import records_of
-from remora.evals.eval_report import Arm, Report, Tally
-from remora.evals.experiments import agents_of, what_if
-from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, settings
+from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.experiments import compare_settings, select_agents
+from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, setting_combinations
 from remora.text import plain
 
 _HEAD = (
@@ -78,9 +78,9 @@ def memory(
     repeatable; every combination is compared with the record.
     """
     folder = records_of(options)
-    asked = settings(summarizers, limits, renderers)
-    report = what_if(
-        folder, folder.root, caller_of(options).operations, agents_of(folder, names), asked
+    asked = setting_combinations(summarizers, limits, renderers)
+    report = compare_settings(
+        folder, folder.root, caller_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
         note(options, f"{name} is left out: {why}")
@@ -93,7 +93,7 @@ def memory(
 eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: EvalReport) -> Iterator[str]:
     if not report.arms[0].tools:
         yield "no calls were recorded yet; `remora analyze` records them"
         return
@@ -113,7 +113,7 @@ def _rows(arm: Arm) -> Iterator[Sequence[object]]:
         yield ["all", *_cells(arm.total())]
 
 
-def _cells(tally: Tally) -> list[object]:
+def _cells(tally: ToolCounts) -> list[object]:
     said = tally.as_json()
     return [
         tally.calls,

@@ -15,7 +15,7 @@ from remora.cli.app.output import emit, note
 from remora.text import plain
 
 if TYPE_CHECKING:
-    from remora.models.provider import Status
+    from remora.models.provider import ModelStatus
 
 
 @command("status", examples=("remora model status", "remora model status --json"))
@@ -60,8 +60,7 @@ model = group(
 )
 
 
-def _shown(found: "Status", no_key: str) -> Iterator[str]:
-    from remora.models.provider import listening
+def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
 
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
@@ -80,5 +79,8 @@ def _shown(found: "Status", no_key: str) -> Iterator[str]:
         return
     yield click.style(plain(found.problem.message), fg="red")
     yield plain(f"  {found.problem.hint}")
-    for address in listening():
+
+    from remora.models.configured_model import find_local_servers  # loads the HTTP client
+
+    for address in find_local_servers():
         yield f"  a server answers at {address}: to use it, set model.base_url"

@@ -13,7 +13,7 @@ from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
-from remora.memory.encode_values import storable
+from remora.memory.encode_values import encode_value
 from remora.pym import ScriptChecks
 from remora.text import plain
 from remora.tools.host_functions import HostFunction
@@ -104,7 +104,7 @@ def run(
     functions += [word for word in more if "=" not in word]
     wish = ToolWish(name=name, inputs=words, grants=functions)
     tried = try_tool(caller_of(options), wish)
-    emit(options, storable(tried.document), _told(tried))
+    emit(options, encode_value(tried.document), _told(tried))
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
             note(options, line)
@@ -199,7 +199,7 @@ def _told(tried: Tried) -> Iterator[str]:
     if tried.run.printed:
         yield from _part("printed", plain_lines(tried.run.printed.rstrip("\n")))
     if document["result"] is not None:
-        shown = json.dumps(storable(document["result"]), indent=2, ensure_ascii=False)
+        shown = json.dumps(encode_value(document["result"]), indent=2, ensure_ascii=False)
         yield from _part("result", plain_lines(shown))
     if document["host_calls"]:
         yield from _part("host calls", [_call(call) for call in document["host_calls"]])

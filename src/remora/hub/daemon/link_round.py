@@ -11,7 +11,7 @@ from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import Beginning, CarriedRow, LinkRow, Portion, Unlinked
 from remora.ids import split_node_key
-from remora.text import in_a_line
+from remora.text import exception_summary
 
 _AT_ONCE = 200
 """Nodes of a portion, at most: others wait while it is written."""
@@ -83,7 +83,7 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
     except RemoraError:
         raise
     except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
-        return Portion((), (), tuple(Unlinked(key, in_a_line(error)) for key in keys))
+        return Portion((), (), tuple(Unlinked(key, exception_summary(error)) for key in keys))
     known.update(carried)
     return Portion(links, tuple(carried.values()))
 
