@@ -1,4 +1,4 @@
-"""Update rules: a changed file in, ordered update actions out."""
+"""Update rules: map a changed file to ordered update actions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
@@ -12,7 +12,7 @@ ChangeKind = Literal["created", "modified", "deleted", "renamed"]
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored of a file; without nodes for one that was never looked at."""
+    """Stored state of a file; without nodes if the file is new."""
 
     file_hash: str = ""
     partial: bool = False
@@ -20,18 +20,18 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Analyse = Callable[[str, bytes, Known], FileFacts]
-"""Raw path, bytes and what is known of the file, to its facts."""
+"""Analyse a file: raw path, bytes, stored state → facts."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared of a node: the head that it shows, and the hash of its body."""
+    """Comparable state of a node: its head, and the hash of its body."""
 
     head: tuple[str | None, ...]
     body: str
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared of a file; `nodes` are by qualname, in the order of the source."""
+    """Comparable state of a file; `nodes` are by qualname, in source order."""
 
     file_hash: str
     partial: bool
@@ -40,8 +40,10 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to a file. `path` is spelled; `now` is null for a deleted file; `before` is the
-    path that a renamed file had."""
+    """A change of one file.
+
+    `path` is spelled; `now` is null for a deleted file; `before` is the old path of a renamed file.
+    """
 
     kind: ChangeKind
     path: str
@@ -50,47 +52,49 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeleteFileNodes(msgspec.Struct, frozen=True, tag=True):
-    """Nothing of this file is left: the store removes its nodes, and keeps their uids for a while."""
+    """Remove the nodes of a deleted file; the store remembers their uids for a while."""
 
     path: str
 
 
 class RenameFile(msgspec.Struct, frozen=True, tag=True):
-    """The nodes of `before` are those of `path` now, with their uids: the store knows them again by
-    their bodies, whatever told of the two paths (`store.identity`)."""
+    """Move the nodes of `before` to `path` with their uids.
+
+    The store recognises them by their bodies, without this action (`store.node_identity`).
+    """
 
     before: str
     path: str
 
 
 class ExtractSignatures(msgspec.Struct, frozen=True, tag=True):
-    """Signature, docstring, decorators and bases of these nodes."""
+    """Extract signature, docstring, decorators and bases of these nodes."""
 
     path: str
     nodes: tuple[str, ...]
 
 
 class ScanImports(msgspec.Struct, frozen=True, tag=True):
-    """What the module imports, relative names made absolute."""
+    """Extract the module's imports, relative names made absolute."""
 
     path: str
 
 
 class ComputeComplexity(msgspec.Struct, frozen=True, tag=True):
-    """Cyclomatic complexity of these functions and classes."""
+    """Compute the cyclomatic complexity of these functions and classes."""
 
     path: str
     nodes: tuple[str, ...]
 
 
 class FindCallers(msgspec.Struct, frozen=True, tag=True):
-    """Who is affected: callers of nodes that are called otherwise now, or are new or gone."""
+    """Find callers of nodes whose signature changed, or that are new or removed."""
 
     nodes: tuple[NodeKey, ...]
 
 
 class FindTests(msgspec.Struct, frozen=True, tag=True):
-    """Which tests exercise these nodes, whose code is not what it was."""
+    """Find the tests of nodes whose code changed."""
 
     nodes: tuple[NodeKey, ...]
 
@@ -107,7 +111,7 @@ UpdateAction = (
 
 
 def fingerprints(known: Known | FileFacts) -> Fingerprints:
-    """Of what is stored, or of what was just read."""
+    """Return the comparable state of stored or newly read facts."""
     module = known.nodes[0] if known.nodes else None
     return Fingerprints(
         file_hash=known.file_hash,
@@ -123,10 +127,10 @@ def _fingerprint(node: NodeFacts) -> Fingerprint:
 
 
 class RulesEngine:
-    """Compares, and decides what to do; the same for the same input, always."""
+    """Decides which actions a change needs. Deterministic."""
 
     def actions(self, change: FileChange, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
-        """In the order in which they are to be carried out; none where no fact can differ."""
+        """Return the actions in execution order; none if no fact can differ."""
         if change.now is None:
             return _deleted(change.path, known)
         if change.kind == "renamed" and change.before is not None:
@@ -145,7 +149,7 @@ def _deleted(path: str, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
 
 
 def _moved(path: str, now: Fingerprints, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
-    """What a file says depends on where it lies in two ways: relative imports, and its keys."""
+    """Return the actions for a new path: it determines relative imports and keys."""
     if known is None:
         return _everything(path, now)
     heads, bodies = _differing(now, known)
@@ -161,7 +165,7 @@ def _everything(path: str, now: Fingerprints) -> tuple[UpdateAction, ...]:
 
 def _modified(path: str, now: Fingerprints, known: Fingerprints) -> tuple[UpdateAction, ...]:
     if now.partial != known.partial:
-        return _everything(path, now)  # what could only be saved is known now, or the other way
+        return _everything(path, now)  # it got or lost a syntax error
     if now.file_hash == known.file_hash:
         return ()
     heads, bodies = _differing(now, known)
@@ -172,7 +176,7 @@ def _modified(path: str, now: Fingerprints, known: Fingerprints) -> tuple[Update
 
 
 def _differing(now: Fingerprints, known: Fingerprints) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Nodes whose head is new or another, and those whose body is."""
+    """Return the nodes with a new or changed head, and those with a new or changed body."""
     before = known.nodes.get
     pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
     return (
@@ -193,7 +197,7 @@ def _complexity(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
 def _affected(
     path: str, *, called: Iterable[str], tested: Iterable[str]
 ) -> tuple[UpdateAction, ...]:
-    """Links are made when somebody asks; these say who may be answered otherwise from now on."""
+    """Return actions for affected nodes: their links, computed on demand, may differ now."""
     callers = FindCallers(tuple(node_key(path, name) for name in called if name != MODULE))
     tests = FindTests(tuple(node_key(path, name) for name in tested if name != MODULE))
     return tuple(action for action in (callers, tests) if action.nodes)

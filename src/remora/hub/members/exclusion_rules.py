@@ -20,63 +20,68 @@ _OF_OTHERS = frozenset({".git", "pyvenv.cfg"})
 
 
 class Reindexed(NamedTuple):
-    """What another index tracks."""
+    """Difference between two states of git's index."""
 
     added: set[str]
     removed: set[str]
     submodules: bool
-    """Whether there are others."""
+    """True if the set of submodules changed."""
 
 
 class Rules(Protocol):
-    """What the folder's own view of itself says; asked for what is not yet known only."""
+    """Ignore rules and tracked files of one root; queried for unknown paths only."""
 
     tracked: Mapping[str, frozenset[str]]
-    """By folder, the Python files that belong whatever the rules say."""
+    """By folder, the tracked Python files, which belong even if ignored."""
     around: frozenset[str]
-    """Every folder in which something is tracked, at any depth."""
+    """Every folder with a tracked file at any depth."""
 
     def moved(self) -> bool:
-        """Whether anything outside the tree changed, so that these rules hold no more."""
+        """Return True if something outside the tree changed and these rules are outdated."""
 
     def indexed(self) -> Reindexed | None:
-        """How the index differs from what it was at the last call; None if it was not written.
+        """Return how the index changed since the last call; None if it was not written.
 
-        Raises OutsideError: git's view is not to be had any more.
+        Raises OutsideError if git cannot be used any more.
         """
 
     def read(self, folder: str) -> None:
-        """`folder` has a `.gitignore`."""
+        """Read the `.gitignore` of `folder`."""
 
     def forget(self) -> None:
-        """What was read may have changed."""
+        """Drop cached ignore files, which may have changed."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Those that the rules leave out, their folder's own verdict aside. Raises OutsideError."""
+        """Return the paths that are ignored themselves, whatever their folders are.
+
+        Raises OutsideError.
+        """
 
     def rest(self) -> None:
-        """A look is over: let go of what was held for it."""
+        """Release processes at the end of a walk."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """Whether what is in a folder, where `marks` are, makes all in it foreign.
+        """Return True if a folder with these marks holds only foreign code.
 
-        None: nothing in it could, and it will be told when that changes.
+        None: it cannot, and a watcher reports when that changes.
         """
 
 
 def open_rules(root: Path) -> Rules:
-    """Git's rules if git's view of `root` is to be had, as `project_files` decides it."""
+    """Return git's rules if git can list `root`, as for `project_files`, else those of a plain
+    walk.
+    """
     began = time.monotonic()
     try:
         return GitRules(root, git_paths(root))
     except OutsideError:
         took = time.monotonic() - began
-        # one that is waited for in vain is not waited for all the time
+        # after a slow failure git is retried less often
         return WalkRules(root, _AGAIN_S if took < _LONG_S else _AGAIN_TIMES * took)
 
 
 class GitRules:
-    """Rules of `.gitignore` files, and what the index holds."""
+    """Git's ignore rules and index."""
 
     def __init__(self, root: Path, places: GitPaths) -> None:
         self._root = root
@@ -119,10 +124,10 @@ class GitRules:
         return set().union(*self.tracked.values())
 
     def read(self, folder: str) -> None:
-        """Git reads it itself."""
+        """Do nothing: git reads the file itself."""
 
     def forget(self) -> None:
-        """Nothing was read."""
+        """Do nothing: no file is cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         asked = [path for path in files if path not in self._in_folder_of(path)]
@@ -133,7 +138,7 @@ class GitRules:
         return self.tracked.get(path.rpartition("/")[0], frozenset())
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
-        """Git's verdicts; a path that it refuses, since it is no more what it was, is left out."""
+        """Return the ignored paths, and those that git refuses because they changed meanwhile."""
         found: set[str] = set()
         rest = paths
         while rest:
@@ -141,7 +146,7 @@ class GitRules:
             found |= ignored
             if refused is None:
                 break
-            git_index(self._root)  # raises if it is not about this path
+            git_index(self._root)  # raises if the error is not about this path
             found.add(refused)
             rest = rest[rest.index(refused) + 1 :]
         return found
@@ -160,13 +165,15 @@ class GitRules:
 
 
 class WalkRules:
-    """Names of folders that tools make, and `.gitignore` files as far as they are within."""
+    """Ignore rules without git: names of tool output folders, and `.gitignore` files below the
+    root.
+    """
 
     tracked: Mapping[str, frozenset[str]] = {}
     around: frozenset[str] = frozenset()
 
     def __init__(self, root: Path, again_s: float = _AGAIN_S) -> None:
-        """After so many seconds git is asked again, where there is a repository."""
+        """Retry git after `again_s` seconds if the root is in a repository."""
         self._root = root
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}
@@ -175,7 +182,7 @@ class WalkRules:
         self._sources = [Witness(path) for path in (*ours, *above)]
         self._patterns = IgnoreRules()
         again = time.monotonic() + again_s
-        # git may have failed for once: there was no memory, or no process to be had
+        # git may have failed once for lack of memory or processes
         self._until = again if any(self._levels.values()) else math.inf
 
     def moved(self) -> bool:
@@ -199,7 +206,7 @@ class WalkRules:
         return left_out | {
             path
             for path in folders
-            # a build/ may become a package: what is in it decides, each time
+            # a build/ may become a package: its content decides, each time
             if match(path, folder=True)
             or (path.rpartition("/")[2] not in BUILD_FOLDERS and is_tool_output(self._root, path))
         }

@@ -1,4 +1,4 @@
-"""Listing of one folder, as far as membership depends on it."""
+"""Directory listing for membership."""
 
 import os
 import stat as st
@@ -9,7 +9,7 @@ MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
 
 
 class Listing(NamedTuple):
-    """Entries of one folder by their paths below the root; links are neither."""
+    """Entries of one folder by path below the root, without symbolic links."""
 
     folder: str
     folders: list[str]
@@ -19,7 +19,7 @@ class Listing(NamedTuple):
 
 
 def list_folder(top: str, folder: str) -> Listing | None:
-    """The listing of a folder below `top`; None if it cannot be had."""
+    """List a folder below `top`; None if it cannot be read."""
     prefix = f"{folder}/" if folder else ""
     folders: list[str] = []
     files: list[tuple[str, os.DirEntry[str]]] = []
@@ -40,27 +40,27 @@ def list_folder(top: str, folder: str) -> Listing | None:
 
 
 def look(top: str, path: str) -> os.stat_result | None:
-    """What stands at `path` itself; None if there is nothing, or nobody may know."""
+    """Return the lstat of `path`; None if it is missing or inaccessible."""
     try:
         return os.lstat(f"{top}/{path}")
-    except (OSError, ValueError):  # ValueError: it holds NUL
+    except (OSError, ValueError):  # ValueError: NUL in the path
         return None
 
 
 def is_folder(top: str, path: str) -> bool:
-    """Whether `path` is a folder, and no link to one."""
+    """True if `path` is a folder and not a symbolic link."""
     about = look(top, path)
     return about is not None and st.S_ISDIR(about.st_mode)
 
 
 def marks_in(top: str, folder: str) -> frozenset[str]:
-    """The marks in a folder, without listing it."""
+    """Return the marks in a folder without listing it."""
     prefix = f"{folder}/" if folder else ""
     return frozenset(name for name in MARKS if look(top, prefix + name) is not None)
 
 
 def those_above(folder: str) -> list[str]:
-    """The folders on the way to `folder`, itself included, from the root (`""`) down."""
+    """Return the ancestors of `folder` from the root (`""`) down, and `folder` itself."""
     chain = [folder]
     while folder:
         folder = folder.rpartition("/")[0]

@@ -18,11 +18,11 @@ _LARGEST = 100 << 20
 
 
 class RulesChanged(Exception):
-    """An ignore file is not what the verdicts rest on: all have to be asked again."""
+    """An ignore file changed: all cached decisions are invalid."""
 
 
 class IgnoreCache:
-    """Remembers what the rules said of each folder and file, and whether they still hold."""
+    """Caches the ignore decision of each folder and file."""
 
     def __init__(self, root: Path, exclude: Sequence[str]) -> None:
         self._root = root
@@ -38,7 +38,7 @@ class IgnoreCache:
 
     @property
     def rules(self) -> Rules:
-        """Git's or the walk's, as it turns out when they are first needed."""
+        """Git's rules or the walk's, opened on first use."""
         if self._rules is None:
             self._rules = open_rules(self._root)
         return self._rules
@@ -49,15 +49,18 @@ class IgnoreCache:
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """Whether something outside the tree makes it necessary to forget everything."""
+        """Return True if something outside the tree changed, so that everything must be forgotten.
+        """
         if not self.rules.moved():
             return False
         self._rules = None
         return True
 
     def indexed(self) -> bool:
-        """Whether git tracks other paths than before, and that changes what belongs to where no
-        event tells of it. Raises RulesMoved if git is gone."""
+        """Return True if the tracked paths changed in a way that no file event reports.
+
+        Raises RulesChanged if git cannot be used any more.
+        """
         try:
             index = self.rules.indexed()
         except OutsideError:
@@ -65,7 +68,7 @@ class IgnoreCache:
             raise RulesChanged from None
         if index is None:
             return False
-        # one that was tracked was never asked about
+        # rules were never asked about a tracked path
         matters = index.submodules
         for path in index.added:
             matters = self._known.pop(path, False) or self._is_in_what_is_out(path) or matters
@@ -80,7 +83,7 @@ class IgnoreCache:
         return any(self._known.get(folder + "/", False) for folder in above)
 
     def forget(self) -> None:
-        """No verdict holds any more."""
+        """Drop all decisions."""
         self._known.clear()
         self._ignore_files.clear()
         self.doors.clear()
@@ -89,16 +92,16 @@ class IgnoreCache:
             self._rules.forget()
 
     def trim(self) -> None:
-        """Forget what may have come and gone, where it became too much to remember."""
+        """Drop the decisions when there are too many."""
         if len(self._known) > _MOST:
             self._known.clear()
 
     def settle(self) -> None:
-        """Every ignore file was seen: from now on a new one is a change."""
+        """Note that every ignore file was seen: from now on a new one is a change."""
         self._settled = True
 
     def note(self, folder: str, marks: Iterable[str]) -> None:
-        """Compare the ignore file of a folder with the one seen before. Raises RulesMoved."""
+        """Compare a folder's ignore file with the one seen before. Raises RulesChanged."""
         witness = self._ignore_files.get(folder)
         if ".gitignore" in marks:
             if witness is None and not self._settled:
@@ -112,11 +115,11 @@ class IgnoreCache:
             raise RulesChanged
 
     def ignore_file_vanished(self, listed: set[str]) -> bool:
-        """Whether an ignore file was noted in a folder that is none of those `listed`."""
+        """True if a folder with a known ignore file is not among those `listed`."""
         return not self._ignore_files.keys() <= listed
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
-        """Whether a folder belongs to somebody else altogether: an environment, a repository."""
+        """True if a folder holds only foreign code: a virtual environment or another repository."""
         verdict = self.rules.closed(folder, marks)
         if verdict is None:
             self.doors.pop(folder, None)
@@ -125,13 +128,13 @@ class IgnoreCache:
         return verdict
 
     def doors_moved(self) -> bool:
-        """Whether a folder was closed or opened by something within it that nobody watches."""
+        """True if an unwatched change inside a folder closed or opened it."""
         return any(
             bool(self.rules.closed(folder, MARKS)) != then for folder, then in self.doors.items()
         )
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
-        """Ask about those of which nothing is known. Raises RulesMoved if git is gone."""
+        """Query the rules for unknown paths. Raises RulesChanged if git cannot be used any more."""
         new_folders = self._unnamed(folders, "/")
         new_files = self._unnamed(files, "")
         if not new_folders and not new_files:
@@ -142,7 +145,7 @@ class IgnoreCache:
             self.rest()
             self._rules = None
             raise RulesChanged from None
-        # git looked itself at what is there: a verdict about what is gone may be about something else
+        # git read the disk itself: the path may have been another file then
         for path in new_folders:
             if _mode(self._top, path, st.S_IFDIR):
                 self._known[path + "/"] = path in ignored
@@ -151,12 +154,12 @@ class IgnoreCache:
                 self._known[path] = path in ignored
 
     def rest(self) -> None:
-        """A look is over: nothing is asked for a while."""
+        """Release processes at the end of a walk."""
         if self._rules is not None:
             self._rules.rest()
 
     def _unnamed(self, paths: Iterable[str], end: str) -> list[str]:
-        """Those not known and not left out by their names alone."""
+        """Return the paths without a decision that their names alone do not exclude."""
         asked: list[str] = []
         for path in paths:
             key = path + end
@@ -169,25 +172,25 @@ class IgnoreCache:
         return asked
 
     def folder_is_out(self, folder: str) -> bool:
-        """Whether a folder is left out, as far as it was learnt."""
+        """True if a folder is excluded or unknown."""
         return folder != "" and self._known.get(folder + "/", True)
 
     def file_is_out(self, path: str) -> bool:
-        """Whether a file in a folder that is not left out is left out itself."""
+        """True if a file is excluded itself, in a folder that is not."""
         return self._known.get(path, True)
 
     def is_kept(self, path: str) -> bool:
-        """Whether a file belongs since git tracks it, whatever is ignored."""
+        """True if a file belongs because git tracks it, even if ignored."""
         tracked = self.tracked.get(path.rpartition("/")[0], ())
         return path in tracked and not self.is_barred(path)
 
     def is_barred(self, path: str) -> bool:
-        """Whether nothing can make a path belong: it is private, or the user excluded it."""
+        """True if a path can never belong: it is private or excluded by the user."""
         return is_private(path) or self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:
-    """Raises OutsideError for a pipe, a device, or far too much: git would read it for ever."""
+    """Raise OutsideError for a pipe, a device or a huge file: git would read it forever."""
     about = look(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return

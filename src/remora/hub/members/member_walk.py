@@ -1,4 +1,4 @@
-"""Walk over the folders of a project, and its result."""
+"""Walk over the folders of a project."""
 
 import stat as st
 from collections.abc import Callable
@@ -19,27 +19,27 @@ Before = Callable[[str], object]
 
 
 class WalkResult(NamedTuple):
-    """What one look at the tree found; paths are raw, the root is `""`."""
+    """Files and folders found by one walk; paths are raw, the root is `""`."""
 
     files: dict[str, Stamp]
     """Every Python file that belongs."""
     folders: set[str]
-    """Every folder in which one could come to be, or which holds one that git tracks."""
+    """Every folder that can hold a member, or holds a tracked file."""
     listed: set[str]
-    """Those of `folders` in which everything belongs that is not ignored."""
+    """The `folders` in which everything belongs that is not ignored."""
     restless: dict[str, int]
-    """Those of `files` that can change without their folders' telling, and their inodes."""
+    """The `files` that can change without an event in their folder, with their inodes."""
 
 
 class Walker:
-    """Walks by verdicts, level by level: one question for each, and one process for all of them."""
+    """Walks level by level, with one query to git per level and one git process for all."""
 
     def __init__(self, top: str, verdicts: IgnoreCache) -> None:
         self._top = top
         self._verdicts = verdicts
 
     def within(self, starts: list[str], before: Before | None) -> WalkResult:
-        """What is in the folders `starts`; `before` as `Members.survey` says. Raises RulesMoved."""
+        """Walk the folders `starts`; `before` as for `Members.survey`. Raises RulesChanged."""
         found = WalkResult({}, set(), set(), {})
         try:
             level = self._open(starts)
@@ -54,7 +54,7 @@ class Walker:
         return found
 
     def belonging(self, paths: list[str]) -> set[str]:
-        """Those of `paths` that are files that belong. Raises RulesMoved."""
+        """Return the `paths` that are files of the project. Raises RulesChanged."""
         reachable: dict[str, bool] = {}
         candidates = [path for path in paths if self._is_file(path, reachable)]
         folders = {place for path in candidates for place in those_above(_folder_of(path))}
@@ -80,7 +80,7 @@ class Walker:
             before(folder)
         listing = list_folder(self._top, folder)
         if listing is None:
-            if is_folder(self._top, folder):  # not ours to read
+            if is_folder(self._top, folder):  # not readable for us
                 found.folders.add(folder)
             return None
         if self._verdicts.closed(folder, listing.marks):
@@ -91,7 +91,7 @@ class Walker:
         return listing
 
     def _take(self, listings: list[Listing], found: WalkResult) -> list[str]:
-        """The files of one level, and the folders that are the next one."""
+        """Add the files of one level, and return the folders of the next."""
         verdicts = self._verdicts
         verdicts.learn(
             (folder for listing in listings for folder in listing.folders),
@@ -104,7 +104,7 @@ class Walker:
                     continue
                 try:
                     about = entry.stat(follow_symlinks=False)
-                except OSError:  # it vanished
+                except OSError:  # deleted meanwhile
                     continue
                 found.files[path] = stamp_of(about)
                 if about.st_nlink > 1:
@@ -117,7 +117,7 @@ class Walker:
         ]
 
     def _take_tracked(self, folder: str, found: WalkResult, before: Before | None) -> None:
-        """Tracked files of a folder that is ignored, or that cannot be listed."""
+        """Add tracked files of a folder that is ignored or unreadable."""
         if not self._is_reachable(folder, {}):
             return
         paths = [path for path in self._verdicts.tracked[folder] if self._verdicts.is_kept(path)]
@@ -140,8 +140,8 @@ class Walker:
         return is_file and self._is_reachable(_folder_of(path), reachable)
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
-        """Whether there is a way to a folder through no link and nothing that is closed."""
-        # from the root down, and not by recursion: a path can hold two thousand folders
+        """True if no symbolic link or closed folder lies above a folder."""
+        # top-down, not recursive: a path can have two thousand folders
         for place in those_above(folder) if folder not in known else ():
             if place not in known:
                 above = place == "" or known[_folder_of(place)]

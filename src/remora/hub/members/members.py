@@ -1,4 +1,4 @@
-"""Members: the Python files of a project as `project_files` lists them, found in milliseconds."""
+"""Members: the Python files of a project, as `project_files` lists them, found in milliseconds."""
 
 import stat as st
 import threading
@@ -18,13 +18,12 @@ _TRIES = 50
 
 
 class Members:
-    """Which Python files belong to the project at `root`.
+    """The Python files of the project at `root`.
 
-    They are those of `files.project_files(root, exclude=exclude)` but for the few that git tracks
-    in a virtual environment or in `node_modules`: these are nobody's own code. Every look compares
-    what it rests on (ignore files, git's index and configuration) with what that was before, and
-    asks git only about what is new. Several threads may ask. Every question raises OutsideError if
-    ignore files do not stand still long enough to be asked about.
+    The same files as `files.project_files(root, exclude=exclude)`, except tracked files in virtual
+    environments and `node_modules`. Each call checks the ignore files, git's index and its
+    configuration for changes, and queries git only about new paths. Thread-safe. Every method
+    raises OutsideError if ignore files change faster than they can be read.
     """
 
     def __init__(
@@ -42,32 +41,34 @@ class Members:
         """Grows whenever other folders may have to be watched than before."""
 
     def sweep(self) -> dict[str, Stamp]:
-        """Every file that belongs, as it is now; links are not followed."""
+        """Return every member with its current Stamp; symbolic links are not followed."""
         return self.survey().files
 
     def folders(self) -> frozenset[str]:
-        """Every folder that is to be watched: those not ignored, and those with tracked files."""
+        """Return every folder to watch: those not ignored, and those with tracked files."""
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
-        """What is in the whole tree, or in the folders `starts` as far as they belong.
+        """Walk the whole tree, or the folders `starts` that belong.
 
-        `before` is called with each folder before it is listed: what it watches from then on and
-        what the survey finds leave no gap. Some of these turn out not to count.
+        `before` is called with each folder before it is listed, so that a watch added there leaves
+        no gap. Some of these folders turn out not to belong.
         """
         wanted = sorted(set(starts))
         with self._lock:
             return self._while_rules_hold(lambda: self._survey(wanted, before))
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
-        """Those of `paths` that are files that belong, asked of the disk as it is now."""
+        """Return the `paths` that are members on disk now."""
         wanted = [path for path in paths if path.endswith(".py")]
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(wanted))
 
     def moved(self) -> bool:
-        """Whether what could belong was changed by something that no watched folder tells: git's
-        index or configuration, an environment or a repository that is none any more."""
+        """Return True if membership changed by something that no watched folder reports.
+
+        That is git's index or configuration, or an environment or repository that was removed.
+        """
         with self._lock:
             version = self.version
             self._while_rules_hold(lambda: None)
@@ -76,27 +77,29 @@ class Members:
             return self.version != version
 
     def restless(self) -> frozenset[str]:
-        """Files that belong and can change without their folders' telling: those with names
-        elsewhere, and those in folders that cannot be read. As of the last look at them."""
+        """Return members that can change without an event in their folder, as of the last walk.
+
+        These have further hard links, or lie in folders that cannot be read.
+        """
         with self._lock:
             return frozenset(self._restless)
 
     def has_other_names(self, path: str) -> bool:
-        """Whether a file has further names, of which some may not be known yet."""
+        """True if a file has hard links that may not be known yet."""
         about = look(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False
         return self._restless.get(path) != about.st_ino
 
     def forget(self) -> None:
-        """Ignore rules changed: everything is asked anew."""
+        """Drop all cached decisions after ignore rules changed."""
         with self._lock:
             self._verdicts.forget()
             self._surveyed = False
             self.version += 1
 
     def _while_rules_hold(self, ask: Callable[[], _T]) -> _T:
-        """An answer that rests on one state of the rules."""
+        """Return the result of `ask`, computed under one state of the rules."""
         for _ in range(_TRIES):
             try:
                 if self._verdicts.moved():

@@ -20,9 +20,9 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A file that has an end: neither waits for whoever writes into a pipe, nor reads a device.
+    """Open a regular file; never blocks on a pipe and never reads a device.
 
-    Raises OSError: there is none.
+    Raises OSError if it is not a regular file.
     """
     file = os.open(path, _READ)
     if not st.S_ISREG(os.fstat(file).st_mode):
@@ -32,7 +32,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 class Witness:
-    """Remembers a file's content, or that there is none."""
+    """Remembered content of a file, or its absence."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,7 +40,7 @@ class Witness:
         self._digest = self._read(self._stamp)
 
     def moved(self) -> bool:
-        """Whether the content differs from what it was at the last call, or at the beginning."""
+        """Return True if the content changed since the last call, or since creation."""
         stamp, young = self._look()
         if stamp == self._stamp and not self._racy:
             return False
@@ -50,9 +50,9 @@ class Witness:
         return moved
 
     def _look(self) -> tuple[Stamp | None, bool]:
-        now = time.time_ns()  # before the look: what changes between the two counts as young
+        now = time.time_ns()  # before stat: a change between the two must count as recent
         try:
-            stamp = stamp_of(os.stat(self._path))  # noqa: PTH116 (twice as quick, asked each time)
+            stamp = stamp_of(os.stat(self._path))  # noqa: PTH116 (twice as fast, called often)
         except OSError:
             return None, False
         return stamp, racy(stamp, now)
@@ -68,7 +68,7 @@ class Witness:
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether git takes `folder` for a work tree of another repository, and looks no further."""
+    """True if git takes `folder` for the work tree of another repository."""
     git = folder / ".git"
     try:
         mode = git.stat().st_mode
@@ -78,7 +78,7 @@ def is_repository(folder: Path) -> bool:
             named = _GITFILE.fullmatch(file.read(_MOST))
     except FileNotFoundError:
         return False
-    except OSError:  # there is one, but it cannot be read
+    except OSError:  # it exists but cannot be read
         return True
     return named is not None and _is_git_folder(folder / os.fsdecode(named[1]))
 
@@ -89,7 +89,7 @@ def _is_git_folder(git: Path) -> bool:
             shared = git / os.fsdecode(file.read(_MOST).rstrip(b"\n"))
     except OSError:
         shared = git
-    if "\0" in str(shared):  # no path at all
+    if "\0" in str(shared):  # not a valid path
         return False
     return _is_head(git / "HEAD") and all(
         os.access(shared / name, os.X_OK) for name in ("objects", "refs")
@@ -107,7 +107,7 @@ def _is_head(head: Path) -> bool:
 
 
 def dot_git(place: Path) -> tuple[int, int, int] | None:
-    """What tells one `.git` from another: kind, inode, owner."""
+    """Return kind, inode and owner of a folder's `.git`; None if there is none."""
     try:
         about = os.lstat(f"{place}/.git")
     except OSError:
@@ -116,6 +116,6 @@ def dot_git(place: Path) -> tuple[int, int, int] | None:
 
 
 def repository_at(place: Path) -> tuple[tuple[int, int, int], bool] | None:
-    """The `.git` of a folder, and whether git would take it."""
+    """Return `dot_git` of a folder, and True if git accepts it as a repository."""
     found = dot_git(place)
     return None if found is None else (found, is_repository(place))
