@@ -33,7 +33,7 @@ from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.factory import open_watcher
 
 _RESTARTED = "REMORA_HUB_RESTARTED"
-_QUIET = "REMORA_HUB_QUIET"  # for tests, which cannot wait
+_QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
 """An answer that is there already waits so long for one that is being made."""
@@ -42,9 +42,9 @@ _SWITCH_S = 0.001
 def run_hub(
     caller: Caller, wish: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
-    """The daemon in this process, until it is stopped; False where one runs already.
+    """Run the daemon in this process until it is stopped; False if one runs already.
 
-    Replaces this process where it is better to begin anew. Raises OutsideError, ConfigError.
+    Replaces this process if the daemon needs a restart. Raises OutsideError, ConfigError.
     """
     places = places_of(caller, wish)
     settings, config = _settings(caller, places, wish)
@@ -66,7 +66,7 @@ def run_hub(
 
 
 def _end_unfinished() -> None:
-    """Nobody waits any more for an answer that a thread is still making: Python would, at its end."""
+    """End at once if threads still compute answers: Python would wait for them."""
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
@@ -107,8 +107,8 @@ def _seconds(caller: Caller, name: str) -> float | None:
     return float(said) if said.replace(".", "", 1).isdigit() else None
 
 
-def announce(status: StatusResult) -> None:  # noqa: ARG001 (every `ready` takes it)
-    """Tell the command that started us, and let go of its streams."""
+def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready`)
+    """Notify the command that started this process, and close its streams."""
     with suppress(OSError):
         os.write(1, READY)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -118,11 +118,11 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (every `ready` takes
 
 
 def _begin_anew(caller: Caller) -> None:
-    """The same process, started again: its id stays, so whoever watches it sees nothing."""
+    """Restart in the same process: the process id stays."""
     logging.shutdown()
     environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}
     argv = [sys.executable, *sys.orig_argv[1:]]
-    os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell wanted)
+    os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell needed)
 
 
 def _allow_many_descriptors() -> None:

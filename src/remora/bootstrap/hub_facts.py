@@ -33,14 +33,14 @@ class FactSource:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[NodeFacts]:
-        """Whom agents ask, while a run goes on.
+        """Open the agents' facts for a run.
 
-        Raises OutsideError where the configuration asks for a running daemon and there is none.
+        Raises OutsideError if the configuration requires a running daemon and there is none.
         """
         if self.enabled is False:
             yield NoHub()
             return
-        from remora.hub.client import HubClient  # with all that analysis needs
+        from remora.hub.client import HubClient  # imports the analysis
 
         async with HubClient(
             self.root,
@@ -58,7 +58,7 @@ class FactSource:
 
 
 def fact_source(caller: Caller, project: Project) -> FactSource:
-    """The source that the configuration names for this caller."""
+    """Return the fact source that the configuration selects."""
     config = project.config
     return FactSource(
         root=project.root,

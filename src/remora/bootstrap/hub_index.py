@@ -34,14 +34,14 @@ Progress = Callable[[int, int], None]
 
 
 class Links(NamedTuple):
-    """`complete`: those of all nodes are stored; `failed`: nodes whose links cannot be found."""
+    """`complete`: all links are stored; `failed`: nodes whose links could not be computed."""
 
     complete: bool
     failed: Sequence[Unlinked] = ()
 
 
 class Indexed(NamedTuple):
-    """`changed`: nodes of which a fact changed; `by`: the daemon's process id, if it did it."""
+    """`changed`: number of nodes with changed facts; `by`: the daemon's process id, if it did it."""
 
     files: int
     nodes: int
@@ -50,14 +50,17 @@ class Indexed(NamedTuple):
     seconds: float
     by: int | None = None
     links: Links | None = None
-    """Where these were wanted too."""
+    """Set if links were requested."""
 
 
 def index_hub(
     caller: Caller, wish: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
-    """Look at all files and store what changed; with `links` also the links of all nodes. A daemon
-    finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
+    """Index all changed files; with `links` also precompute all links.
+
+    A daemon precomputes links itself and is not waited for. Raises OutsideError, DiskError,
+    HubLocked.
+    """
     began = time.monotonic()
     places = places_of(caller, wish)
     writer = store_or_daemon(places)
@@ -80,7 +83,7 @@ def index_hub(
 
 
 def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
-    """Those that are missing, or rest on what changed; the nodes of which that fails."""
+    """Compute missing and outdated links; return the nodes that failed."""
     tune_gc()
     about = begin_round(places.db)
     found, stored = 0, store.links()
@@ -97,14 +100,14 @@ def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[
 
 
 class Collected(NamedTuple):
-    """`removed`: nodes; `by`: the process id of a daemon, which keeps nothing that is gone."""
+    """`removed`: number of nodes; `by`: process id of a daemon, which keeps no removed files."""
 
     removed: int
     by: int | None = None
 
 
 def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
-    """Forget files that are gone or ignored, and what was kept for too long."""
+    """Remove deleted and ignored files and expired records from the index."""
     places = places_of(caller, wish)
     writer = store_or_daemon(places)
     if isinstance(writer, int):
@@ -116,7 +119,7 @@ def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
 
 
 def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
-    """Compare what is stored, brought up to date, with what a cold look at the files gives."""
+    """Update the index, then compare it with a fresh analysis of all files."""
     places = places_of(caller, wish)
     index_hub(caller, wish, lambda _done, _all: None)
     view = open_snapshot(places.db)
@@ -166,14 +169,14 @@ def _refreshed(
 
 
 def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[Refreshed]:
-    """One over all that changed; another one where the database had to be made anew meanwhile."""
+    """Refresh all changed files, again if the database was reset meanwhile."""
     rebuilt = True
     while rebuilt:
         rebuilt = False
         source: UpdateSource = "manual" if store.files() else "cold_start"
         look = indexer.look()
         paths = (*look.gone, *look.changed)
-        # what moved is seen as that where both its places are looked at together
+        # a move is only recognised if both paths are in one batch
         at_once = len(paths) if look.gone else _AT_ONCE
         for first in range(0, len(paths), at_once):
             progress(first, len(paths))
@@ -189,7 +192,7 @@ def _counted(places: HubPlaces) -> tuple[int, int]:
 
 
 def _partial(places: HubPlaces) -> dict[str, str]:
-    """By raw path, why a file that is stored could only be read in part."""
+    """Return by raw path why a stored file could only be read in part."""
     view = open_snapshot(places.db)
     if view is None:
         return {}
@@ -210,8 +213,10 @@ def _is_linked(places: HubPlaces) -> bool:
 
 
 def _caught_up(places: HubPlaces) -> int:
-    """Have the daemon look at all that changed before now; how many nodes did. While it reads
-    everything for the first time it is waited for."""
+    """Wait until the daemon has read all changes, also during its initial scan.
+
+    Returns the number of changed nodes.
+    """
     before = control.status(places).generation or 0
     while control.running(places) is not None:
         answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)

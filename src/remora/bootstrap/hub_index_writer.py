@@ -19,25 +19,25 @@ _LOOK_S = 0.05
 
 
 def open_store(places: HubPlaces) -> HubStore:
-    """Raises HubLocked where another process writes, and DiskError."""
+    """Open the database for writing. Raises DiskError, and HubLocked if another process has it."""
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 
 def store_when_free(places: HubPlaces) -> HubStore:
-    """The database to write, for the daemon itself: a command that writes just now is waited for.
+    """Open the database for the daemon itself, after waiting for a command that writes it.
 
-    Raises HubLocked where that takes too long, and DiskError.
+    Raises HubLocked after a timeout, and DiskError.
     """
     found = _when_free(places, lambda: None)
-    assert not isinstance(found, int)  # nobody was named
+    assert not isinstance(found, int)  # the callback never returns an id
     return found
 
 
 def store_or_daemon(places: HubPlaces) -> HubStore | int:
-    """The database to write, or the id of the daemon that writes it.
+    """Open the database, or return the id of the daemon that writes it.
 
-    Who has it just now and is no daemon is waited for: a command that ends, or a daemon whose lock
-    was removed and that begins anew. Raises HubLocked where that takes too long, and DiskError.
+    Waits for another command, or for a daemon that restarts after its lock was removed. Raises
+    HubLocked after a timeout, and DiskError.
     """
     return _when_free(places, lambda: control.running(places))
 
@@ -57,7 +57,7 @@ def _when_free(places: HubPlaces, daemon: Callable[[], int | None]) -> HubStore 
 def indexer_of(
     places: HubPlaces, store: HubStore, members: Members, analysis: ScriptedAnalysis
 ) -> Indexer:
-    """With the project's own scripts."""
+    """Return an indexer that runs the project's own scripts."""
     return Indexer(
         places.root,
         store,

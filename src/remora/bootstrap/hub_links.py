@@ -1,4 +1,4 @@
-"""Progress of precomputed links, and why some links are unknown."""
+"""Progress of precomputed links, and the reason for unknown ones."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from remora.hub.store.reader import open_snapshot
 
 
 class LinkCount(NamedTuple):
-    """`found`: nodes whose links are stored, of all `nodes`; `complete`: links are told from there."""
+    """Progress: links of `found` of `nodes` nodes are stored; `complete`: links are answered."""
 
     found: int
     nodes: int
@@ -27,7 +27,7 @@ def linked(places: HubPlaces) -> LinkCount | None:
 
 
 def why_unknown(places: HubPlaces) -> str:
-    """Why links could not be told, and what helps."""
+    """Return why links are unknown, and a hint."""
     known = linked(places)
     if known is None:
         return (

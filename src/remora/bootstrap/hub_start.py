@@ -23,7 +23,7 @@ _MOST_STARTS = 3
 
 
 def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
-    """A daemon in the background, or the one that runs. Raises OutsideError with its reason."""
+    """Start a daemon in the background, or return the running one's status. Raises OutsideError."""
     places = places_of(caller, wish)
     _check(caller, places, wish)
     until = time.monotonic() + _START_S
@@ -50,7 +50,7 @@ def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
 
 
 def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
-    """Start it, and wait until it says that it can be asked, or why not."""
+    """Start the process, and wait until it is ready or fails."""
     words = command("remora.cli.main:main", *_words(caller, places, wish))
     with subprocess.Popen(
         left_alone(words),
@@ -62,7 +62,7 @@ def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
     ) as starter:
         assert starter.stdout is not None
         output = _first_words(starter.stdout.fileno())
-    if output not in (READY, b""):  # nothing: another one was quicker
+    if output not in (READY, b""):  # empty: another daemon started first
         raise _failed(output, places)
 
 
@@ -79,7 +79,7 @@ def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
 
 
 def _first_words(pipe: int) -> bytes:
-    """What comes until it is ready or ends, or takes too long."""
+    """Return the output up to READY, the end or the timeout."""
     output = b""
     until = time.monotonic() + _START_S
     while output != READY:

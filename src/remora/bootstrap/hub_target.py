@@ -21,10 +21,10 @@ class HubTarget:
 
 
 def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
-    """Where the hub of this caller's root is.
+    """Return the paths of the hub for this caller's root.
 
-    Raises UsageError, also where a database is named and other files stand there or beside it:
-    whoever writes makes a database that cannot be right anew, in place.
+    Raises UsageError, also if `--db` names a foreign file or a path beside one: the writer resets
+    an invalid database in place.
     """
     if wish.db is not None and _is_foreign(wish.db):
         raise UsageError(
@@ -42,8 +42,10 @@ def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
 
 
 def root_above(caller: Caller, places: HubPlaces) -> Path | None:
-    """The folder above that looks like the project, where the root is only the folder we are in:
-    neither git nor a remora.yaml says where it is. One has a hub, or a pyproject.toml."""
+    """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
+
+    None unless the root is only the current folder, without git or a remora.yaml.
+    """
     root = places.root
     if (
         caller.root is not None
@@ -61,13 +63,13 @@ def root_above(caller: Caller, places: HubPlaces) -> Path | None:
 
 
 def _is_foreign(db: Path) -> bool:
-    from remora.hub.store.file_guard import is_foreign  # with all that reads and writes it
+    from remora.hub.store.file_guard import is_foreign  # imports the database code
 
     return is_foreign(db)
 
 
 def http_address(said: str) -> tuple[str, int]:
-    """`[HOST:]PORT`, HOST being this machine's loopback. Raises UsageError."""
+    """Parse `[HOST:]PORT`, HOST being a loopback address. Raises UsageError."""
     host, _, port = said.rpartition(":")
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:

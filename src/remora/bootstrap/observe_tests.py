@@ -34,8 +34,7 @@ _ANSWER_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ObserveWish:
-    """What was said on the command line. `stdout`: a descriptor for the tests' output, if not
-    ours."""
+    """Command-line options. `stdout`: descriptor for the tests' output instead of ours."""
 
     hub: HubTarget
     words: Sequence[str]
@@ -45,17 +44,17 @@ class ObserveWish:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """How the tests ended, and what is known now. `waits`: the daemon is to store it."""
+    """Result of the tests. `waits`: the daemon has yet to store the observation."""
 
     ran: Ran
     waits: bool
 
 
 class Prepared:
-    """All that is decided before anything of the project's is started."""
+    """Validated settings, before anything of the project is started."""
 
     def __init__(self, caller: Caller, wish: ObserveWish) -> None:
-        """Raises UsageError without consent or pytest, ConfigError."""
+        """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
         self.places = places_of(caller, wish.hub)
         self._config = open_config(caller, self.places.root)
         self._wish = wish
@@ -71,7 +70,7 @@ class Prepared:
         self._activated = is_activated(self.python, self.places.root, active)
 
     def run(self) -> Observed:
-        """Run the tests, and keep what was seen. Raises HostError, DiskError."""
+        """Run the tests and store the observation. Raises HostError, DiskError."""
         asked = Asked(
             words=self._wish.words,
             folder=self._folder,
@@ -83,16 +82,16 @@ class Prepared:
         return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))
 
     def _look(self, paths: frozenset[str]) -> MemorySnapshot:
-        """The files that belong to the project, as they are now: no index is needed for it."""
+        """Read the project files among `paths`; needs no index."""
         limit = self._config.hub.file_limit
         members = Members(self.places.root, self._config.exclude, file_limit=limit)
         return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
 
 
 def keep_witnessed(caller: Caller, project: Project, observation: Observation | None) -> str:
-    """Let the Hub have what accepted tests were seen to run; why it cannot, or nothing.
+    """Store what accepted tests ran in the Hub; return the reason if that failed, else "".
 
-    A project whose configuration asks no Hub keeps nothing.
+    Does nothing if the configuration disables the Hub.
     """
     if observation is None or not observation.tests or project.config.hub.enabled is False:
         return ""
@@ -104,7 +103,7 @@ def keep_witnessed(caller: Caller, project: Project, observation: Observation | 
 
 
 def _keep(places: HubPlaces, observation: Observation) -> bool:
-    """Store it, if this process may write there; True: it waits for the one that may."""
+    """Store an observation; True if it waits for another process that writes the database."""
     spool = spool_folder(places.db)
     leave(spool, observation)
     try:
@@ -117,7 +116,7 @@ def _keep(places: HubPlaces, observation: Observation) -> bool:
 
 
 def _notify(places: HubPlaces) -> None:
-    """Let the daemon look at what waits; else it does so at its next sweep."""
+    """Ask the daemon to collect observations; otherwise its next sweep does."""
     try:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)
     except RemoraError:

@@ -49,8 +49,7 @@ class IgnoreCache:
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """Return True if something outside the tree changed, so that everything must be forgotten.
-        """
+        """Return True if something outside the tree changed, so that everything must be forgotten."""
         if not self.rules.moved():
             return False
         self._rules = None

@@ -1,4 +1,4 @@
-"""A batch: what one transaction writes, and its outcome."""
+"""Batch of file updates, and the outcome of writing it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from remora.hub.stamp import Stamp
 
 
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it was read.
+    """New state of one file.
 
-    `lowered` is what links are made from, as it is stored; of that in `facts` only the names are
-    looked at. `stamp` is None where it proves nothing (see `racy`). `extra` is by node key what users' scripts
-    found, `extras` the state of these scripts.
+    `lowered` is the encoded IR for linking; only the names of that in `facts` are used. `stamp` is
+    None where it proves nothing (see `racy`). `extra` is user scripts' output by node key, `extras`
+    the state of these scripts.
     """
 
     facts: FileFacts
@@ -33,8 +33,7 @@ def packed(
     extra: Mapping[str, dict[str, Any]] | None = None,
     extras: str = "",
 ) -> FileUpdate:
-    """The same with as little memory as can be: of a thousand files that wait to be stored, what
-    links are made from is kept encoded, at once, while it is near."""
+    """Return the same update with its IR encoded, to save memory while it waits to be stored."""
     lowered = encode_lowered(facts.lowered)
     named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
@@ -42,7 +41,7 @@ def packed(
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Files to store, and spelled paths of files that are gone; each path at most once."""
+    """Files to store, and spelled paths of removed files; each path at most once."""
 
     updates: tuple[FileUpdate, ...] = ()
     gone: tuple[str, ...] = ()
@@ -50,10 +49,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """The generation after a batch, and the keys of all nodes of which a fact changed, sorted.
+    """Generation after a batch, and the sorted keys of all nodes with changed facts.
 
-    `rebuilt`: the database was damaged or deleted and holds nothing but this batch now, so every
-    other file must be stored again.
+    `rebuilt`: the database was damaged or deleted and holds only this batch now, so every other
+    file must be stored again.
     """
 
     generation: int

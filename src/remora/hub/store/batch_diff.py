@@ -1,4 +1,4 @@
-"""Difference between a batch and what is stored; reads only."""
+"""Difference between a batch and the stored state; reads only."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,8 +9,10 @@ from remora.hub.store.batch import Batch, FileUpdate
 
 
 class StoredFile(NamedTuple):
-    """What was stored of a file before; without an id nothing was. `nodes` are in the order of the
-    source; `lowered` is as it is stored."""
+    """Stored state of a file; without an id it is not stored.
+
+    `nodes` are in source order; `lowered` is encoded.
+    """
 
     id: int | None
     file_hash: str
@@ -26,7 +28,7 @@ UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lower
 
 
 class FileDifference(NamedTuple):
-    """A file of which something changed; without `update` it is gone."""
+    """A changed file; without `update` it was removed."""
 
     path: str
     before: StoredFile
@@ -34,11 +36,11 @@ class FileDifference(NamedTuple):
 
     @property
     def nodes(self) -> tuple[NodeFacts, ...]:
-        """As they are now."""
+        """Return the new nodes."""
         return () if self.update is None else self.update.facts.nodes
 
     def changed(self) -> Iterator[str]:
-        """Keys of the nodes of which a fact changed, that are new, or gone."""
+        """Return the keys of nodes that were added, removed or have changed facts."""
         now: dict[str, NodeFacts] = {node.key: node for node in self.nodes}
         for key, stored in self.before.nodes.items():
             if stored.facts != now.get(key) or self._differs(stored):
@@ -46,22 +48,21 @@ class FileDifference(NamedTuple):
         yield from now.keys() - self.before.nodes.keys()
 
     def is_same(self, key: str, node: NodeFacts) -> bool:
-        """Whether a node is what it was, at most on other lines."""
+        """True if a node's facts are unchanged, except for its line numbers."""
         stored = self.before.nodes.get(key)
         return (
             stored is not None and moved_at_most(stored.facts, node) and not self._differs(stored)
         )
 
     def standing(self) -> frozenset[str]:
-        """Keys of the nodes of which nothing but their file's hash is to be written: they are what
-        and where they were."""
+        """Return the keys of nodes that are unchanged except for their file's hash."""
         pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
         return frozenset(
             node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
         )
 
     def extra_of(self, node: NodeFacts) -> dict[str, Any]:
-        """What users' scripts say of a node now."""
+        """Return the user scripts' output for a node."""
         return {} if self.update is None else self.update.extra.get(node.key, {})
 
     def _differs(self, stored: StoredNode) -> bool:
@@ -73,7 +74,7 @@ class FileDifference(NamedTuple):
 
 
 def differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
-    """One for each file of the batch of which anything is to be written; `before` is by path."""
+    """Return the files of the batch with something to write; `before` is by path."""
     found = [
         FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)
         for update in batch.updates

@@ -13,10 +13,9 @@ _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether there is anything at `path` but a database of the Hub, of whatever version.
+    """True if `path` holds anything but a Hub database of any version.
 
-    A damaged one is known by its lock, which whoever writes a database leaves beside it. Nothing
-    is written, and no lock taken.
+    A damaged database is recognised by the lock file beside it. Writes nothing, takes no lock.
     """
     try:
         if path.is_file() and path.stat().st_size == 0:
@@ -32,6 +31,6 @@ def is_foreign(path: Path) -> bool:
 def _tables(path: Path) -> set[str]:
     path.lstat()
     name = quote(os.fsencode(path.absolute()))
-    # immutable: a foreign database gets no log and no lock from our look at it
+    # immutable: creates no log and no lock beside a foreign database
     with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
         return {found for (found,) in connection.execute("SELECT name FROM sqlite_master")}

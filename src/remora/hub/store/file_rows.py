@@ -26,9 +26,11 @@ _NO_EXTRA = "{}"
 
 
 class FileRow(NamedTuple):
-    """What is stored of a file. `stamp` is None where the file was too young, when it was read, for
-    its stamp to prove anything: it must be compared by its hash. `extras`: the state of the users'
-    scripts that were run on it."""
+    """Stored row of a file.
+
+    `stamp` is None if the file was too young for its Stamp to prove anything: it is compared by
+    hash. `extras`: state of the user scripts that were run on it.
+    """
 
     stamp: Stamp | None
     file_hash: str
@@ -36,7 +38,7 @@ class FileRow(NamedTuple):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What of a node is not in its file."""
+    """Stored values of a node that its file does not give."""
 
     uid: str
     last_updated: str
@@ -45,7 +47,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def node_values(file: FileFacts, place: int, node: NodeFacts, kept: Kept) -> tuple[Any, ...]:
-    """A node in the order of NODE_COLUMNS; `place` counts the nodes of the file."""
+    """Return a node's values in the order of NODE_COLUMNS; `place` is its index in the file."""
     return (
         node.key,
         kept.uid,
@@ -74,7 +76,7 @@ def node_values(file: FileFacts, place: int, node: NodeFacts, kept: Kept) -> tup
 
 
 def stored_node(row: Sequence[Any]) -> StoredNode:
-    """The inverse of `node_values`. Raises sqlite3.DatabaseError for what was never written."""
+    """Return the node of a row; the inverse of `node_values`. Raises sqlite3.DatabaseError."""
     try:
         return _stored_node(row)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
@@ -112,15 +114,18 @@ def _stored_node(row: Sequence[Any]) -> StoredNode:
 
 
 def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
-    """Four integers that SQLite can hold; odd ones (an inode of 64 bits, a year beyond 2262) are
-    wrapped, and so never equal what they were: such a file is compared by its hash."""
+    """Return four integers that SQLite can store.
+
+    Larger ones (a 64-bit inode, a year after 2262) wrap and so never equal the original: such a
+    file is compared by hash.
+    """
     if stamp is None:
         return (None, None, None, None)
     return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)
 
 
 def file_row(row: Sequence[Any]) -> FileRow:
-    """From size, mtime_ns, ctime_ns, inode, file_hash and extras."""
+    """Return the record of a row (size, mtime_ns, ctime_ns, inode, file_hash, extras)."""
     return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
 
 

@@ -1,7 +1,7 @@
-"""The database's file: private, disposable, and made anew in place where it cannot be right.
+"""Database file: private, disposable, and reset in place if it is unusable.
 
-It is never replaced or deleted: a reader that has it open goes on with what it saw, and sees the
-new content after that. SQLite itself writes the blank content over all, as one transaction.
+The file is never replaced or deleted: a reader that has it open keeps its snapshot and sees the new
+content later. SQLite writes the blank content over the old in one transaction.
 """
 
 import errno
@@ -27,9 +27,9 @@ _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """SQLite's and the system's errors within, as ours.
+    """Convert SQLite and system errors in the block.
 
-    Raises DiskError for what the system refuses, HubDamaged for what SQLite cannot make sense of.
+    Raises DiskError for system errors, HubDamaged for invalid content.
     """
     try:
         yield
@@ -47,10 +47,9 @@ def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
 
 
 def open_writing(path: Path, generation: int) -> sqlite3.Connection:
-    """The database for its one writer, who holds the lock; if it must be made anew, its generation
-    is `generation`.
+    """Open the database for its only writer, which holds the lock. Raises DiskError.
 
-    Raises DiskError where it cannot be had.
+    A reset database gets the generation `generation`.
     """
     with sqlite_errors(path):
         _make_file(path)
@@ -67,7 +66,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
 
 
 def open_reading(path: Path) -> sqlite3.Connection | None:
-    """The database for a reader, who never writes; None where there is none, or none of ours."""
+    """Open the database for a reader, read only; None if there is no Hub database."""
     try:
         if not all(_is_plain(path, suffix) for suffix in SUFFIXES) or not path.exists():
             return None
@@ -85,9 +84,9 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:
-    """Whatever it held, it holds the tables of this version now, and knows nothing.
+    """Reset the database to the empty tables of this version.
 
-    Raises sqlite3.Error, and TimeoutError where others keep it locked.
+    Raises sqlite3.Error, and TimeoutError if other processes keep it locked.
     """
     until = time.monotonic() + _WAIT_S
 
@@ -95,7 +94,7 @@ def reset(connection: sqlite3.Connection, generation: int) -> None:
         if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} and time.monotonic() > until:
             raise TimeoutError(errno.ETIMEDOUT, "another program keeps the database locked")
 
-    # else a file that is shorter than it says, or whose tables make no sense, is not written
+    # without this, a truncated file or one with invalid tables cannot be written
     connection.execute("PRAGMA writable_schema=ON")
     with closing(blank(generation)) as source:
         source.backup(connection, progress=still_trying, sleep=0.05)
@@ -114,7 +113,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _usable(connection: sqlite3.Connection) -> bool:
-    """False: another version made it, or it makes no sense. Raises sqlite3.Error on refusals."""
+    """True if the tables are valid and of this version. Raises sqlite3.Error."""
     try:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         return bool(size == PAGE) and is_current(connection)
@@ -127,7 +126,7 @@ def _usable(connection: sqlite3.Connection) -> bool:
 def _prepare(connection: sqlite3.Connection) -> None:
     for pragma in (*_USUAL, f"PRAGMA journal_size_limit={LOG_LIMIT}"):
         connection.execute(pragma)
-    # after a power cut the newest transactions may be missing: the files themselves tell
+    # after a power cut the newest transactions may be missing: the next sweep restores them
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA journal_mode=WAL")
 
@@ -140,7 +139,7 @@ def _make_file(path: Path) -> None:
     try:
         os.close(os.open(path, flags, 0o600))
     except FileExistsError:
-        # not opened and closed: that would take away the locks of this process's own readers
+        # not opened and closed: that would release the locks of this process's own readers
         if stat.S_IMODE(path.lstat().st_mode) != 0o600:
             path.chmod(0o600)
 
@@ -154,25 +153,27 @@ def _is_plain(path: Path, suffix: str) -> bool:
 
 
 def _mend_head(path: Path, generation: int) -> None:
-    """Make what SQLite would not open at all a database of the right kind, though an odd one.
+    """Overwrite the header of a file that SQLite refuses to open.
 
-    Its readers fail already; from here on SQLite can give them a new content.
+    Its readers fail already; after this, SQLite can reset it.
     """
     if _opens(path):
         return
-    # stays open as long as this process lives: closing it would take its readers' locks away
+    # stays open for the life of this process: closing it would release its readers' locks
     file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     os.pwrite(file, first_page(generation), 0)
 
 
 def _opens(path: Path) -> bool:
     size = path.stat().st_size
-    if size == 0:  # SQLite waits for ever where an empty file has a log
+    if size == 0:  # SQLite waits forever if an empty file has a log
         return not Path(f"{path}-wal").exists()
     with closing(_connect(path, "rw")) as connection:
         try:
-            connection.execute("PRAGMA writable_schema=ON")  # a shorter file is mended by `reset`
-            connection.execute("PRAGMA schema_version").fetchone()  # the first that reads the file
+            connection.execute("PRAGMA writable_schema=ON")  # `reset` repairs a truncated file
+            connection.execute(
+                "PRAGMA schema_version"
+            ).fetchone()  # the first statement that reads the file
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         except sqlite3.Error as error:
             if is_refusal(error):

@@ -36,10 +36,10 @@ class Counts(NamedTuple):
 
 
 class HubStore:
-    """Open from `open` to `close`; meanwhile no other process writes this database.
+    """The only writer of a database, from `open` to `close`.
 
-    Used by one thread at a time. Methods raise DiskError where the disk refuses; a damaged or
-    deleted database is made anew, which `Applied.rebuilt` tells.
+    Used by one thread at a time. Methods raise DiskError; a damaged or deleted database is reset,
+    which `Applied.rebuilt` reports.
     """
 
     def __init__(self, db: Path, root: Path, clock: Clock) -> None:
@@ -56,15 +56,15 @@ class HubStore:
 
     @classmethod
     def open(cls, db: Path, *, root: Path, clock: Clock) -> Self:
-        """Take the database at `db` for the project at `root`; made where there is none of ours.
+        """Open the database at `db` for the project at `root`; create it if there is none.
 
-        Raises HubLocked, which names the owner, where another process writes it, and DiskError.
+        Raises HubLocked, which names the owner, if another process writes it, and DiskError.
         """
         return cls(db, root, clock)
 
     @property
     def generation(self) -> int:
-        """Never goes back; one more for each transaction that changed a fact."""
+        """The generation: never decreases, and grows with each transaction that changed a fact."""
         return self._generation
 
     def view(self) -> StoredSnapshot:
@@ -72,7 +72,7 @@ class HubStore:
         return StoredSnapshot(self._connection, self._db, self._shelf)
 
     def files(self) -> Mapping[str, FileRow]:
-        """By raw path, what is stored of every file, with the stamps that were seen last."""
+        """Return the stored row of every file by raw path, with the newest known stamps."""
         return MappingProxyType(self._rows)
 
     def counts(self) -> Counts:
@@ -82,7 +82,7 @@ class HubStore:
         return Counts(len(self._rows), nodes)
 
     def apply(self, batch: Batch) -> Applied:
-        """Store a batch in one transaction; what changes nothing writes nothing."""
+        """Store a batch in one transaction; without changes nothing is written."""
         rebuilt = self._mended()
         try:
             with sqlite_errors(self._db):
@@ -100,17 +100,16 @@ class HubStore:
         try:
             with sqlite_errors(self._db):
                 before = self._before.of(spell_path(path))
-        except HubDamaged:  # made good by the `apply` that follows
+        except HubDamaged:  # repaired by the `apply` that follows
             return Known()
         nodes = tuple(node.facts for node in before.nodes.values())
         return Known(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
-        """Read everything; if that cannot be, the database is made anew, and all must be stored
-        again."""
+        """Read everything; reset the database if that fails, so that all must be stored again."""
         view = StoredSnapshot(
             self._connection, self._db, SharedState(self._damage)
-        )  # nothing of it in memory
+        )  # not from memory
         try:
             whole = all(view.lowered(path) and view.nodes(path) for path in view.paths())
             with sqlite_errors(self._db):
@@ -123,14 +122,14 @@ class HubStore:
         return True
 
     def seen(self, path: str, stamp: Stamp | None) -> None:
-        """A stored file (raw path) has the same bytes and this stamp now: kept in memory only."""
+        """Remember in memory only that a stored file (raw path) has this stamp now."""
         row = self._rows[path]
         if row.stamp != stamp:
             self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
 
     def record_observed(self, observation: Observation) -> Applied:
-        """Store what was seen while tests ran."""
+        """Store calls and tests observed in a test run."""
         with sqlite_errors(self._db):
             news = news_of(self._connection, observation)
             keys = news.keys
@@ -143,8 +142,10 @@ class HubStore:
         return Applied(generation=self._generation, changed=keys)
 
     def gc(self, gone: Iterable[str]) -> int:
-        """Remove files (raw paths) that do not belong any more, and what is remembered for too long;
-        how many nodes were removed. A damaged database is made anew, and knows nothing then."""
+        """Remove files (raw paths) and expired records; return the number of removed nodes.
+
+        A damaged database is reset and empty then.
+        """
         if not self.check():
             return 0
         paths = [path for path in map(spell_path, gone) if self._knows(path)]
@@ -160,7 +161,7 @@ class HubStore:
         return LinkWriter(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
-        """Keys of the nodes that changed after `generation`, and whether these are all."""
+        """Return the keys of nodes changed after `generation`, and True if these are all."""
         with sqlite_errors(self._db):
             row = self._connection.execute(
                 "SELECT value FROM meta WHERE name = 'logged_from'"
@@ -173,12 +174,12 @@ class HubStore:
             return tuple(key for (key,) in rows), True
 
     def rebuild(self) -> None:
-        """Forget everything, for those too who have the database open: they see it empty."""
+        """Reset the database; processes that have it open see it empty."""
         self._held.rebuild(self._generation)
         self._begin()
 
     def close(self) -> None:
-        """Give the database back; one that was found damaged is given back empty."""
+        """Close the database; a damaged one is reset first."""
         if self._damage:
             with suppress(DiskError):
                 self.rebuild()
@@ -203,7 +204,7 @@ class HubStore:
             self._begin()
 
     def _begin(self) -> None:
-        """Know what is stored."""
+        """Load the stored state."""
         self._damage.clear()
         self._connection = self._held.connection
         self._shelf, self._births = SharedState(self._damage), RecentNodes()
@@ -250,7 +251,7 @@ class HubStore:
         return unspell_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
-        """What is known of stamps, along with something that must be written anyway."""
+        """Write pending stamps together with another change."""
         some = list(self._unwritten)[:_STAMPS_AT_ONCE]
         self._connection.executemany(
             "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",

@@ -11,8 +11,10 @@ LIMIT = 5 * 1024 * 1024
 
 
 class IrCache:
-    """Decoded forms by what they were decoded from: a content's form never changes, so threads and
-    views may share one."""
+    """Decoded IR by content hash.
+
+    The IR of a content never changes, so threads and views can share one cache.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -30,14 +32,14 @@ class IrCache:
             return found[0]
 
     def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
-        """Decode and keep it; what was used longest ago makes room. Raises DecodeError."""
+        """Decode a value and cache it, evicting the least recently used. Raises DecodeError."""
         lowered = decode_lowered(stored)
         self.keep(name, lowered, len(stored))
         return lowered
 
     def keep(self, name: Hashable, lowered: LoweredFile, size: int) -> None:
-        """Keep it under `name`; `size` is that of its encoded form."""
-        size = min(size, self._limit // 2)  # one that is too large does not drive out all others
+        """Cache a value under `name`; `size` is its encoded size."""
+        size = min(size, self._limit // 2)  # a very large value must not evict all others
         with self._lock:
             _, before = self._kept.pop(name, (None, 0))
             self._kept[name] = lowered, size

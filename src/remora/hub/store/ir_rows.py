@@ -4,10 +4,10 @@ import sqlite3
 
 
 class Lowering:
-    """Collects within a transaction, and is written at its end.
+    """Collects IR rows in a transaction and writes them at its end.
 
-    Where links have been found, the form that a changed file had then is kept: it tells which of
-    them rest on it.
+    If links are stored, the previous IR of a changed file is kept: it shows which links are
+    outdated.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -17,18 +17,18 @@ class Lowering:
         self._before: list[tuple[str, bytes | None]] = []
 
     def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
-        """A file's form as it is now, and as it is stored."""
+        """Add the new and the stored IR of a file."""
         if before != lowered:
             self._new.append((file, lowered))
             self._before.append((path, before))
 
     def remove(self, path: str, file: int | None, before: bytes | None) -> None:
-        """A file that is gone."""
+        """Add a removed file."""
         self._gone.append((file,))
         self._before.append((path, before))
 
     def write(self, generation: int) -> None:
-        """All of it; nothing where all forms are what they were."""
+        """Write all rows; nothing if no IR changed."""
         if not self._before:
             return
         run, many = self._connection.execute, self._connection.executemany

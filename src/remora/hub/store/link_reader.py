@@ -32,7 +32,10 @@ that, half of the time goes into decoding."""
 
 
 class LinkState:
-    """Holds as long as `link_state`; methods raise sqlite3.Error and msgspec.MsgspecError."""
+    """Database state for one round, valid inside `link_state`.
+
+    Methods raise sqlite3.Error and msgspec.MsgspecError.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -47,24 +50,24 @@ class LinkState:
         """The keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
-        """The files that changed since the base, as they were there."""
+        """Return the IR at the base of files changed since."""
         rows = self._connection.execute("SELECT path, before FROM unlinked")
         return {path: None if stored is None else decode_lowered(stored) for path, stored in rows}
 
     def linked(self) -> Iterator[tuple[str, int]]:
-        """The nodes whose links are stored, with the inputs that these were found from."""
+        """Return the nodes with stored links, with the inputs of these links."""
         for key, reads in self._connection.execute("SELECT source_key, reads FROM linked"):
             yield key, decode_reads(reads)
 
     def carried(self) -> dict[str, AliasDigest]:
-        """What was noted of the nodes whose names decided something in these."""
+        """Return the stored carried rows: nodes by the names that decided a link."""
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
         return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 
 
 @contextmanager
 def link_state(db: Path) -> Iterator[LinkState]:
-    """The newest state of a database. Raises DiskError where it cannot be read."""
+    """Read the newest state of a database. Raises DiskError."""
     connection = open_reading(db)
     if connection is None:
         raise DiskError(f"{db} cannot be read")
@@ -86,10 +89,10 @@ def _in_memory(connection: sqlite3.Connection) -> StoredSnapshot:
 
 
 def encode_reads(reads: int) -> bytes:
-    """A set of bits as it is stored."""
+    """Encode a bit set for storage."""
     return zlib.compress(reads.to_bytes((reads.bit_length() + 7) // 8, "little"))
 
 
 def decode_reads(stored: bytes) -> int:
-    """The inverse of `encode_reads`. Raises zlib.error."""
+    """Decode a stored bit set. Raises zlib.error."""
     return int.from_bytes(zlib.decompress(stored), "little")

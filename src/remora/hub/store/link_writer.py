@@ -1,9 +1,9 @@
-"""Links as rows, written while others edit: what stands there is always right for one state.
+"""Precomputed link rows, always consistent with one stored state, the base.
 
-That state, the *base*, is what is stored with the files in `unlinked` as they stand there. A round
-of linking begins by moving the base to what is stored now: rows that the changes touch go, and so
-does what stood in `unlinked`. After that rows of that state are added, whatever is edited
-meanwhile, until every node has its own. A round that is left in the middle loses nothing.
+The *base* is the stored files, with the older versions kept in `unlinked`. A round of linking first
+moves the base to the current state: rows that the changes affect and the content of `unlinked` are
+deleted. Then rows for that base are added, whatever is edited meanwhile, until every node has its
+own. An interrupted round loses nothing.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ _PUT = "INSERT OR REPLACE INTO dependencies VALUES (?, ?, ?, ?, ?)"
 
 
 class LinkRow(msgspec.Struct, frozen=True, array_like=True):
-    """What was found of one node: its links, and the inputs (encoded) that they were found from."""
+    """Links of one node, and their encoded inputs."""
 
     key: str
     reads: bytes
@@ -31,7 +31,7 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
-    """By which names a node may be reached, as a hash, and the inputs that this was found from."""
+    """Hash of the names that may reach a node, and the encoded inputs of that result."""
 
     key: str
     names: bytes
@@ -39,15 +39,18 @@ class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Unlinked(msgspec.Struct, frozen=True, array_like=True):
-    """A node whose links could not be found, and why."""
+    """A node whose links could not be computed, and the reason."""
 
     key: str
     why: str
 
 
 class Portion(msgspec.Struct, frozen=True, array_like=True):
-    """Rows that are written together: without what was `carried`, links would not be renewed. Of
-    those that failed nothing is written: as long as one is missing, links are not told from here."""
+    """Rows written together.
+
+    Without the `carried` rows, links would not be renewed. Nothing is written for `failed` nodes;
+    while one is missing, links are not answered from the database.
+    """
 
     links: tuple[LinkRow, ...]
     carried: tuple[CarriedRow, ...]
@@ -55,8 +58,11 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Beginning(msgspec.Struct, frozen=True, array_like=True):
-    """`base` is the new one. There the links of the nodes in `stale` do not hold; `carried` takes
-    the place of what was, and of the nodes in `uncarried` nothing is noted any more."""
+    """Start of a round: `base` is the new base.
+
+    There the links of the nodes in `stale` are invalid; `carried` replaces the stored rows, and the
+    rows of `uncarried` nodes are deleted.
+    """
 
     base: int
     stale: tuple[str, ...]
@@ -65,9 +71,9 @@ class Beginning(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LinkWriter:
-    """For the one writer. Methods raise DiskError, and HubDamaged where it makes no sense.
+    """Writes links for the database's only writer. Methods raise DiskError and HubDamaged.
 
-    `base` names a state by the generation since which the lowered forms are what they are.
+    `base` names a state by the generation since which the IR is unchanged.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -80,7 +86,7 @@ class LinkWriter:
             return self._meta("links_of") == self._meta("lowered_since")
 
     def begin(self, beginning: Beginning) -> bool:
-        """Move the base. False if what is stored is another state by now: nothing is changed."""
+        """Move the base; False, without a change, if the stored state is a newer one."""
         base = beginning.base
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("lowered_since") != base:
@@ -96,7 +102,7 @@ class LinkWriter:
         return True
 
     def put(self, base: int, portion: Portion) -> bool:
-        """Add what was found at the base; False if that is another one: nothing is added."""
+        """Add rows for a base; False, without a change, if the base has moved."""
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("links_base") != base:
                 return False
@@ -110,7 +116,7 @@ class LinkWriter:
         return True
 
     def end(self, base: int) -> bool:
-        """Answer links from the database from now on, if every node has them and nothing changed."""
+        """Answer links from the database if every node has them and nothing changed."""
         with sqlite_errors(self._path), transaction(self._connection):
             if not base == self._meta("links_base") == self._meta("lowered_since"):
                 return False

@@ -12,7 +12,7 @@ _FEW = 4096
 
 
 class Identity(NamedTuple):
-    """An old node: who it was, and what it looked like."""
+    """Identity and key of an old node."""
 
     uid: str
     key: str
@@ -21,7 +21,7 @@ class Identity(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """A node that is looking for its identity."""
+    """A new node without an identity."""
 
     key: str
     node_type: str
@@ -29,11 +29,11 @@ class Fresh(NamedTuple):
 
 
 def follow(old: Iterable[Identity], new: Iterable[Fresh], others: Others) -> dict[str, Identity]:
-    """By key of the new node, the old one that it is; each old one at most once.
+    """Map keys of new nodes to the old nodes that they continue; each old one at most once.
 
-    In this order: the same key and body; the same body elsewhere; the same key; the same name in a
-    file to which another one moved. A body that several nodes have identifies only together with
-    the name. Where a key stays, a node that had its own body elsewhere does not take it over.
+    In this order: same key and body; same body elsewhere; same key; same name in a file to which
+    another one moved. A body shared by several nodes counts only together with the name. A node
+    that keeps its key does not take the identity of another node whose body it now has.
     """
     match = _Match(old, new)
     match.same_key(same_body=True)
@@ -71,7 +71,7 @@ class _Match:
                 self._take_unless_both_stay(new, old)
 
     def moved_files(self) -> None:
-        """What moved with its file but was edited on the way."""
+        """Match nodes that moved with their file and were also edited."""
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for key, old in self.found.items():
             before, now = split_node_key(old.key)[0], split_node_key(key)[0]
@@ -87,7 +87,7 @@ class _Match:
                 self._take(self._new[key], candidate)
 
     def _groups(self) -> dict[str, tuple[list[Identity], list[Fresh]]]:
-        """By body, the old and the new nodes that have it."""
+        """Group the unmatched old and new nodes by body."""
         groups: dict[str, tuple[list[Identity], list[Fresh]]] = {}
         for new in self._new.values():
             groups.setdefault(new.body_hash, ([], []))[1].append(new)
@@ -116,7 +116,7 @@ class _Match:
 
 
 def _by_name(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
-    """Pairs of the same name and kind; of several the one whose path and scope are the most alike."""
+    """Yield pairs of the same name and kind, the most similar path and scope first."""
     named: dict[tuple[str, str], tuple[list[Identity], list[Fresh]]] = {}
     for new in news:
         named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
@@ -138,7 +138,7 @@ def _alike(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Ide
 
 
 def _in_order(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
-    """Of very many, as they stand when sorted from their ends: comparing all takes too long."""
+    """Pair large groups in order of their reversed keys: comparing all pairs takes too long."""
     olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
     return zip(news, olds, strict=False)
 
@@ -155,7 +155,7 @@ def _name(key: str) -> str:
 
 
 def _likeness(one: str, other: str) -> tuple[int, int, int]:
-    """Same path and scope; then how many parts their paths share at the end, and at the start."""
+    """Return a similarity: same path and scope; shared path parts from the end, from the start."""
     path, qualname = split_node_key(one)
     other_path, other_qualname = split_node_key(other)
     parts, other_parts = path.split("/"), other_path.split("/")

@@ -12,7 +12,7 @@ Row = tuple[str, str, str, str]
 
 
 class News(NamedTuple):
-    """What an observation changes of what was known; empty where it shows nothing new."""
+    """Changes that an observation makes to stored rows; empty if it has nothing new."""
 
     calls: tuple[Row, ...]
     tests: tuple[Row, ...]
@@ -20,12 +20,12 @@ class News(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The nodes of which a link or a test changed, sorted."""
+        """Return the sorted keys of nodes with a changed link or test."""
         ends = {key for row in self.calls for key in row[:2]}
         return tuple(sorted(ends | {row[0] for row in (*self.tests, *self.no_more)}))
 
     def write(self, connection: sqlite3.Connection) -> None:
-        """Within a transaction."""
+        """Write the changes within a transaction."""
         many = connection.executemany
         many("DELETE FROM observed_tests WHERE node = ? AND id = ?", [r[:2] for r in self.no_more])
         many("INSERT OR REPLACE INTO observed_tests VALUES (?, ?, ?, ?)", self.tests)
@@ -33,8 +33,10 @@ class News(NamedTuple):
 
 
 def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
-    """What one run showed, beside what is known: calls are added, of the tests that ran what was
-    known is replaced."""
+    """Compare one run with the stored rows.
+
+    Calls are added; for tests that ran, the stored rows are replaced.
+    """
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row
@@ -53,19 +55,19 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
 
 
 def _merged(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
-    """Each pair once."""
+    """Merge the lines of equal pairs."""
     pairs: dict[tuple[str, str], ObservedCall] = {}
     for call in calls:
         other = pairs.get((call.caller, call.callee))
         if other is not None and other.anchor == call.anchor:
             lines = tuple(sorted({*other.above_end, *call.above_end}))
-            call = msgspec.structs.replace(call, above_end=lines)  # noqa: PLW2901 - the joined one
+            call = msgspec.structs.replace(call, above_end=lines)  # noqa: PLW2901 - the merged row
         pairs[call.caller, call.callee] = call
     return pairs.values()
 
 
 def _joined(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
-    """The row with the lines that are known already; None if it stands there so."""
+    """Return the row merged with the stored lines; None if it is stored already."""
     known: Row | None = connection.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
     ).fetchone()
@@ -77,7 +79,7 @@ def _joined(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
 
 
 def tidy(connection: sqlite3.Connection) -> None:
-    """Forget what was seen of nodes that are gone and will not come back."""
+    """Delete observations of nodes that are gone for good."""
     for table, column in (
         ("observed_calls", "caller"),
         ("observed_calls", "callee"),

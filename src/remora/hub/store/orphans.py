@@ -1,4 +1,4 @@
-"""Hub databases in the user's cache that can be removed: idle ones, and those of projects that are gone."""
+"""Removable Hub databases in the user's cache: idle ones, and those of deleted projects."""
 
 import os
 import sqlite3
@@ -15,8 +15,10 @@ _DAEMON = ".daemon"
 
 
 def orphaned_databases(folder: Path) -> Iterator[Path]:
-    """The folders beneath `folder` whose database names a root that is not there. One that cannot
-    be read stays, and so does one that is in use."""
+    """Return the folders beneath `folder` whose database names a missing root.
+
+    Unreadable databases and those in use are left out.
+    """
     with suppress(OSError):
         for place in sorted(folder.iterdir()):
             root = _root_of(place / "hub.db")
@@ -29,7 +31,7 @@ def _root_of(db: Path) -> Path | None:
         if db.is_symlink() or not db.is_file() or is_foreign(db):
             return None
         name = quote(os.fsencode(db.absolute()))
-        # immutable: our look leaves no log and no lock
+        # immutable: creates no log and no lock
         with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
             found = connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
             return Path(unspell_path(found[0])) if found else None
@@ -37,7 +39,7 @@ def _root_of(db: Path) -> Path | None:
 
 
 def is_idle(db: Path) -> bool:
-    """True if no process writes the database or answers from it. Nothing is written."""
+    """True if no process writes the database or answers from it. Writes nothing."""
     locks = (lock_of(db), db.with_name(db.name + _DAEMON))
     return all(
         not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks

@@ -18,11 +18,14 @@ _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
 class OwnerLock:
-    """A held lock; let go by `close`, and by the kernel however we end."""
+    """An acquired lock; released by `close`, and by the kernel when the process ends."""
 
     def __init__(self, path: Path) -> None:
-        """Take it, and make its folder if need be. Raises HubLocked, which names the process that
-        has it, OutsideError where something else lies there, and DiskError."""
+        """Acquire the lock; create its folder if missing.
+
+        Raises HubLocked, which names the owner, OutsideError if the path holds another file, and
+        DiskError.
+        """
         self._path = path
         try:
             make_private(path.parent)
@@ -36,14 +39,14 @@ class OwnerLock:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """True if the path leads elsewhere now: other processes would not see this lock."""
+        """True if the path was deleted or replaced: other processes would not see this lock."""
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:
             return True
 
     def close(self) -> None:
-        """Let go. The file stays: who waits for it must not be left with one that nobody sees."""
+        """Release the lock. The file stays: a waiting process may have it open."""
         os.close(self._file)
 
     def _hold(self) -> os.stat_result:
@@ -63,8 +66,10 @@ class OwnerLock:
         return status
 
     def _take(self) -> None:
-        """Whoever asks whose it is holds the lock for a moment, and so does one that was killed just
-        now: neither is reason to give way."""
+        """Acquire the lock, with retries.
+
+        `owner` holds it for a moment, and so does a process that was just killed.
+        """
         began, tries = time.monotonic(), 0
         while True:
             try:
@@ -85,7 +90,7 @@ def _lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's process
         pass
     return True
 
@@ -110,7 +115,7 @@ def is_lock(path: Path) -> bool:
 
 
 def owner(path: Path) -> int | None:
-    """The process that holds the lock at `path`; None if there is none, 0 if it cannot be told."""
+    """Return the process id of the lock's owner; None if there is none, 0 if unknown."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -119,7 +124,7 @@ def owner(path: Path) -> int | None:
     try:
         pid = _written_pid(file)
         if pid is not None and not _lives(pid):
-            return None  # to try the lock would make one that starts just now give way
+            return None  # trying the lock could make a starting process fail
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return pid or 0

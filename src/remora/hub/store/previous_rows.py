@@ -17,7 +17,7 @@ _FILE = (
 
 
 class PreviousRows:
-    """Reads what was stored; what was just read is kept until the next write."""
+    """Reads stored rows and caches them until the next write."""
 
     def __init__(self, connection: sqlite3.Connection, view: StoredSnapshot) -> None:
         self._connection = connection
@@ -25,7 +25,7 @@ class PreviousRows:
         self._kept: dict[str, StoredFile] = {}
 
     def of(self, path: str) -> StoredFile:
-        """Of a stored file, by its spelled path. Raises HubDamaged where that cannot be read."""
+        """Return the rows of a stored file by spelled path. Raises HubDamaged."""
         kept = self._kept.get(path)
         if kept is None:
             kept = self._read(path)
@@ -34,7 +34,7 @@ class PreviousRows:
         return kept
 
     def forget(self) -> None:
-        """Something was written."""
+        """Drop the cache after a write."""
         self._kept.clear()
 
     def _read(self, path: str) -> StoredFile:

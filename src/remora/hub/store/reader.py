@@ -30,8 +30,7 @@ _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
 class SharedState:
-    """What views of one database share: decoded files, the list of paths, and the news that it is
-    damaged."""
+    """State shared by views of one database: decoded files, paths, and the damage flag."""
 
     def __init__(self, damage: list[HubDamaged], lowered: IrCache | None = None) -> None:
         self.damage = damage
@@ -41,11 +40,9 @@ class SharedState:
 
 
 class StoredSnapshot:
-    """The database as it is when asked: no transaction stays open, so that the writer's log stays
-    short however long a reader lives.
+    """The current state of the database; no transaction stays open, so that the log stays short.
 
-    Every method raises DiskError where the database cannot be read, HubDamaged where it makes
-    no sense. Used by one thread at a time.
+    Every method raises DiskError, and HubDamaged for invalid content. Used by one thread at a time.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
@@ -62,14 +59,14 @@ class StoredSnapshot:
         return self._meta("generation")
 
     def files(self) -> Mapping[str, FileRow]:
-        """By raw path, what was stored of every file."""
+        """Return the stored row of every file by raw path."""
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
         return {unspell_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
-        """By raw path, why a file could only be read in part."""
+        """Return by raw path why a file could only be read in part."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
         return {unspell_path(path): detail for path, detail in rows}
 
@@ -89,7 +86,7 @@ class StoredSnapshot:
         kept = self._shelf.lowered.get((path, row[0]))
         if kept is not None:
             return kept
-        # both at once: what is written now must not be kept under the hash of what was there before
+        # in one statement: newer content must not be cached under the older hash
         row = self._one(_LOWERED, path)
         try:
             return None if row is None else self._shelf.lowered.decode((path, row[0]), row[1])
@@ -102,7 +99,7 @@ class StoredSnapshot:
             "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
             name,
         )
-        # thousands of such lists are held at a time, of the same few names
+        # interned: thousands of such lists with the same few names are in memory
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
@@ -126,7 +123,7 @@ class StoredSnapshot:
         words = words_of(query)
         if not words:
             return []
-        # SQLite's `lower` knows A to Z, as `words_of` does
+        # SQLite's `lower` handles only A to Z, like `words_of`
         longest = max(words, key=len).decode("utf-8", "surrogatepass")
         if not longest.isprintable():
             return []
@@ -139,15 +136,15 @@ class StoredSnapshot:
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls to the node, whatever happened since."""
+        """Return all observed calls to the node, current or not."""
         return self._calls(f"{_CALL} WHERE callee = ? ORDER BY caller", key)
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls by the node."""
+        """Return all observed calls by the node, current or not."""
         return self._calls(f"{_CALL} WHERE caller = ? ORDER BY callee", key)
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """All that was seen of tests that entered the node."""
+        """Return all observed tests that entered the node, current or not."""
         rows = self._all(
             "SELECT node, id, test, anchor FROM observed_tests WHERE node = ? ORDER BY id", key
         )
@@ -165,12 +162,12 @@ class StoredSnapshot:
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Read one state in the block, which is also faster. For readers, and briefly only."""
+        """Read one state in the block, which is also faster. Readers only, and briefly."""
         self._all("BEGIN")
         try:
             yield
         finally:
-            with suppress(sqlite3.Error):  # it may be closed by now
+            with suppress(sqlite3.Error):  # possibly closed by now
                 self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
@@ -209,7 +206,7 @@ class StoredSnapshot:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise self._to_hub_error(error) from error
-        except UnicodeEncodeError:  # a name that nothing stored can have
+        except UnicodeEncodeError:  # a value that no stored name has
             return []
 
     def _damaged(self, error: Exception) -> DiskError:
@@ -223,7 +220,9 @@ class StoredSnapshot:
 
 
 def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
-    """The database for a reader; None where there is none, or none that can be used. `lowered` may
-    be shared with others."""
+    """Open the database for a reader; None if it is missing or unusable.
+
+    `lowered` can be shared with other snapshots.
+    """
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

@@ -8,7 +8,7 @@ import msgspec
 from remora.code.links import TIER_RANK, Edge
 
 _LINES = msgspec.json.Decoder(tuple[int, ...])
-# one statement sees one state; where links are complete it gives a row at least
+# one statement sees one state; with complete links it gives at least one row
 _ASK = (
     "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
     "ON {start} = ? AND dependency_type = ? WHERE (SELECT value FROM meta WHERE name = 'links_of') "
@@ -19,9 +19,9 @@ _BACKWARD = _ASK.format(start="target_key", end="source_key")
 
 
 class StoredLinks:
-    """Each method answers None where not all links of the newest state are stored.
+    """Precomputed links; each method returns None unless all links of the newest state are stored.
 
-    `ask` runs SQL, `damaged` makes an error of what a row that nobody wrote leads to.
+    `ask` runs SQL, `damaged` converts the error of an invalid row.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class StoredLinks:
         return bool(self._ask(_FORWARD, "", "call"))
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.callers`."""
+        """See `Linker.callers`."""
         return self._edges(_BACKWARD, key, "call")
 
     def callees(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.callees`."""
+        """See `Linker.callees`."""
         return self._edges(_FORWARD, key, "call")
 
     def importers(self, key: str) -> tuple[Edge, ...] | None:
-        """As `Linker.importers`."""
+        """See `Linker.importers`."""
         return self._edges(_BACKWARD, key, "import")
 
     def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:

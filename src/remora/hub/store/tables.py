@@ -1,4 +1,4 @@
-"""Tables of the Hub's database, and a blank database to write over any other."""
+"""Tables of the Hub's database, and a blank database to overwrite another with."""
 
 import sqlite3
 
@@ -17,7 +17,7 @@ TABLES = (
     "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "
     "mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, file_hash TEXT NOT NULL, "
     "partial INTEGER NOT NULL, detail TEXT NOT NULL, extras TEXT NOT NULL)",
-    # definitions, references, imports, bases and aliases of a file, as the linker takes them
+    # definitions, references, imports, bases and aliases of a file: the linker's input
     "CREATE TABLE file_facts (file INTEGER PRIMARY KEY, lowered BLOB NOT NULL)",
     "CREATE TABLE mentions (name TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (name, file)) "
     "WITHOUT ROWID",
@@ -29,7 +29,7 @@ TABLES = (
     "line_count INTEGER NOT NULL, complexity INTEGER, has_type_hints INTEGER NOT NULL, "
     "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL, "
     "extra TEXT NOT NULL)",
-    # of nodes that vanished; `since` in seconds
+    # of vanished nodes; `since` in seconds
     "CREATE TABLE uids (uid TEXT PRIMARY KEY, key TEXT NOT NULL, node_type TEXT NOT NULL, "
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX uids_by_key ON uids (key)",
@@ -40,17 +40,17 @@ TABLES = (
     "CREATE TABLE observed_tests (node TEXT NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, "
     "anchor TEXT NOT NULL, PRIMARY KEY (node, id)) WITHOUT ROWID",
     "CREATE INDEX observed_tests_by_id ON observed_tests (id)",
-    # what was found by linking all nodes, before anybody asked; `lines` is JSON
+    # precomputed links of all nodes; `lines` is JSON
     "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
     "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
     "PRIMARY KEY (source_key, target_key, dependency_type)) WITHOUT ROWID",
     "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
-    # the nodes whose dependencies stand there, with the inputs that they were found from
+    # nodes with stored links, and the inputs of these links
     "CREATE TABLE linked (source_key TEXT PRIMARY KEY, reads BLOB NOT NULL) WITHOUT ROWID",
-    # names that lead to a node and decided something there, as a hash, with what that was found from
+    # hash of the names that lead to a node and decided something there, with its inputs
     "CREATE TABLE carried (key TEXT PRIMARY KEY, names BLOB NOT NULL, reads BLOB NOT NULL) "
     "WITHOUT ROWID",
-    # the files that changed since, as they were then; NULL: there was none
+    # older versions of the files changed since the base; NULL: the file did not exist
     "CREATE TABLE unlinked (path TEXT PRIMARY KEY, before BLOB) WITHOUT ROWID",
     "CREATE TABLE changes (generation INTEGER NOT NULL, key TEXT NOT NULL, "
     "PRIMARY KEY (generation, key)) WITHOUT ROWID",
@@ -65,7 +65,7 @@ def is_current(connection: sqlite3.Connection) -> bool:
 
 
 def blank(generation: int) -> sqlite3.Connection:
-    """A database in memory that holds the tables and knows nothing."""
+    """Return an in-memory database with empty tables."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute(f"PRAGMA page_size={PAGE}")
     make_tables(connection, TABLES, VERSION)
@@ -77,7 +77,7 @@ def blank(generation: int) -> sqlite3.Connection:
 
 
 def first_page(generation: int) -> bytes:
-    """The first page of a blank database that has a write-ahead log."""
+    """Return the first page of a blank database in write-ahead log mode."""
     with_log = 2  # the file format's read and write versions, at bytes 18 and 19
     source = blank(generation)
     try:

@@ -1,4 +1,4 @@
-"""Uids of the nodes of a batch, and of nodes that vanished."""
+"""Uids of the nodes of a batch, and of vanished nodes."""
 
 import os
 import sqlite3
@@ -12,12 +12,12 @@ from remora.hub.store.recent_nodes import RecentNodes
 
 KEPT_S = 30 * 24 * 3600
 """Seconds for which a node that vanished is remembered."""
-_AT_ONCE = 5000  # values in one question to SQLite
+_AT_ONCE = 5000  # values in one SQLite query
 _BYTES = 16
 
 
 class Identities:
-    """The uids of all nodes in some changed files; found by reading alone, then written.
+    """Uids of all nodes in changed files; computed by reading only, then written.
 
     `now` is in seconds since 1970.
     """
@@ -52,16 +52,16 @@ class Identities:
 
     @property
     def adopted(self) -> Iterable[str]:
-        """Keys of nodes, in none of these files, that turn out to be nodes that vanished now."""
+        """Keys of nodes in other files that turn out to be nodes that vanish now."""
         return self._adopted
 
     def renamed(self) -> Iterator[tuple[str, str]]:
-        """Old and new key of each node that goes by another one now."""
+        """Yield the old and new key of each renamed node."""
         known = {**self._known, **self._adopted}
         return ((old.key, key) for key, old in known.items() if old.key != key)
 
     def write(self) -> None:
-        """Remember who vanished, and forget who is back."""
+        """Store the vanished nodes, and remove those that reappeared."""
         for uid in self._returned:
             self._connection.execute("DELETE FROM uids WHERE uid = ?", (uid,))
         if self._vanished:
@@ -79,13 +79,13 @@ class Identities:
         )
 
     def settle(self, *, cold: bool) -> None:
-        """All of it is written; what appeared in a cold start did not move there."""
+        """Note that the transaction is committed; nodes of a cold start did not move."""
         self._births.forget((*self._touched, *self._adopted))
         if not cold:
             self._births.add(self._new, self._now)
 
     def _look_around(self) -> None:
-        """Nodes that vanish now and appeared elsewhere, under the same name, a moment ago have moved."""
+        """Match vanishing nodes with ones created elsewhere under the same name a moment ago."""
         born = [b for b in self._births.recent(self._now) if b.key not in self._touched]
         if born:
             self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
@@ -93,7 +93,7 @@ class Identities:
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
     def _look_back(self, new: list[Fresh]) -> None:
-        """Give the rest the uids of nodes that vanished earlier, else new ones."""
+        """Give the other nodes the uids of nodes that vanished earlier, else new ones."""
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
             old = self._remembered(new)
             back = follow(old, new, lambda bodies: self._others(bodies, ()))
@@ -117,7 +117,7 @@ class Identities:
             rest = f" AND since >= {self._now - KEPT_S} ORDER BY since"
             for row in _asked(self._connection, sql, values, rest):
                 found[row[0]] = Identity(*row)
-        # of two that had one key only the newer one can be it
+        # of two with one key only the newer one can match
         return list({identity.key: identity for identity in found.values()}.values())
 
     def _others(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
@@ -131,7 +131,7 @@ class Identities:
 
 
 def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
-    """By key, the uids of the nodes that kept key and body: `follow` would match them first."""
+    """Return by key the uids of nodes with unchanged key and body: `follow` matches these first."""
     found: dict[str, str] = {}
     for each in changed:
         before = each.before.nodes
@@ -148,7 +148,7 @@ def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
 def _left(
     changed: Sequence[FileDifference], staying: Collection[str]
 ) -> tuple[list[Identity], list[Fresh]]:
-    """The other nodes, as they were and as they are."""
+    """Return the other nodes, old and new."""
     old = [
         Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
         for each in changed
@@ -165,7 +165,7 @@ def _left(
 
 
 def forget_old(connection: sqlite3.Connection, now: int) -> None:
-    """Forget the nodes that vanished long ago."""
+    """Delete the nodes that vanished long ago."""
     connection.execute("DELETE FROM uids WHERE since < ?", (now - KEPT_S,))
 
 

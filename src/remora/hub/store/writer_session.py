@@ -14,9 +14,9 @@ Clock = Callable[[], datetime]
 
 
 class WriterSession:
-    """A resource from its making to `close`. Raises HubLocked and DiskError when made.
+    """Lock and connection of one writer, until `close`. Raises HubLocked and DiskError.
 
-    `root` is that of the project, spelled: the files of another one are not believed.
+    `root` is the spelled project root: a database of another root is reset.
     """
 
     def __init__(self, path: Path, root: str, clock: Clock) -> None:
@@ -40,7 +40,7 @@ class WriterSession:
             return True
 
     def reopen(self) -> None:
-        """Take the place again. Raises HubLocked if another has taken it meanwhile."""
+        """Acquire lock and connection again. Raises HubLocked if another process has them."""
         if self._lock.lost():
             lock = OwnerLock(self._lock_path)
             self._lock.close()
@@ -49,18 +49,17 @@ class WriterSession:
         self.connection = self._connected()
 
     def rebuild(self, generation: int) -> None:
-        """Forget everything, for those too who have the database open; it holds a generation later
-        than `generation` now."""
+        """Reset the database, also for processes that have it open, with a higher generation."""
         self.generation = max(self.generation, generation)
         try:
             with sqlite_errors(self.path):
                 self._reset(self.connection)
-        except HubDamaged:  # what it has open makes no sense any more
+        except HubDamaged:  # the open file is no longer usable
             self.connection.close()
             self.connection = self._connected()
 
     def close(self) -> None:
-        """Give the database back."""
+        """Release the lock and close the database."""
         with suppress(sqlite3.Error):
             self.connection.close()
         self._lock.close()
