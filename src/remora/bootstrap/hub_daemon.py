@@ -36,7 +36,7 @@ _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
-"""An answer that is there already waits so long for one that is being made."""
+"""Thread switch interval in seconds: bounds how long a cached answer waits for a computation."""
 
 
 def run_hub(

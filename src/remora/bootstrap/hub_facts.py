@@ -14,10 +14,9 @@ from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.runs.project import Project
 
 TURN_S = 0.25
-"""How long a turn waits for facts at most: a small part of what its model takes."""
+"""Seconds that a turn waits for facts at most: a small part of the model's time."""
 EXACT_S = 30.0
-"""The same for runs that are to repeat exactly: their packets must not depend on how busy the
-machine is."""
+"""The same for reproducible runs: their packets must not depend on the machine's load."""
 _READY_S = 2.0
 
 

@@ -14,7 +14,7 @@ from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.store.hub_store import HubStore
 
 _LOCKED_S = 10.0
-"""How long somebody else who writes the database is waited for."""
+"""Seconds to wait for another process that writes the database."""
 _LOOK_S = 0.05
 
 

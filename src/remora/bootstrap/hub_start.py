@@ -19,7 +19,7 @@ READY = b"ready\n"
 """Message of a daemon to the command that started it."""
 _LOOK_S = 0.05
 _MOST_STARTS = 3
-"""One that was killed holds its lock a moment longer: who starts meanwhile gives way to it."""
+"""Attempts: a killed daemon holds its lock a moment longer, and one started meanwhile gives up."""
 
 
 def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 DEADLINE = 0.05
 _OF_SOCKET = 0.6
-"""The daemon's share of the deadline: what is left is for the rungs below, should it be silent."""
+"""The daemon's share of the deadline; the rest is for the fallbacks."""
 _UNHURRIED_S = 5.0
-"""With such a deadline all that analyses is loaded when it is needed, else at once."""
+"""From this deadline on the analysis is imported on demand, else at once."""
 _PATIENT_S = 60.0
-"""With such a deadline a daemon that is busy is asked again, else passed over."""
+"""From this deadline on a busy daemon is asked again."""
 _AGAIN_S = 1.0
 _TRIED_S = 8.0
-"""Who says after so long that it is busy tried to answer: whoever tries next takes longer still."""
+"""A daemon that was busy for so long tried to answer: a fallback would take longer still."""
 
 
 class Context(dict[str, AnsweredNode]):
@@ -52,12 +52,11 @@ class Context(dict[str, AnsweredNode]):
 
 
 class HubClient:
-    """Asks the daemon, else the database and what changed since, else the asked file alone.
+    """Asks the daemon, else the database with changed files read again, else the requested file.
 
-    `socket` and `db` are found where `remora hub start` puts them, if not named (who knows the
-    `places` of all gives these instead). `deadline` is in seconds, for each question: what is not
-    known by then is left out. A fact is null where the rung that answered cannot know it. Nothing
-    is ever written.
+    `socket` and `db` default to the paths of `remora hub start`; `places` gives all paths instead.
+    `deadline` is in seconds per request: facts unknown by then are left out. A fact is null if its
+    source cannot know it. Nothing is ever written.
     """
 
     def __init__(
@@ -76,15 +75,15 @@ class HubClient:
         self._daemon = DaemonSource(self.root, places, named=socket is not None)
         self._db, self._files = places and places.db, files
         self._opened = None if deadline >= _UNHURRIED_S else self._open_fallbacks()
-        # one thread: what the lower rungs keep is used by one question at a time
+        # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
     async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]:
-        """Facts by node key, each with `fresh`; unknown ones are left out. Never raises."""
+        """Return facts by node key, each with `fresh`; unknown nodes are left out. Never raises."""
         return await self.refresh_context(nodes)
 
     async def refresh_context(self, keys: Iterable[str]) -> Context:
-        """The same, with the rung and the generation that it comes from. Never raises."""
+        """Return the same, with the source and its generation. Never raises."""
         wanted = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
         found = Context()
         if not wanted:
@@ -96,27 +95,27 @@ class HubClient:
         return found
 
     async def node(self, key: str) -> NodeState | None:
-        """Everything about one node; None if nobody could be asked in time.
+        """Return everything about one node; None if no source answers in time.
 
-        Raises NotFound for an unknown one, as `callers`, `callees` and `tests` do.
+        Raises NotFound for an unknown node, as `callers`, `callees` and `tests` do.
         """
         found: NodeState | None = await self._result(GetNode(node=key))
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """`{node, callers, fresh, generation}`."""
+        """Return `{node, callers, fresh, generation}`."""
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """`{node, callees, fresh, generation}`."""
+        """Return `{node, callees, fresh, generation}`."""
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """`{node, tests, fresh, generation}`."""
+        """Return `{node, tests, fresh, generation}`."""
         return await self._document(Tests(node=key, depth=depth))
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None:
-        """`{query, nodes}`; None too where neither daemon nor database can be asked."""
+        """Return `{query, nodes}`; None also without a daemon and a database."""
         return await self._document(Search(query=query, limit=limit))
 
     async def find(self, name: str, *, folder: str | Path | None = None) -> "FoundNode":
@@ -128,14 +127,13 @@ class HubClient:
         nearest, UsageError if several nodes have that name, and OutsideError where neither a
         daemon nor an index can be asked within the deadline.
         """
-        from remora.hub.lookup.find import Asked, find_node  # with all that reads names
+        from remora.hub.lookup.find import Asked, find_node  # imports name parsing
 
         place = self.root if folder is None else Path(folder)
         return await find_node(Asked(name, self.root, place), self, self._ask_current)
 
     async def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that makes instances of a class; None for another node,
-        or where the project has none."""
+        """Return the key of the `__init__` that a class uses; None for another node or without one."""
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
@@ -143,7 +141,7 @@ class HubClient:
         return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
     async def prepare(self, seconds: float) -> None:
-        """Do for at most `seconds` what takes the lower rungs time once."""
+        """Warm up the fallbacks for at most `seconds`."""
         budget = Budget(seconds)
         if not await self.is_served(budget.left * _OF_SOCKET):
             await self._aside(self._prepare_fallbacks, budget)
@@ -162,7 +160,7 @@ class HubClient:
 
     @property
     def _fallbacks(self) -> "FallbackSources":
-        """The rungs in this process; only its own thread makes them late."""
+        """Return the fallbacks in this process, created on their own thread."""
         if self._opened is None:
             self._opened = self._open_fallbacks()
         return self._opened
@@ -179,7 +177,7 @@ class HubClient:
         """Ask the current files, without a deadline."""
 
         def ask() -> _T:
-            from remora.hub.sources.current_nodes import CurrentNodes  # with all that analyses
+            from remora.hub.sources.current_nodes import CurrentNodes  # imports the analysis
 
             return question(CurrentNodes(self.root, self._db, self._files))
 
@@ -211,7 +209,9 @@ class HubClient:
             async with asyncio.timeout(seconds):
                 answer = await self._daemon.ask(request)
                 while self._may_ask_again(answer):
-                    await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
+                    await asyncio.sleep(
+                        _AGAIN_S
+                    )  # a late source is ready sooner next time
                     answer = await self._daemon.ask(request)
                 return answer
         except TimeoutError:
@@ -222,7 +222,7 @@ class HubClient:
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
-        """A thread cannot be stopped: one that is late is left to its end, and not listened to."""
+        """Run work in the thread until the deadline; a late thread ends by itself and is ignored."""
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(self._thread, ask)

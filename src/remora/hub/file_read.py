@@ -21,7 +21,7 @@ from remora.workspaces.rooted_files import open_by_parts
 
 _TRIES = 5
 _TICK_NS = 100_000_000
-"""Several times the longest tick of a kernel whose file systems count in nanoseconds."""
+"""Nanoseconds: several times the longest kernel tick where file systems count in nanoseconds."""
 _COARSE_NS = 10_000_000
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EPERM, errno.EAGAIN}
@@ -29,8 +29,10 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Content(NamedTuple):
-    """`stamp` is None where it proves nothing: the file is young, changes all the time, or was
-    skipped."""
+    """Bytes of a file.
+
+    `stamp` is None where it proves nothing: the file is young, keeps changing or was skipped.
+    """
 
     data: bytes
     stamp: Stamp | None
@@ -39,7 +41,7 @@ class Content(NamedTuple):
 
     @property
     def file_hash(self) -> str:
-        """SHA-256 of the bytes; of a skipped file a text that no hash equals."""
+        """SHA-256 of the bytes; for a skipped file a text that no hash equals."""
         return self.skipped or sha256(self.data).hexdigest()
 
 
@@ -64,12 +66,13 @@ class Reader:
         self._root = root
         self._limit = limit
         self._last = "", root
-        """The folder of the file that was read last: mostly the next one's, too."""
+        """Folder of the last file: usually also that of the next."""
 
     def read(self, path: str) -> Content:
-        """Return the regular file at a raw path; one that changes meanwhile is read again.
+        """Return the regular file at a raw path; read again if it changes meanwhile.
 
-        A file above the size limit is skipped. Raises OSError: not there, not readable, a link.
+        A file above the size limit is skipped. Raises OSError for missing or unreadable files and
+        links.
         """
         data = b""
         for _ in range(_TRIES):
@@ -131,6 +134,6 @@ def _open(root: int, path: bytes, flags: int) -> int:
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:
     """True if every write after `now_ns`, when the file was read, changes the Stamp."""
-    if stamp.ctime_ns % _COARSE_NS == 0:  # a file system that counts in seconds, perhaps
+    if stamp.ctime_ns % _COARSE_NS == 0:  # perhaps a file system with timestamps in seconds
         return not racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS

@@ -1,4 +1,4 @@
-"""Which Python files of a project are read: patterns that leave files out, and the size limit."""
+"""Exclude patterns and size limit of the project files that are read."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Verify the index: compare the stored state with one made from the files alone."""
+"""Verify the index: compare the stored state with a fresh analysis of the files."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,12 +30,14 @@ _OWN = (
     "complexity",
     "has_type_hints",
 )
-"""What is compared of a node itself; identity, times, extras and what was observed are not."""
+"""Compared fields of a node; identity, times, extras and observations are not."""
 
 
 class Difference(NamedTuple):
-    """What is stored of a node is not what its file says. `field` is `key` for a node that only one
-    of both has, and `lowered` for what links are made from."""
+    """A stored field that differs from the file.
+
+    `field` is `key` for a node that only one side has, and `lowered` for the IR.
+    """
 
     key: str
     field: str
@@ -44,7 +46,7 @@ class Difference(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """`checked` counts the nodes of both states."""
+    """Result of a check; `checked` is the number of nodes on either side."""
 
     ok: bool
     checked: int
@@ -52,7 +54,7 @@ class Verified(NamedTuple):
 
 
 def verify(root: Path, members: Members, view: Snapshot) -> Verified:
-    """Compare; nothing is written. Raises DiskError where the root or the database cannot be read.
+    """Compare without writing. Raises DiskError if the root or the database cannot be read.
 
     A file that changes meanwhile may differ.
     """
@@ -65,7 +67,7 @@ def verify(root: Path, members: Members, view: Snapshot) -> Verified:
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """What links are made from: where that is the same, a linker says the same."""
+    """Yield differences in nodes and IR: with equal IR a linker gives equal links."""
     names: set[str] = set()
     for path in sorted({*view.paths(), *cold.paths()}):
         key = node_key(path, MODULE)
@@ -91,7 +93,7 @@ def _own(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
 
 
 def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Links that were found ahead, if all of them stand there."""
+    """Yield differences in precomputed links, if all are stored."""
     links = view.links()
     if links is None:
         return
@@ -106,7 +108,7 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 class _Cold:
-    """The links of all nodes, each found once, where it begins."""
+    """Links of all nodes, each computed once, at its source."""
 
     def __init__(self, view: Snapshot) -> None:
         linker = Linker(view)

@@ -1,4 +1,4 @@
-"""Observed calls and tests, and which of them still hold for the current code."""
+"""Observed calls and tests, valid while the code is unchanged."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -10,12 +10,12 @@ from remora.code.links import Edge, Related
 
 
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One node was seen to call another.
+    """An observed call.
 
-    `anchor` is the caller's (see `anchor_of`); the call is forgotten when it changes. `above_end`:
-    the lines of the calls, as lines above the caller's last one (0: on it), ascending, each once:
-    so they hold when the caller moves, or gets another docstring. The line of such a call now is
-    `line_start + line_count - 1 - above_end`.
+    `anchor` is the caller's (see `anchor_of`); the call is dropped when it changes. `above_end`:
+    lines of the calls, counted up from the caller's last line (0), ascending and unique. They stay
+    valid when the caller moves or gets another docstring. The current line of a call is `line_start
+    + line_count - 1 - above_end`.
     """
 
     caller: str
@@ -25,10 +25,10 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test entered a node.
+    """A test that entered a node.
 
     `id` is pytest's without parameters, its path relative to the root; `test` is the node of the
-    test's own function, and `anchor` that node's: forgotten when it changes.
+    test function, and `anchor` that node's: the record is dropped when it changes.
     """
 
     node: str
@@ -38,8 +38,11 @@ class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one run showed. `ran`: ids of the tests that ran to their end: what was known of
-    these is replaced by `tests`. Calls are added to the known ones."""
+    """Everything observed in one run.
+
+    `ran`: ids of the completed tests, whose earlier records `tests` replaces. Calls are added to
+    the known ones.
+    """
 
     calls: tuple[ObservedCall, ...]
     tests: tuple[ObservedTest, ...]
@@ -47,47 +50,49 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """The hash with which what was seen of a node stays true: its body's; of a module, whose last
-    line may follow its body, the whole file's."""
+    """Return the hash that keeps observations of a node valid.
+
+    It is the body's; for a module, whose last line may follow its body, the file's.
+    """
     return node.source_hash if node.node_type == "module" else node.body_hash
 
 
 class HasFacts(Protocol):
-    """A node that a view gives."""
+    """A node with facts."""
 
     @property
     def facts(self) -> NodeFacts:
-        """Its own."""
+        """Facts of the node itself."""
 
 
 class Seen(Protocol):
-    """Whoever knows the nodes as they are now, and all that was ever seen of them."""
+    """Current nodes, and everything ever observed of them."""
 
     def node(self, key: str) -> HasFacts | None:
         """Return a node; None for an unknown key."""
 
     def calls_to(self, key: str) -> Sequence[ObservedCall]:
-        """Calls to the node."""
+        """Return observed calls to the node."""
 
     def calls_from(self, key: str) -> Sequence[ObservedCall]:
-        """Calls by the node."""
+        """Return observed calls by the node."""
 
     def tests_of(self, key: str) -> Sequence[ObservedTest]:
-        """Tests that entered the node."""
+        """Return observed tests that entered the node."""
 
 
 def observed_callers(seen: Seen, key: str) -> tuple[Edge, ...]:
-    """Who was seen to call the node and is what it was; the callee may be gone since."""
+    """Return calls to the node by unchanged callers; the node itself may be gone."""
     return _sorted(_edge(seen, call, call.caller) for call in seen.calls_to(key))
 
 
 def observed_callees(seen: Seen, key: str) -> tuple[Edge, ...]:
-    """What the node was seen to call, if it is what it was; the callees may be gone since."""
+    """Return calls by the node if it is unchanged; callees may be gone."""
     return _sorted(_edge(seen, call, call.callee) for call in seen.calls_from(key))
 
 
 def observed_tests(seen: Seen, key: str) -> tuple[Related, ...]:
-    """Which tests were seen to enter the node and are what they were."""
+    """Return tests that entered the node and are unchanged."""
     tests = seen.tests_of(key)
     still = (test.id for test in tests if _still(seen, test.test, test.anchor) is not None)
     return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))

@@ -49,9 +49,9 @@ __all__ = [
 
 PROTOCOL = 1
 MAX_BYTES = 1 << 20
-"""The longest request: bytes of a line without its end, or of an HTTP body."""
+"""Maximum request: bytes of a line without its end, or of an HTTP body."""
 MOST_FOUND = 10_000
-"""The most nodes that one search gives, whatever its `limit`."""
+"""Maximum nodes of one search, whatever its `limit`."""
 
 Code = Literal[
     "bad_json", "bad_request", "unknown_type", "unknown_node", "too_large", "busy", "internal"
@@ -62,7 +62,7 @@ Limit = Annotated[int, Meta(ge=0)]
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """What every request may carry: an `id` of any kind, which comes back as it was written."""
+    """Common fields of requests: `id` may be any value and is returned as written."""
 
     id: Raw = _NULL
 
@@ -163,14 +163,14 @@ TYPES: dict[str, type[Request]] = {
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Why there is no result."""
+    """Error of a request."""
 
     code: Code
     message: str
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer as it is read: `result` is not decoded yet, `generation` null where not ok."""
+    """A received answer: `result` is not decoded yet, `generation` is null unless ok."""
 
     id: Any = None
     ok: bool
@@ -187,7 +187,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
 
 
 class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The daemon's state. `files` and `nodes` are null where nobody could count them."""
+    """The daemon's state. `files` and `nodes` are null if unknown."""
 
     running: bool
     pid: int | None
@@ -199,15 +199,15 @@ class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
     generation: int | None
     watcher: Literal["inotify", "watchfiles", "sweep", "off"]
     last_sweep: str | None
-    """RFC 3339: when all files were compared last."""
+    """RFC 3339: time of the last sweep."""
     http: str | None
-    """`http://127.0.0.1:PORT`, where it was asked for."""
+    """`http://127.0.0.1:PORT`, if HTTP was requested."""
     token_file: str | None
     protocol: int = PROTOCOL
 
 
 class Refused(Exception):
-    """A request that gets no result; `id` is what the answer carries."""
+    """A request without a result; `id` is that of the answer."""
 
     def __init__(self, code: Code, message: str, *, id: Raw = _NULL) -> None:
         super().__init__(message)
@@ -243,9 +243,9 @@ _status = msgspec.json.Decoder(StatusResult)
 
 
 def decode_request(line: bytes) -> Request:
-    """The request of a line or body. Raises Refused, which knows the request's id."""
+    """Decode the request of a line or body. Raises Refused with the request's id."""
     try:
-        # what nobody decodes must be text too: the id goes back as it came
+        # undecoded parts must be UTF-8 too: the id is returned as it came
         return _request.decode(str(line, "utf-8"))
     except msgspec.ValidationError as error:
         raise _what_is_wrong(line, str(error)) from None
@@ -256,7 +256,7 @@ def decode_request(line: bytes) -> Request:
 
 
 def _what_is_wrong(line: bytes, message: str) -> Refused:
-    """Of a line that is no request as declared, though the decoder stopped before its end."""
+    """Return the error of an invalid request, even if the decoder stopped early."""
     try:
         fields = _anything.decode(line)
     except RecursionError:
@@ -276,8 +276,7 @@ def _what_is_wrong(line: bytes, message: str) -> Refused:
 
 
 def answer_line(request: Request, generation: int, result: Any) -> bytes:
-    """The line, with its end, that answers `request`. Raises UnicodeEncodeError for lone
-    surrogates in `result`."""
+    """Return the answer line, with its newline. Raises UnicodeEncodeError for lone surrogates."""
     return _encoder.encode(_Done(request.id, True, generation, result)) + b"\n"
 
 
@@ -287,17 +286,17 @@ def encoded(result: Any) -> Raw:
 
 
 def problem_line(refused: Refused) -> bytes:
-    """Return the line, with its end, of a refusal."""
+    """Return the line of an error, with its newline."""
     return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
 
 
 def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
-    """The line, with its end, that tells a subscriber of one generation."""
+    """Return the event line of one generation, with its newline."""
     return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
 
 
 def request_line(request: Request) -> bytes:
-    """Return the line, with its end, of a request."""
+    """Return the line of a request, with its newline."""
     return _encoder.encode(request) + b"\n"
 
 
@@ -307,15 +306,15 @@ def decode_answer(line: bytes) -> Answer:
 
 
 def decode_context(result: Raw) -> dict[str, AnsweredNode]:
-    """The result of `get_context`. Raises msgspec.DecodeError."""
+    """Decode the result of `get_context`. Raises msgspec.DecodeError."""
     return _context.decode(result)
 
 
 def decode_node(result: Raw) -> NodeState:
-    """The result of `get_node`. Raises msgspec.DecodeError."""
+    """Decode the result of `get_node`. Raises msgspec.DecodeError."""
     return _node.decode(result)
 
 
 def decode_status(result: Raw) -> StatusResult:
-    """The result of `status`. Raises msgspec.DecodeError."""
+    """Decode the result of `status`. Raises msgspec.DecodeError."""
     return _status.decode(result)

@@ -1,8 +1,7 @@
-"""From what the plugin wrote to nodes: only what fits the files as they are now is kept.
+"""Reader of observations: maps records to nodes of unchanged files.
 
-The records come from a process in which the project's own code ran: they are read as anybody's
-words. A line that is not one of ours is left out, and so is everything about a file whose bytes
-are others by now.
+The records come from a process that ran project code and are not trusted: invalid lines are
+dropped, and so is everything about a file that has changed since.
 """
 
 import re
@@ -64,8 +63,10 @@ _KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
 
 
 class Read(NamedTuple):
-    """What could be read. `complete`: no process reached its limit or broke off. `left_out`: raw
-    paths of files that are others now than when they were run."""
+    """Result of reading. `complete`: no process hit its limit or broke off.
+
+    `left_out`: raw paths of files that changed since they ran.
+    """
 
     observation: Observation
     complete: bool
@@ -73,7 +74,7 @@ class Read(NamedTuple):
 
 
 def read_records(folder: Path, view: Snapshot) -> Read:
-    """Everything that the processes of one run wrote into `folder`."""
+    """Read all records of one run from `folder`."""
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
     ran: set[str] = set()
@@ -97,13 +98,12 @@ def read_records(folder: Path, view: Snapshot) -> Read:
 
 
 def recordings(folder: Path) -> list[Path]:
-    """What processes left: no link, which leads anywhere, and no pipe, which has no end."""
+    """Return the record files, without symbolic links and pipes."""
     return [folder / name for name in RootedFiles(folder).glob("*.jsonl")]
 
 
 def recorded_paths(folder: Path) -> frozenset[str]:
-    """The files, raw and relative to the root, of which something was written: as the processes
-    name them, so any text at all."""
+    """Return the recorded paths, raw and relative to the root; untrusted text."""
     found: set[str] = set()
     for path in recordings(folder):
         if path.stat().st_size <= _FILE_LIMIT:
@@ -114,7 +114,7 @@ def recorded_paths(folder: Path) -> frozenset[str]:
 
 
 def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
-    """A record; None for what is none."""
+    """Decode a record; None if it is invalid."""
     try:
         return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
     except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -135,12 +135,12 @@ def _called(view: Snapshot, pair: tuple[str, str], lines: Iterable[int]) -> Obse
 
 def _facts(view: Snapshot, key: str) -> NodeFacts:
     stored = view.node(key)
-    assert stored is not None  # it was just found in the same view
+    assert stored is not None  # just found in the same view
     return stored.facts
 
 
 class _Process:
-    """What one process wrote, its numbers resolved."""
+    """Records of one process, with numbers resolved to nodes."""
 
     def __init__(self, view: Snapshot, path: Path) -> None:
         self._view = view
@@ -161,7 +161,9 @@ class _Process:
             keep[type(record)](record)
 
     def calls(self) -> Iterator[tuple[str, int, str]]:
-        """Caller, line, callee; a frame of a lambda or comprehension is no call of its node."""
+        """Yield caller, line, callee; the frame of a lambda or comprehension is not a call of its
+        node.
+        """
         for call in self._calls:
             caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
             if caller is None or callee is None or call.callee in self._inner:
@@ -171,7 +173,7 @@ class _Process:
                 yield caller.key, call.line, callee.key
 
     def tests(self) -> Iterator[ObservedTest]:
-        """One for each node that a test entered, the test's own function left out."""
+        """Yield a record per node that a test entered, except the test function."""
         for test in self._tests:
             own = self._own(test)
             if own is None or not test.done:
@@ -183,11 +185,11 @@ class _Process:
                     )
 
     def ran(self) -> set[str]:
-        """Ids of the tests that ran to their end, and that are nodes."""
+        """Return the ids of completed tests that are nodes."""
         return {_id(test) for test in self._tests if test.done and self._own(test)}
 
     def _own(self, test: _Test) -> NodeFacts | None:
-        """The node of a test's own function, which may be inherited by its class."""
+        """Return the node of a test function, which its class may inherit."""
         name = _names(test)[-1] if test.names else ""
         direct = self._view.node(node_key(spell_path(test.path), ".".join(_names(test))))
         if direct is not None:
@@ -237,8 +239,10 @@ def _defined(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
 
 
 def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
-    """The node around a lambda or comprehension. One on a decorator's line or in a default is its
-    definition's neighbour, not inside it: only the qualified name can tell."""
+    """Return the node that contains a lambda or comprehension.
+
+    One in a decorator or default is outside its definition: only the qualified name shows that.
+    """
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:
         return holding[-1] if holding else None
@@ -253,7 +257,7 @@ def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
 
 
 def _names(test: _Test) -> list[str]:
-    """What follows the path in the test's id, without parameters."""
+    """Return the parts after the path in the test's id, without parameters."""
     return [*test.names[:-1], _PARAMETERS.sub("", test.names[-1])] if test.names else []
 
 

@@ -1,6 +1,6 @@
-"""Runs a project's tests with our plugin in the project's own interpreter.
+"""Run a project's tests with our plugin in the project's own interpreter.
 
-Who may be started, and whether at all, is decided before anything of the project's runs.
+Consent and interpreter are checked before any project code runs.
 """
 
 import shutil
@@ -22,14 +22,16 @@ PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 SECONDS = 1800.0
 """Default time limit for tests, in seconds."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
-_USAGE_ERROR = 4  # pytest's
+_USAGE_ERROR = 4  # of pytest
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is to be run. `words` begin with `pytest`, or with `python -m pytest`; `folder` is where
-    it was typed. `stdout`: a descriptor that gets the tests' standard output, if not ours.
-    `trusted`: the user has said that this project may do what they may."""
+    """The tests to run. `words` begin with `pytest` or `python -m pytest`.
+
+    `folder` is the user's current folder. `stdout`: descriptor for the tests' standard output,
+    instead of ours. `trusted`: the user trusts the project with their own rights.
+    """
 
     words: Sequence[str]
     folder: Path
@@ -41,7 +43,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """How it went: pytest's exit code, whether time was up, and what was seen."""
+    """Outcome of the tests: pytest's exit code, timeout, and the records."""
 
     code: int
     timed_out: bool
@@ -50,7 +52,7 @@ class Ran:
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
-    """Raises UsageError unless the isolation is enough, or the user has said that it need not be."""
+    """Raise UsageError unless the isolation suffices or the user allows less."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
             f"tests are the project's code, and this machine does not isolate it well enough "
@@ -61,7 +63,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
 
 
 def check_home(root: Path, home: Path, *, allowed: bool) -> None:
-    """Raises UsageError where the project holds the user's home: its tests could read all of it."""
+    """Raise UsageError if the project contains the user's home, which its tests could read."""
     if home.is_relative_to(root) and not allowed:
         raise UsageError(
             f"{root} contains your home folder, and tests can read their whole project",
@@ -70,8 +72,10 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
-    """`python:` of the configuration (relative to the root), else the root's .venv, else the active
-    environment, whose folder is `active`. Nothing is started. Raises ConfigError, UsageError.
+    """Return the project's interpreter; nothing is started.
+
+    It is `python:` of the configuration (relative to the root), else the root's .venv, else the
+    active environment `active`. Raises ConfigError, UsageError.
     """
     if configured is not None:
         named = root / Path(configured).expanduser()
@@ -93,7 +97,7 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
 
 
 def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
-    """The command for the project's interpreter. Raises UsageError for anything but pytest."""
+    """Return the command for the project's interpreter. Raises UsageError unless it is pytest."""
     first = words[0].rpartition("/")[2] if words else ""
     if first in {"pytest", "py.test"}:
         return [str(python), "-c", _AS_PYTEST, *words[1:]]
@@ -109,11 +113,11 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 def run_tests(
     root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], Snapshot]
 ) -> Ran:
-    """Run them to their end or their time; what was seen is read before this returns.
+    """Run the tests to their end or time limit, and read the records.
 
-    `root` is resolved; `look` gives a view that holds the files, of those it is asked about by raw
-    path, that belong to the project. Raises UsageError for anything but pytest, and HostError where the
-    interpreter cannot be started or has no pytest.
+    `root` is resolved; `look` returns a view of the given raw paths that belong to the project.
+    Raises UsageError for anything but pytest, and HostError if the interpreter cannot be started or
+    lacks pytest.
     """
     command = pytest_command(python, asked.words)
     with temporary_folder("remora-observe-") as private:
@@ -122,7 +126,7 @@ def run_tests(
         plugins.mkdir(mode=0o700)
         shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
         extra = ["-p", "remora_observe"]
-        at = 3  # behind `-c …` or `-m pytest`
+        at = 3  # after `-c …` or `-m pytest`
         ran = Command(
             argv=(*command[:at], *extra, *command[at:]),
             folder=asked.folder if asked.folder.is_relative_to(root) else root,
@@ -149,7 +153,7 @@ def run_tests(
 
 
 def _check_ran(python: Path, ended: ProcessExit, *, anything: bool) -> None:
-    """Raises HostError where pytest never began, though nobody cut it short."""
+    """Raise HostError if pytest did not start, unless it was interrupted."""
     if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
         return
     hint = "install pytest in the project's environment"

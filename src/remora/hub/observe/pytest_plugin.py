@@ -1,4 +1,4 @@
-"""A pytest plugin that writes down which code of a project each test enters, and who calls whom.
+"""Pytest plugin that records calls in a project, and what each test enters.
 
 It runs in the project's own interpreter (Python 3.8 or newer), which need not have Remora: the
 standard library and pytest are all it imports. Loaded as `-p remora_observe` from a private folder.
@@ -32,18 +32,18 @@ from typing import Any, Generator  # noqa: UP035 - the newer home cannot be subs
 import pytest
 
 _LATER = 0x20 | 0x80 | 0x200
-"""Flags of generators, coroutines, asynchronous generators: they run after they were called."""
+"""Flags of generators, coroutines and asynchronous generators: they run after the call."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _BATCH = 5_000
-"""New calls after which they are written …"""
+"""New calls before a write …"""
 _SECONDS = 1.0
-"""… or after so long: a run may be ended at any time."""
+"""… or seconds: a run may be killed at any time."""
 _TOOL = 3
-"""Of `sys.monitoring`: none of the numbers that debuggers, coverage and profilers use."""
+"""Tool id for `sys.monitoring`, not used by debuggers, coverage or profilers."""
 
 
 class Recorder:
-    """Follows calls and writes what is new. Codes are told apart by identity and kept alive."""
+    """Records new calls. Code objects are identified by `id` and kept alive."""
 
     def __init__(self, root: str, out: str, limit: int) -> None:
         self._prefix = root + os.sep
@@ -62,7 +62,7 @@ class Recorder:
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
-        """A frame begins; False: its code is none of the project's, and never will be."""
+        """Record a new frame; False if its code is not part of the project."""
         code = frame.f_code
         number = self._numbers.get(id(code))
         if number is None:
@@ -80,7 +80,7 @@ class Recorder:
         return True
 
     def test(self, path: str, names: list[str], entered: set[int], done: bool) -> None:
-        """A test ended."""
+        """Record the end of a test."""
         self._write(["test", path, names, sorted(entered), done])
         now = time.monotonic()
         if now > self._flushed + _SECONDS or len(self._calls) > _BATCH:
@@ -88,8 +88,8 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Write the calls that were not written yet."""
-        if os.getpid() != self._process:  # a fork: the file is its parent's
+        """Write pending calls."""
+        if os.getpid() != self._process:  # a forked process: the file is its parent's
             return
         for call in self._calls - self._written:
             caller, place, callee = call
@@ -104,8 +104,10 @@ class Recorder:
             text = text[os.write(self._out, text) :]
 
     def _is_call(self, caller: int, callee: int) -> bool:
-        """Whether the frame before was the one that called: whoever takes the next value of a
-        generator is not, unless its code names it."""
+        """True if the previous frame made the call.
+
+        A frame that resumes a generator did not, unless its code names the generator.
+        """
         called, calling = self._codes[callee], self._codes[caller]
         if not called.co_flags & _LATER or called.co_name.startswith("<"):
             return True
@@ -113,8 +115,8 @@ class Recorder:
         return called.co_name in names
 
     def _learn(self, code: CodeType) -> int:
-        """The code's number, -1 for what is not the project's."""
-        self._alive.append(code)  # its id must not be given to another
+        """Return the code's number, -1 outside the project."""
+        self._alive.append(code)  # keeps the id from being reused
         number = -1
         if code.co_filename.startswith(self._prefix) and not _is_foreign(code.co_filename):
             file = self._file(code.co_filename)
@@ -130,12 +132,12 @@ class Recorder:
         if path not in self._files:
             number = -1
             try:
-                with open(path, "rb") as source:  # noqa: PTH123 - no pathlib in the tests' way
+                with open(path, "rb") as source:  # noqa: PTH123 - pathlib could be patched by tests
                     digest = hashlib.sha256(source.read()).hexdigest()
                 number = len(self._files)
                 self._write(["file", number, path[len(self._prefix) :], digest])
             except OSError:
-                pass  # made up by who compiled it, or gone
+                pass  # generated code, or deleted
             self._files[path] = number
         return self._files[path]
 
@@ -147,7 +149,7 @@ class Recorder:
         self._lines.append(line if self._left > 0 else '["full"]\n')
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending lines and close the file."""
         self.flush()
         if os.getpid() == self._process:
             os.close(self._out)
@@ -158,13 +160,13 @@ def _is_foreign(path: str) -> bool:
 
 
 def _line(code: CodeType, place: int) -> int | None:
-    """The line of an instruction."""
+    """Return the line of an instruction."""
     before = [line for start, line in dis.findlinestarts(code) if start <= place]
     return before[-1] if before else None
 
 
 class Observer:
-    """The plugin: which test runs, and when to look."""
+    """The plugin: tracks the current test."""
 
     def __init__(self, recorder: Recorder, root: str) -> None:
         self._recorder = recorder
@@ -173,7 +175,7 @@ class Observer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Everything from here to the test's end is entered by it."""
+        """Attribute everything entered during a test to it."""
         self._done = False
         self._recorder.entered = set()
         yield
@@ -184,17 +186,17 @@ class Observer:
             self._recorder.test(path.replace(os.sep, "/"), names, entered, self._done)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test that was skipped or broke before it began has not run."""
+        """Note that the test ran: it was not skipped and its setup did not fail."""
         if report.when == "call" and report.outcome != "skipped":
             self._done = True
 
     def pytest_unconfigure(self) -> None:
-        """The end."""
+        """Stop recording."""
         stop(self._recorder)
 
 
 def start(recorder: Recorder) -> None:
-    """Follow every call of every thread from here on."""
+    """Record every call of every thread from now on."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None:
         _monitor(monitoring, recorder)
@@ -209,10 +211,10 @@ def start(recorder: Recorder) -> None:
 
 
 def _monitor(monitoring: Any, recorder: Recorder) -> None:
-    getframe, disable = sys._getframe, monitoring.DISABLE  # noqa: SLF001 - its own name for it
+    getframe, disable = sys._getframe, monitoring.DISABLE  # noqa: SLF001 - its documented name
 
     def entered(_code: CodeType, _offset: int) -> Any:
-        # code of others is told once for each place, and costs nothing afterwards
+        # foreign code is reported once per location, then disabled
         return None if recorder.enter(getframe(1)) else disable
 
     monitoring.use_tool_id(_TOOL, "remora")
@@ -221,7 +223,7 @@ def _monitor(monitoring: Any, recorder: Recorder) -> None:
 
 
 def stop(recorder: Recorder) -> None:
-    """Look no more, and write what is left."""
+    """Stop recording and write the rest."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None and monitoring.get_tool(_TOOL) == "remora":
         monitoring.set_events(_TOOL, 0)
@@ -233,7 +235,7 @@ def stop(recorder: Recorder) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin, where the environment asks for it."""
+    """Start recording if the environment says so."""
     out, root = os.environ.get("REMORA_OBSERVE_OUT"), os.environ.get("REMORA_OBSERVE_ROOT")
     if out and root and not config.pluginmanager.has_plugin("remora_observer"):
         recorder = Recorder(root, out, int(os.environ.get("REMORA_OBSERVE_BYTES", "67108864")))

@@ -1,4 +1,4 @@
-"""Spool: observations that wait beside the database for its writer."""
+"""Spool: observations waiting beside the database for its writer."""
 
 import os
 import time
@@ -35,10 +35,10 @@ def leave(folder: Path, observation: Observation) -> None:
 
 
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:
-    """Give what waits to `record`, oldest first, and remove it; how many there were.
+    """Pass waiting observations to `record`, oldest first, and remove them; return their number.
 
-    For the database's writer. What cannot be read is removed. Raises what `record` raises; nothing
-    is removed then.
+    Only for the database's writer. Unreadable files are removed. If `record` raises, nothing is
+    removed.
     """
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
     count = 0

@@ -7,27 +7,27 @@ class Connection(Protocol):
     """One open connection."""
 
     last_active: float
-    """When anything happened last, in seconds of the loop's clock."""
+    """Time of the last activity, in seconds of the loop's clock."""
 
     @property
     def idle(self) -> bool:
-        """True if it waits for nothing."""
+        """True if no request is unfinished and no answer pending."""
 
     def overdue(self, now: float) -> bool:
         """True if a request or an answer takes too long."""
 
     def abort(self) -> None:
-        """Close now, whatever is not delivered."""
+        """Close now, dropping undelivered output."""
 
     def close(self) -> None:
-        """Close when what was written is delivered."""
+        """Close after pending output is delivered."""
 
 
 _Connection = TypeVar("_Connection", bound=Connection)
 
 
 class Connections(Generic[_Connection]):
-    """At most `most` connections; the idlest makes room for a new one."""
+    """At most `most` connections; a new one replaces the longest idle one."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -37,8 +37,7 @@ class Connections(Generic[_Connection]):
         return len(self._open)
 
     def enter(self, guest: _Connection) -> bool:
-        """Whether there is room. Anybody who may connect may do so often: nobody is to keep the
-        user out by it."""
+        """Add a connection; False if there is no room. No client can keep the user out."""
         if len(self._open) >= self.most:
             idle = [one for one in self._open if one.idle]
             if not idle:
@@ -59,6 +58,6 @@ class Connections(Generic[_Connection]):
             guest.abort()
 
     def close(self) -> None:
-        """Close all; answers that were written are still delivered where possible."""
+        """Close all connections, delivering written answers where possible."""
         for guest in list(self._open):
             guest.close()

@@ -1,4 +1,4 @@
-"""Handler interface of both servers, and conversion of errors to answers."""
+"""Handler interface of both servers; converts errors to answers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -10,22 +10,22 @@ _log = logging.getLogger("remora.hub")
 
 
 class Handler(Protocol):
-    """The daemon, as its servers use it."""
+    """The daemon, as seen by its servers."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the line that answers, at once if possible. Raises Refused."""
+        """Return the answer line, at once if possible. Raises Refused."""
 
     def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
         """Call `send` with a line for each generation until the returned function is called."""
 
 
 def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
-    """Return the request of a line or body (None if it is not one) and its answer. Never raises."""
+    """Return the decoded request (None if invalid) and its answer. Never raises."""
     request = None
     try:
         request = decode_request(body)
         answer = handler.answer(request)
-    except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
+    except Exception as error:  # noqa: BLE001 (one request must not end the daemon)
         return request, _sorry(request, error)
     return request, answer if isinstance(answer, bytes) else _awaited(request, answer)
 
@@ -33,12 +33,12 @@ def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | 
 async def _awaited(request: Request, answer: Awaitable[bytes]) -> bytes:
     try:
         return await answer
-    except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
+    except Exception as error:  # noqa: BLE001 (one request must not end the daemon)
         return _sorry(request, error)
 
 
 def _sorry(request: Request | None, error: Exception) -> bytes:
-    """The answer to a question that has none; what is a bug goes to the log."""
+    """Return the answer for an error; a bug is logged."""
     if isinstance(error, Refused):
         if request is not None:
             error.id = request.id

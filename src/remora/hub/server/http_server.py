@@ -1,8 +1,8 @@
-"""Questions over loopback HTTP: `POST /v1/{type}` with a bearer token.
+"""Loopback HTTP server: `POST /v1/{type}` with a bearer token.
 
-What became of a question stands in the answer, as on the socket: its status is 200. Other statuses
-are about the transport: 400 no HTTP, 401 no token, 403 a foreign host or port, 404 another path, 405 another
-method, 413 too large.
+The outcome of a request is in the answer, as on the socket, with status 200. Other statuses concern
+the transport: 400 invalid HTTP, 401 missing token, 403 foreign host or port, 404 unknown path, 405
+wrong method, 413 too large.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _REASONS: dict[int, Code] = {
 
 
 class _Rejected(Exception):
-    """A request that never becomes a question."""
+    """A request rejected by the transport."""
 
     def __init__(self, status: int, message: str, *headers: tuple[str, str]) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class HttpConnections(Connections["HttpConnection"]):
         self.token = token.encode("ascii")
 
     def made(self) -> asyncio.Protocol:
-        """For `loop.create_server`."""
+        """Create a connection, for `loop.create_server`."""
         return HttpConnection(self)
 
 
@@ -73,7 +73,7 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if it waits for nothing."""
+        """True if no request is unfinished and no answer pending."""
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
@@ -81,11 +81,11 @@ class HttpConnection(asyncio.Protocol):
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
-        """Close now, whatever is not delivered."""
+        """Close now, dropping undelivered output."""
         self.transport.abort()
 
     def close(self) -> None:
-        """Close when what was written is delivered."""
+        """Close after pending output is delivered."""
         self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -95,8 +95,8 @@ class HttpConnection(asyncio.Protocol):
         if not self._all.enter(self):
             self.transport.abort()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Cancel what the client waited for."""
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
+        """Cancel the pending answer."""
         self._all.leave(self)
         if self._task is not None:
             self._task.cancel()
@@ -104,7 +104,7 @@ class HttpConnection(asyncio.Protocol):
             self._unsubscribe()
 
     def data_received(self, data: bytes) -> None:
-        """A part of a request, or several."""
+        """Handle part of a request, or several requests."""
         self.last_active = self._loop.time()
         if self._discarding or self._unsubscribe is not None:
             return
@@ -114,28 +114,28 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
             return
         self._pump()
-        if self._full:  # else what comes would be kept without a bound
+        if self._full:  # else input would be buffered without limit
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """Answer what was requested so far."""
+        """Answer the requests received so far."""
         if not self._discarding and self._unsubscribe is None:
             self._http.receive_data(b"")
             self._pump()
         return self._task is not None
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Note that the client does not read."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """It does."""
+        """Note that the client reads again."""
         self._full = False
         self.last_active = self._loop.time()
         self._pump()
 
     def _pump(self) -> None:
-        """Answer what has come in whole, one request after the other."""
+        """Answer complete requests, one after the other."""
         while self._free() and not self.transport.is_closing():
             try:
                 event = self._http.next_event()
@@ -223,7 +223,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
 
     def _stream(self, line: bytes) -> None:
-        """One line now, the others as things change, until the client goes."""
+        """Send a line now and one per change, until the client disconnects."""
         self._unsubscribe = self._all.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
@@ -241,7 +241,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
+        """Send the reason, then discard the rest: a client still sending would not read it."""
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")
@@ -255,7 +255,7 @@ _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
 def _is_ours(address: str, port: int) -> bool:
-    """True if an address is that of this server: another one on this machine is another origin."""
+    """True for this server's own address: another port on this machine is another origin."""
     try:
         found = urlsplit(address)
         named = found.port or 80
@@ -269,12 +269,12 @@ def _too_large() -> _Rejected:
 
 
 def _as_line(target: bytes, body: bytes) -> bytes:
-    """The line that would ask the same on the socket: the path says the type."""
+    """Return the equivalent line of the socket protocol: the path gives the type."""
     kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
     try:
         data = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError):
-        return body  # the protocol has its words for it
+        return body  # the protocol decoder reports the error
     if not isinstance(data, dict):
         return body
     return json.dumps({**data, "type": kind}).encode()

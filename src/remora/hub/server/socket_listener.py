@@ -1,4 +1,4 @@
-"""Listening Unix socket in a private folder; a dead daemon's socket is replaced after a check."""
+"""Listening Unix socket in a private folder; replaces a dead daemon's socket after a check."""
 
 import fcntl
 import os
@@ -15,11 +15,13 @@ BACKLOG = 1024
 
 
 class Listener:
-    """A bound and listening socket, and the lock which says that its path is ours."""
+    """A listening socket, with the lock of its path."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OutsideError where another live process has the path, or something else lies
-        there, and DiskError where it cannot be made."""
+        """Bind the socket.
+
+        Raises OutsideError if another live process or another file has the path, and DiskError.
+        """
         self.path = path
         try:
             _private_folder(path.parent)
@@ -34,14 +36,14 @@ class Listener:
         self._inode = path.lstat().st_ino
 
     def lost(self) -> bool:
-        """True if the path leads elsewhere now, as after a clean-up."""
+        """True if the path was deleted or replaced."""
         try:
             return self.path.lstat().st_ino != self._inode
         except OSError:
             return True
 
     def close(self) -> None:
-        """Remove the socket if it is still ours, and let go of the path."""
+        """Remove the socket if it is still ours, and release the path."""
         with suppress(OSError):
             if not self.lost():
                 self.path.unlink()
@@ -51,8 +53,7 @@ class Listener:
 
 
 def is_ours(peer: socket.socket) -> bool:
-    """Whether the process at the other end runs as our user; where no system tells, the folder's
-    rights alone keep others out."""
+    """True if the peer runs as our user; without system support only folder permissions protect."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     size = struct.calcsize("3i")
@@ -61,9 +62,9 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def _private_folder(folder: Path) -> None:
-    """Ours is only for us; a folder that somebody named is as they made it."""
+    """Make our own folder private; leave a folder named by the user as it is."""
     make_private(folder)
-    # looked at last: in a folder that all may write another user can be quicker than we
+    # checked last: in a shared folder another user can be faster
     if folder.lstat().st_uid not in (os.geteuid(), 0):
         raise OutsideError(
             f"{folder} belongs to another user",
@@ -76,14 +77,14 @@ def _lock_path(path: Path) -> Path:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor that holds the lock of a socket's path."""
+    """Return a descriptor that holds the lock of a socket's path."""
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(_lock_path(path), flags, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _check_empty(lock, path)
-            # a daemon that ended took its lock file away: then it is another file now
+            # an ending daemon removed its lock file: the path has another file now
             if os.fstat(lock).st_ino == _lock_path(path).lstat().st_ino:
                 return lock
         except FileNotFoundError:
@@ -97,7 +98,7 @@ def _locked(path: Path) -> int:
 
 
 def _check_empty(lock: int, path: Path) -> None:
-    """Ours holds nothing, and is removed at the end."""
+    """Raise OutsideError if the lock file has content: ours is always empty."""
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
@@ -107,7 +108,7 @@ def _check_empty(lock: int, path: Path) -> None:
 
 
 def _bound(path: Path) -> socket.socket:
-    """The lock is ours: a socket that lies there has nobody behind it."""
+    """Bind under the lock: an existing socket has no listener."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
@@ -130,7 +131,7 @@ def _bound(path: Path) -> socket.socket:
 
 
 def _check_dead(path: Path) -> None:
-    """A path that somebody named may be another program's, which knows nothing of our lock."""
+    """Check that no program listens on a user's path: it may not know our lock."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:

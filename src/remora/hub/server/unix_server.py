@@ -13,7 +13,7 @@ from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
 _AT_ONCE = 16
-"""Lines of one connection that are answered before the others have their turn."""
+"""Lines of one connection answered before other connections get a turn."""
 _DISCARD = 64 * MAX_BYTES
 
 
@@ -25,7 +25,7 @@ class UnixConnections(Connections["UnixConnection"]):
         self.handler = handler
 
     async def finish(self, seconds: float) -> None:
-        """Give the answers that are being made so much time."""
+        """Wait up to `seconds` for pending answers."""
         working = [one.task for one in self._open if one.task is not None]
         if working:
             await asyncio.wait(working, timeout=seconds)
@@ -38,7 +38,7 @@ class UnixConnections(Connections["UnixConnection"]):
 
 
 class UnixConnection(asyncio.Protocol):
-    """One client; `task` makes an answer that takes time, while there is one."""
+    """A client; `task` computes a slow answer, if any."""
 
     def __init__(self, connections: UnixConnections) -> None:
         self._all = connections
@@ -54,7 +54,7 @@ class UnixConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if it waits for nothing."""
+        """True if no request is unfinished and no answer pending."""
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
@@ -71,7 +71,7 @@ class UnixConnection(asyncio.Protocol):
         return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Only our own user, and only as many as there is room for."""
+        """Accept only our own user, up to the maximum."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
@@ -80,8 +80,8 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(problem_line(Refused("busy", "too many connections")))
             self._transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Cancel what the client waited for."""
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
+        """Cancel the pending answer."""
         self._all.leave(self)
         self._buffer.clear()
         if self.task is not None:
@@ -92,18 +92,18 @@ class UnixConnection(asyncio.Protocol):
             self._unsubscribe()
 
     def data_received(self, data: bytes) -> None:
-        """Lines, or a part of one."""
+        """Handle lines, or part of one."""
         self.last_active = self._loop.time()
         if self._discarded is not None:
             self._discard(data)
             return
         self._buffer += data
         if (self.task is not None or self._full) and len(self._buffer) > MAX_BYTES:
-            self._transport.pause_reading()  # until all that came is answered
+            self._transport.pause_reading()  # until all received requests are answered
         self._pump()
 
     def eof_received(self) -> bool:
-        """Answer what was requested so far; a last line needs no end."""
+        """Answer the requests received so far; the last line needs no newline."""
         self._ended = True
         if self._buffer:
             self._buffer += b"\n"
@@ -111,25 +111,25 @@ class UnixConnection(asyncio.Protocol):
         return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
-        """The client does not read: nothing more is answered until it does."""
+        """Stop answering: the client does not read."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """It does."""
+        """Answer again."""
         self._full = False
         self.last_active = self._loop.time()
         self._pump()
 
     def abort(self) -> None:
-        """Close now, whatever is not delivered."""
+        """Close now, dropping undelivered output."""
         self._transport.abort()
 
     def close(self) -> None:
-        """Close when what was written is delivered."""
+        """Close after pending output is delivered."""
         self._transport.close()
 
     def _pump(self) -> None:
-        """Answer lines in order, until one needs time, the client stops reading, or others wait."""
+        """Answer lines in order until one is slow, the client stops reading, or others wait."""
         lines = self._lines()
         for _ in range(_AT_ONCE):
             if self.task is not None or self._full or self._transport.is_closing():
@@ -156,7 +156,7 @@ class UnixConnection(asyncio.Protocol):
             yield line
 
     def _line_missing(self) -> None:
-        """The rest of a line has not come, or never will."""
+        """Wait for the rest of a line, or close if it cannot come."""
         self._scanned = len(self._buffer)
         if self._scanned > MAX_BYTES:
             self._too_large()
@@ -190,7 +190,7 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
+        """Send the reason, then discard the rest: a client still sending would not read it."""
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()
