@@ -133,7 +133,7 @@ class HubClient:
         return await find_node(Asked(name, self.root, place), self, self._ask_current)
 
     async def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that a class uses; None for another node or without one."""
+        """Return the key of the `__init__` that a class uses; None for any other node."""
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
@@ -209,9 +209,7 @@ class HubClient:
             async with asyncio.timeout(seconds):
                 answer = await self._daemon.ask(request)
                 while self._may_ask_again(answer):
-                    await asyncio.sleep(
-                        _AGAIN_S
-                    )  # a late source is ready sooner next time
+                    await asyncio.sleep(_AGAIN_S)  # a late source is ready sooner next time
                     answer = await self._daemon.ask(request)
                 return answer
         except TimeoutError:

@@ -1,1 +1,1 @@
-"""The daemon of one root: follows every change, and answers what is asked over the server."""
+"""The daemon of one root: follows changes and answers requests over its servers."""

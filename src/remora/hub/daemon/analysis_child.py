@@ -1,9 +1,9 @@
-"""The child process that reads large files, so that the daemon can answer meanwhile.
+"""Child process that analyses large files, so that the daemon can answer meanwhile.
 
-Its argument is the limit of its address space in bytes. On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
-On its standard output likewise the FileFacts without nodes, then the nodes in portions, of which the
-last is empty: a hundred thousand decoded at once would keep the daemon from answering. It ends when
-its input does, and with its parent.
+Its argument is the limit of its address space in bytes. Standard input holds for each file 4 bytes
+of length, then a MessagePack pair of path and source. Standard output holds likewise the FileFacts
+without nodes, then the nodes in portions, ended by an empty one: decoding a hundred thousand at
+once would block the daemon. It ends at end-of-file, and with its parent.
 """
 
 import os
@@ -27,7 +27,7 @@ def main() -> None:
     answers = begin()
     tune_gc()
     limit = int(sys.argv[1])
-    with suppress(ValueError, OSError):  # a lower limit holds already
+    with suppress(ValueError, OSError):  # a lower limit is set already
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while answers is not None and (body := received(sys.stdin.buffer)) is not None:
         path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])

@@ -1,4 +1,4 @@
-"""Analyses large files in a child process, one at a time, so that requests need not wait."""
+"""Child process for large files, one at a time, so that requests need not wait."""
 
 import asyncio
 import logging
@@ -93,7 +93,7 @@ class AnalysisPool:
         return self._child
 
     def _let_go(self) -> None:
-        """Close the input of the child, which ends it; the next file starts another."""
+        """Close the child's input, which ends it; the next file starts another."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:
             child.stdin.close()

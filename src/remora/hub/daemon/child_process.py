@@ -11,7 +11,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def begin() -> BinaryIO | None:
-    """Return the stream for a child's messages, called first in it; None if its parent is gone."""
+    """Return the stream for a child's messages; call it first. None if its parent is gone."""
     parent = os.getppid()
     if sys.platform == "linux":  # a busy child does not read its input: the kernel ends it then
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Health of the daemon: its memory, and if its root still exists."""
+"""Health of the daemon: memory use and existence of its root."""
 
 import ctypes
 import gc
@@ -54,7 +54,7 @@ class HealthCheck:
         return "restart", self._memory_note
 
     def _used(self, now: float) -> int | None:
-        """Memory in use, after what is held for nothing was given back."""
+        """Return memory in use, after free memory was released."""
         used = memory_mb()
         if used is None or used <= self._limit:
             return used
@@ -73,7 +73,7 @@ class HealthCheck:
 
 
 def release_memory() -> None:
-    """Give back what reading all files needed; the C library keeps it otherwise."""
+    """Release free memory, which the C library otherwise keeps."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
@@ -81,7 +81,7 @@ def release_memory() -> None:
 
 
 def memory_mb() -> int | None:
-    """Resident memory of this process in MiB; None where the system does not tell it so."""
+    """Return resident memory of this process in MiB; None if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE >> 20
     except (OSError, ValueError, IndexError):

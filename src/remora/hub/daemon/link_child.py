@@ -1,9 +1,9 @@
 """Child process that precomputes links: one round, then it ends.
 
-Its argument is the database, which it only reads. On its standard output come framed messages of
-MessagePack: the Beginning; when `GO` came on its standard input, every Portion; and an empty one at
-the end. It runs at the lowest priority and ends early rather than take much memory; what it sent is
-kept, and the next child continues from there.
+Its argument is the database, which it only reads. Standard output holds framed MessagePack
+messages: the Beginning; after `GO` on standard input, every Portion; and an empty one at the end.
+It runs at the lowest priority and ends early rather than use much memory; its results are kept, and
+the next child continues from there.
 """
 
 import os
@@ -26,7 +26,7 @@ FULL, UNREADABLE, DAMAGED = 3, 4, 5
 MOST_MB = 600
 """MiB of resident memory up to which it continues with the next file."""
 ROOM_MB = 150
-"""MiB that it may take beside the project's files."""
+"""MiB that it may use beyond the project's files."""
 _LARGEST = 4 << 30  # bytes of address space: a file that needs more cannot be linked
 
 

@@ -14,7 +14,7 @@ from remora.ids import split_node_key
 from remora.text import exception_summary
 
 _AT_ONCE = 200
-"""Nodes of a portion, at most: others wait while it is written."""
+"""Maximum nodes of a portion: requests wait while it is written."""
 
 
 class LinkRound(NamedTuple):

@@ -89,7 +89,7 @@ class LinkScheduler:
             except HubDamaged:
                 self._damaged()
                 return
-            except Exception as error:  # noqa: BLE001 (whatever it is, answers go on)
+            except Exception as error:  # noqa: BLE001 (requests are answered without links)
                 await self._wait_after(error)
                 self._wanted.set()
 
@@ -164,18 +164,18 @@ class LinkScheduler:
             raise _EndedError(
                 f"precomputing links failed: the child ended with {code}{output}"
             ) from None
-        while self._updater.pending:  # noqa: ASYNC110 - nothing is missed by looking now and then
+        while self._updater.pending:  # noqa: ASYNC110 - polling misses nothing
             await asyncio.sleep(_PAUSE_S)
         return body
 
     async def _stored(self, write: Callable[[], _T]) -> _T:
-        """Write in another thread, so that this one goes on answering."""
+        """Write in another thread, so that this one can answer."""
         async with self._updater.storing:
             work = asyncio.ensure_future(asyncio.to_thread(write))
             try:
                 return await asyncio.shield(work)
             except asyncio.CancelledError:
-                await asyncio.wait({work})  # nobody else writes, or closes, before it is done
+                await asyncio.wait({work})  # no other write or close before it is done
                 raise
 
     async def _wait_after(self, error: Exception) -> None:
@@ -188,7 +188,7 @@ class LinkScheduler:
         await asyncio.sleep(_RETRY_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._pause - _RETRY_S):
-                await self._wanted.wait()  # an edit may have mended it
+                await self._wanted.wait()  # an edit may have fixed it
         self._pause = min(2 * self._pause, _MOST_RETRY_S)
 
     def _recovered(self) -> None:
@@ -200,7 +200,7 @@ class LinkScheduler:
             with suppress(ProcessLookupError):
                 child.kill()
             await self._last_words
-            await child.communicate()  # what nobody read keeps the pipe open
+            await child.communicate()  # an unread pipe stays open
 
 
 def _summary(failed: list[Unlinked]) -> str:

@@ -1,4 +1,4 @@
-"""The daemon's log: to standard error for who watches it, or to a small file that rotates."""
+"""The daemon's log: standard error in the foreground, else a small rotating file."""
 
 import io
 import logging
@@ -7,24 +7,24 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 MOST_BYTES = 1 << 20
-"""Of one file; there are two."""
+"""Maximum bytes of one file; there are two."""
 _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class _PrivateFile(RotatingFileHandler):
-    """For its user alone, never through a link; on a full disk a line is lost and nothing else."""
+    """Private log file, never through a link; on a full disk only a line is lost."""
 
     def _open(self) -> io.TextIOWrapper:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(self.baseFilename, flags, 0o600)
         return io.TextIOWrapper(io.FileIO(file, "ab"), encoding="utf-8", errors="backslashreplace")
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (its name there)
-        """Say nothing: there is nowhere to say it."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (inherited name)
+        """Ignore the error: there is no place to report it."""
 
 
 def log_to(path: Path | None) -> None:
-    """Everything from here on goes to the file; None: to standard error."""
+    """Log to the file from now on; None: to standard error."""
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:

@@ -24,7 +24,7 @@ THREAD_NAME = "remora-hub-lane"
 """Prefix of the names of the threads."""
 MAX_THREADS = 3
 ANSWER_LIMIT_S = 10.0
-"""Seconds to wait for an answer; its thread goes on and takes no other question meanwhile."""
+"""Seconds to wait for an answer; its thread continues and takes no other question meanwhile."""
 GIVEN_UP_S = 20.0
 """Seconds after which it stops; the same question asked meanwhile gets the same answer."""
 _PATIENCE_S = 1.0
@@ -64,10 +64,10 @@ class QueryThreads:
         self._going: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
-        """Return what `question` gives for the newest state.
+        """Return the result of `question` over the newest state.
 
-        Questions with an equal `same` share one computation while it runs. Raises what `question`
-        raises, and Refused where too many others are being answered.
+        Questions with an equal `same` share one computation. Raises the errors of `question`, and
+        Refused if too many others are being answered.
         """
         work: asyncio.Future[_T] = self._going.get(same) or await self._begun(question, same)
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
@@ -76,7 +76,7 @@ class QueryThreads:
         return work.result()
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Start no further work."""
         for thread in self._all:
             thread.executor.shutdown(wait=False, cancel_futures=True)
 
@@ -128,9 +128,10 @@ class NewestQueries:
         self._answers: NodeQueries | None = None
 
     def ask(self, question: Callable[[NodeQueries], _T]) -> _T:
-        """What `question` gives; asked again where something was stored meanwhile: made of two
-        states, it may be true in neither. Raises what it raises, and Refused where that takes far
-        too long."""
+        """Return the result of `question`, retried if the state changed meanwhile.
+
+        Raises its errors, and Refused if that takes far too long.
+        """
         until = time.monotonic() + GIVEN_UP_S
         try:
             for _ in range(_TRIES - 1):
@@ -143,10 +144,12 @@ class NewestQueries:
             raise
         except _TornError:
             raise Refused("busy", "files keep changing") from None
-        except OutOfTimeError:  # links that are half made; and others need the memory
+        except OutOfTimeError:  # links may be incomplete, and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
-        except Exception:  # the view, or links that are half made: the next question gets others
+        except (
+            Exception
+        ):  # the view or its links may be incomplete: the next question gets new ones
             self.close()
             raise
 
@@ -156,8 +159,11 @@ class NewestQueries:
             return self.ask(question)
 
     def _made(self, question: Callable[[NodeQueries], _T], until: float) -> tuple[_T, bool]:
-        """What `question` gives, and whether it is of one state. Raises _TornError where it fails
-        and is not: what one file's numbers mean, another one's do not."""
+        """Return the result of `question`, and True if it is of one state.
+
+        Raises _TornError if it fails because the state changed: numbers of one file are invalid in
+        another.
+        """
         answers = self._of_newest(until)
         try:
             found = question(answers)

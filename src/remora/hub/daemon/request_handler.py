@@ -28,9 +28,9 @@ from remora.hub.query.responses import handle, is_immediate, is_whole
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
-"""Seconds that a request waits for files being read; then its answer is not fresh."""
+"""Seconds that a request waits for files being read; after that its answer is not fresh."""
 _KEYS_PER_EVENT = 2000
-"""Keeps the line of an event well below what a subscriber may leave unread."""
+"""Keeps an event line well below a subscriber's limit of unread bytes."""
 _MOST_KEPT = 8 << 20
 """Bytes of cached answers and their requests."""
 _KEPT_BESIDE = 600
@@ -46,7 +46,7 @@ class StoredState(Protocol):
 
     @property
     def generation(self) -> int:
-        """The newest."""
+        """The newest generation."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
         """Return the keys that changed after a generation, and True if these are all."""
@@ -144,7 +144,7 @@ class RequestHandler:
             found = self._at_hand.read(ask)
         except NotFound as error:
             raise Refused("unknown_node", error.message) from None
-        except DiskError:  # the answer that is made later finds out what it is
+        except DiskError:  # the answer computed later reports the error
             return None
         return None if found is None else self._cached(request, *found)
 

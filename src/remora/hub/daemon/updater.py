@@ -20,10 +20,10 @@ from remora.hub.watch.watcher_protocol import Watcher
 DEFER_OVER = 64 * 1024
 """Files of more bytes are analysed by the child process: they would take longer than a slice."""
 _SLICE_S = 0.04
-_LONG_SLICE_S = 0.12  # a transaction for each few of a thousand files costs as much as these
+_LONG_SLICE_S = 0.12  # a transaction for a few of a thousand files costs as much as these
 _MOST_AT_ONCE = 512
 _MANY = 64
-"""From so many waiting files on, scripts are skipped: they report the same and take twice as long."""
+"""With so many waiting files scripts are skipped: the result is the same, in half the time."""
 _TURNS = 8
 """Turns of the event loop between two slices; messages of the child take several."""
 _SETTLE_S = 0.02

@@ -1,1 +1,1 @@
-"""Indexing: from changed files to stored facts."""
+"""Indexer: updates the store from changed files."""

@@ -13,17 +13,17 @@ from remora.ids import node_key, spell_path
 
 MOST_REACHED = 200
 MOST_ASKED = 30
-"""Nodes asked about for one change; a larger one reaches nearly everything."""
+"""Nodes searched for one change; a larger change affects nearly everything."""
 PATIENCE_S = 0.05
-"""What comes later is left out: others wait meanwhile, and who is told only looks again."""
+"""Seconds; later results are dropped: other requests wait, and a client only looks again."""
 _log = logging.getLogger("remora.hub")
 
 
 def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[str, ...]:
-    """Keys of the nodes to which `FindCallers` and `FindTests` lead, sorted; all of them are there.
+    """Return the sorted keys of existing nodes that the `FindCallers` and `FindTests` actions
+    reach.
 
-    `now` answers about the state after the change: what called a node that is gone calls nothing
-    any more, and is not found.
+    `now` is the state after the change: callers of a removed node are not found.
     """
     search = _Search(now)
     found: set[str] = set()
@@ -39,14 +39,14 @@ def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[s
 
 
 class _Search:
-    """What the scripts may ask, for a while."""
+    """Host functions of the scripts, with a time limit."""
 
     def __init__(self, now: NodeQueries) -> None:
         self._now = now
         self._until = time.monotonic() + PATIENCE_S
 
     def callers(self, action: FindCallers) -> tuple[str, ...]:
-        """Keys."""
+        """Return keys of callers."""
 
         def callers(nodes: list[str]) -> list[list[str]]:
             found = self._links(self._now.callers, "callers", nodes)
@@ -56,7 +56,7 @@ class _Search:
         return script_runner.find_callers(nodes, MOST_REACHED, {"callers": callers})
 
     def tests(self, action: FindTests) -> tuple[str, ...]:
-        """Keys of those that are there."""
+        """Return keys of existing tests."""
 
         def tests(nodes: list[str]) -> list[list[str]]:
             found = self._links(self._now.tests, "tests", nodes)
@@ -76,6 +76,6 @@ class _Search:
 
 
 def _key_of(test: str) -> str:
-    """The node of a pytest id: `a.py::TestB::test_c[1]` is `node:a.py:TestB.test_c`."""
+    """Return the node of a pytest id: `a.py::TestB::test_c[1]` is `node:a.py:TestB.test_c`."""
     path, *names = test.partition("[")[0].split("::")
     return node_key(spell_path(path), ".".join(names))

@@ -1,4 +1,4 @@
-"""Facts of a changed file, those that changed reported by the shipped scripts."""
+"""Facts of a changed file, with the changed ones reported by the shipped scripts."""
 
 import logging
 from collections import deque
@@ -26,17 +26,17 @@ from remora.hub.update_rules import (
 from remora.ids import MODULE
 
 MOST_NODES = 64
-"""Changed nodes of a file for the scripts; with more its facts are taken as they are."""
+"""Maximum changed nodes of a file for the scripts; with more its facts are used directly."""
 MOST_TAKEN = 200
 """Actions remembered for `taken`."""
 _log = logging.getLogger("remora.hub")
 
 
 class ScriptedAnalysis:
-    """The `Analyse` of an indexer that follows edits: rules say what to do, scripts do it.
+    """The `Analyse` of an indexer that follows edits: rules select actions, scripts run them.
 
-    The scripts get their facts from `read_facts`, so both ways give the same. New, broken and
-    wholly changed files need no scripts. Should one fail, the log says so.
+    The scripts get their facts from `read_facts`, so both ways give the same result. New, broken
+    and wholly changed files need no scripts. A failing script is logged.
     """
 
     def __init__(self, *, most_nodes: int = MOST_NODES) -> None:
@@ -45,7 +45,7 @@ class ScriptedAnalysis:
         self._taken: deque[UpdateAction] = deque(maxlen=MOST_TAKEN)
 
     def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
-        """Return the facts of a file (raw path), given what is stored of it. Never raises."""
+        """Return the facts of a file (raw path), given its stored state. Never raises."""
         facts = read_facts(path, source)
         actions = self._actions(facts, known)
         if not known.nodes:
@@ -60,7 +60,7 @@ class ScriptedAnalysis:
             return facts
 
     def taken(self) -> tuple[UpdateAction, ...]:
-        """The newest actions since this was asked last, of files that were known before."""
+        """Return the actions since the last call, of files that were stored before."""
         taken = tuple(self._taken)
         self._taken.clear()
         return taken
@@ -77,9 +77,9 @@ def _widest(actions: Iterable[UpdateAction]) -> int:
 
 
 def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
-    """Return `into` with what the scripts report, from `facts`, of the nodes that `actions` name.
+    """Return `into` with the scripts' results for the nodes that `actions` name.
 
-    Raises ScriptError.
+    The scripts read `facts`. Raises ScriptError.
     """
     hosts = _Hosts(facts)
     nodes = {node.qualname: node for node in into.nodes}
@@ -90,7 +90,7 @@ def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFac
 
 
 def _reported(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The names of nodes, with the facts that the action's script reports."""
+    """Return names of nodes with the facts reported by the action's script."""
     if isinstance(action, ScanImports):
         yield MODULE, {"imports": script_runner.scan_imports({"imports": hosts.imports})}
     elif isinstance(action, ExtractSignatures):
@@ -107,13 +107,13 @@ def _named(found: Head | Measured) -> tuple[str, dict[str, Any]]:
 
 
 class _Hosts:
-    """Host functions: the facts of one file, for scripts."""
+    """Host functions of the scripts: the facts of one file."""
 
     def __init__(self, facts: FileFacts) -> None:
         self._nodes = {node.qualname: node for node in facts.nodes}
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
-        """Return the heads of nodes by qualname, the module's own too."""
+        """Return the heads of nodes by qualname, including the module's."""
         return [_picked(self._nodes[name], Head) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:

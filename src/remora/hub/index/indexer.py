@@ -23,28 +23,28 @@ from remora.ids import spell_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
-"""Read before they are stored together: so a move is seen whole, and memory has a bound."""
+"""Read before they are stored together, so that moves are recognised; bounds memory."""
 
 
 class Extras(Protocol):
-    """Users' scripts: `state` tells whether they changed, `extras` runs them."""
+    """User scripts: `state` changes when they do, `extras` runs them."""
 
     def state(self) -> str:
-        """Empty where there are none."""
+        """State of the scripts; empty without scripts."""
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """By node key, what each script says."""
+        """Return each script's value by node key."""
 
 
 class Look(NamedTuple):
-    """Raw paths of files that are not as they are stored, and of stored files that are gone."""
+    """Raw paths of changed files, and of stored files that are gone."""
 
     changed: tuple[str, ...]
     gone: tuple[str, ...]
 
 
 class FileError(NamedTuple):
-    """A file that was read in part or not at all, and why; `path` is raw."""
+    """Error or partial error of reading a file; `path` is raw."""
 
     path: str
     detail: str
@@ -54,7 +54,7 @@ class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
     `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: the database
-    was damaged or deleted: everything else must be looked at again.
+    was reset: all other files must be stored again.
     """
 
     generation: int
@@ -65,7 +65,7 @@ class Refreshed(NamedTuple):
 
 
 def read_directly(path: str, source: bytes, known: Known) -> FileFacts:  # noqa: ARG001
-    """The `Analyse` that reads a file without looking at what was known of it."""
+    """Read a file regardless of its stored state: the simplest `Analyse`."""
     return read_facts(path, source)
 
 
@@ -73,16 +73,16 @@ class NoExtras:
     """A project without scripts of its own."""
 
     def state(self) -> str:
-        """None."""
+        """Empty."""
         return ""
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:  # noqa: ARG002
-        """Nothing."""
+        """Return nothing."""
         return {}
 
 
 class Indexer:
-    """All methods raise DiskError where the root or the database cannot be had."""
+    """Indexer of one root. All methods raise DiskError if the root or the database is unusable."""
 
     def __init__(
         self,
@@ -107,8 +107,9 @@ class Indexer:
         return self._members.file_limit
 
     def look(self) -> Look:
-        """Compare every file with what is stored: by its Stamp, and by its bytes where the Stamp
-        differs or is younger than 2 s."""
+        """Compare every file with its stored Stamp, and by content if the Stamp differs or is
+        recent.
+        """
         began = time.time_ns()
         with self._open() as reader:
             now = self._members.sweep()
@@ -130,11 +131,10 @@ class Indexer:
         defer_over: int | None = None,
         analyse: Analyse | None = None,
     ) -> Refreshed:
-        """Read these files (raw paths) and store what changed; those that do not belong any more
-        are removed, and so are those that cannot be read.
+        """Read files (raw paths) and store what changed; remove non-members and unreadable files.
 
-        Files of more than `defer_over` bytes are named in `deferred`: `supply` takes their facts.
-        `analyse` reads these files instead of what reads all.
+        Files of more than `defer_over` bytes are listed in `deferred`: `supply` takes their facts.
+        `analyse` replaces the default analysis.
         """
         wanted = set(paths)
         there = self._members.belonging(wanted)
@@ -163,7 +163,7 @@ class Indexer:
         *,
         source: UpdateSource = "file_change",
     ) -> Refreshed:
-        """Store the facts of a deferred file, if its bytes are still those they were made from."""
+        """Store the facts of a deferred file, if its content is unchanged."""
         work = self._work(source)
         with self._open() as reader:
             content = work.read(reader, path) if self._members.belonging([path]) else None
@@ -175,7 +175,7 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """True if a file's bytes differ from those stored; if not, its Stamp is remembered."""
+        """True if a file's content differs from the stored one; if not, remember its new Stamp."""
         try:
             content = reader.read(path)
         except OSError:
@@ -195,7 +195,7 @@ class Indexer:
 
 
 class _Work:
-    """One refresh: what was read and is not yet stored, and what came of what was."""
+    """State of one refresh: files read but not stored, and results."""
 
     def __init__(self, store: HubStore, source: UpdateSource, extras: Extras) -> None:
         self.deferred: list[str] = []
@@ -215,7 +215,7 @@ class _Work:
         self._gone += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:
-        """A file that may have to be analysed; None if it is as it is stored, or gone."""
+        """Return a file to analyse; None if it is unchanged or gone."""
         row = self._store.files().get(path)
         try:
             content = reader.read(path)
@@ -232,7 +232,7 @@ class _Work:
         return None
 
     def take(self, path: str, content: Content, facts: FileFacts) -> None:
-        """Store these facts, soon."""
+        """Queue facts to store."""
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
         extra = self._extras.extras(facts) if self._state else {}
@@ -242,7 +242,7 @@ class _Work:
             self._write()
 
     def finish(self) -> Refreshed:
-        """Store what is left."""
+        """Store queued facts."""
         if self._updates or self._gone:
             self._write()
         return Refreshed(
@@ -265,8 +265,10 @@ class _Work:
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Facts hold no cycles: to look for garbage among all that is known, whenever a tree has been
-    parsed, is a tenth of the time of many files and half of that of one."""
+    """Disable garbage collection in the block: facts have no cycles.
+
+    Collecting takes a tenth of the time for many files, and half of it for one.
+    """
     if not gc.isenabled():
         yield
         return

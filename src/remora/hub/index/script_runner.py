@@ -43,32 +43,32 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[Head]:
-    """From the host's `definitions`. Raises ScriptError, as all of these do."""
+    """Call the host's `definitions`. Raises ScriptError, like all of these."""
     return _run("extract_signatures", {"nodes": nodes}, hosts, list[Head])
 
 
 def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[Measured]:
-    """From the host's `branches`."""
+    """Call the host's `branches`."""
     return _run("compute_complexity", {"nodes": nodes}, hosts, list[Measured])
 
 
 def scan_imports(hosts: Hosts) -> tuple[str, ...]:
-    """From the host's `imports`."""
+    """Call the host's `imports`."""
     return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
 def find_callers(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
-    """Keys, from the host's `callers`."""
+    """Return keys, by the host's `callers`."""
     return _run("find_callers", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
 
 
 def find_tests(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
-    """Keys, from the host's `tests`."""
+    """Return keys, by the host's `tests`."""
     return _run("find_tests", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
 
 
 def load_all() -> None:
-    """Load every script now, so that the first edit need not wait for it. Raises ScriptError."""
+    """Load every script in advance, so that the first edit does not wait. Raises ScriptError."""
     for name in _NAMES:
         _script(name)
 

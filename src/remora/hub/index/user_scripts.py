@@ -1,4 +1,4 @@
-"""User scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
+"""User scripts, `.remora/hub/NAME.pym`: compute `extra.NAME` from a node's facts."""
 
 import hashlib
 import os
@@ -18,14 +18,14 @@ from remora.workspaces.rooted_files import RootedFiles
 FOLDER = ".remora/hub"
 MOST_SCRIPTS = 10
 VALUE_BYTES = 4096
-"""Of one value, as JSON."""
+"""Maximum bytes of one value, as JSON."""
 _SOURCE_BYTES = 64 * 1024
 _LIMITS = Limits(
     duration_s=0.1,
     wall_s=0.5,
     memory_mb=32,
     recursion=200,
-    host_calls=1,  # so that a call is reported as denied, not as one too many
+    host_calls=1,  # allows a call, so that it is reported as denied and not as one too many
     print_bytes=1024,
     result_bytes=VALUE_BYTES,
 )
@@ -39,10 +39,10 @@ _PATIENCE_PER_RUN_S = 0.008
 
 
 class UserScripts:
-    """The scripts as they are now; a failing one costs nobody more than its own value.
+    """The project's user scripts; a failing one only loses its own value.
 
-    They get no host functions. One that runs into its limits again and again, or is slow on the
-    average, is not run any more until it was changed.
+    They get no host functions. A script that repeatedly exceeds its limits, or is slow on average,
+    is disabled until it changes.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,8 +53,11 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """A hash of all scripts' names and bytes, empty where there are none; read again where a
-        file was changed. What was computed under another state is to be computed anew."""
+        """Hash of all scripts' names and content, empty without scripts; updated when a file
+        changes.
+
+        Values computed under another state are outdated.
+        """
         stamps = self._stamped()
         if stamps != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
@@ -66,15 +69,17 @@ class UserScripts:
         return self._state
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """By node key, what each script of the last `state` says of the node: at most 4 KB of JSON
-        each, or `{"error": one line}`; empty where there are no scripts."""
+        """Return by node key each script's value: at most 4 KB of JSON, or `{"error": one line}`.
+
+        Empty without scripts.
+        """
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
         given: dict[str, Any] = msgspec.to_builtins(node)
         del given[
             "line_start"
-        ]  # where it stands is no fact of its own: an edit above it changes none
+        ]  # without line numbers: an edit above the node does not change its facts
         given |= {"file_path": facts.path, "partial": facts.partial}
         digest = hashlib.sha256(msgspec.json.encode(given)).digest()
         return {own.name: own.value(given, digest) for own in self._scripts}
@@ -100,7 +105,7 @@ class UserScripts:
 
 
 class _Spent:
-    """What the runs of a script, or of all together, have cost so far."""
+    """Run time and exhausted limits, of one script or all together."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -108,19 +113,19 @@ class _Spent:
         self.seconds = 0.0
 
     def add(self, seconds: float, *, exhausted: bool) -> None:
-        """One run more."""
+        """Add one run."""
         self.runs += 1
         self.exhausted += exhausted
         self.seconds += seconds
 
     @property
     def too_slow(self) -> bool:
-        """Whether others have waited long enough."""
+        """True if the average run, or the total, is too slow."""
         return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
 
 
 class _Own:
-    """One script, and what it has said and cost so far."""
+    """One script, with its cached values and costs."""
 
     def __init__(self, name: str, source: bytes | HostError, together: _Spent) -> None:
         self.name = name
@@ -131,7 +136,7 @@ class _Own:
         self._values: dict[bytes, Any] = {}
 
     def value(self, given: dict[str, Any], digest: bytes) -> Any:
-        """Return the script's value; `digest` is of everything that it is given."""
+        """Return the script's value; `digest` covers all its inputs."""
         if digest not in self._values:
             if len(self._values) >= _MOST_KEPT:
                 self._values.clear()
@@ -156,7 +161,7 @@ class _Own:
         return run.value
 
     def _given_up(self) -> str | None:
-        """Why the script is not run any more: many bad ones together have no more time than one."""
+        """Return why the script is disabled; all bad scripts together share the limit of one."""
         own, together = self._spent, self._together
         most = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
         if own.exhausted >= most:
@@ -168,7 +173,7 @@ class _Own:
 
 
 def _loaded(name: str, source: bytes | HostError) -> Script | str:
-    """The script, or why there is none."""
+    """Return the script, or the load error."""
     if isinstance(source, HostError):
         return source.message
     try:

@@ -1,1 +1,1 @@
-"""Names that people type, resolved to nodes or to suggestions."""
+"""Lookup of names that users type: nodes or suggestions."""

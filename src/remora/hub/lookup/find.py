@@ -1,4 +1,4 @@
-"""Find the node that a name means: the one lookup behind `HubClient.find` and the commands."""
+"""Find the node that a name means, for `HubClient.find` and the commands."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -19,14 +19,16 @@ class FoundNode(NamedTuple):
 
     key: str
     node_type: NodeType | None = None
-    """None where no index could be asked."""
+    """None without an index."""
     further: tuple[str, ...] = ()
-    """Keys of further definitions of the same name (`#2`, ...), in the order of the source. Calls
-    go to the last one, or to all where they exclude each other."""
+    """Keys of further definitions of the same name (`#2`, ...), in source order.
+
+    Calls go to the last one, or to all if they exclude each other.
+    """
 
 
 class Hub(Protocol):
-    """The questions that finding asks; a `HubClient` answers them."""
+    """Queries that the lookup needs; implemented by `HubClient`."""
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
 
@@ -34,28 +36,28 @@ class Hub(Protocol):
 
 
 class Current(Protocol):
-    """The nodes of the files as they are now."""
+    """Nodes of the current files."""
 
     @property
     def file_limit(self) -> int:
         """Bytes of a file above which it is skipped."""
 
     def keys(self) -> Sequence[str]:
-        """All node keys."""
+        """Return all node keys."""
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """The key of the innermost node around a line of the first of `paths` that exists."""
+        """Return the key of the innermost node around a line of the first existing path."""
 
     def imported(self, dotted: str) -> str | None:
-        """The key of the node that an import by that name gives."""
+        """Return the key of the node that an import by that name gives."""
 
 
 Aside = Callable[[Callable[[Current], Any]], Awaitable[Any]]
-"""Asks the current nodes a question in another thread."""
+"""Query the current nodes in another thread."""
 
 
 class Asked(NamedTuple):
-    """A name, and the folders that it is read in: the project's and that of whoever typed it."""
+    """A name, with the project root and the user's current folder."""
 
     name: str
     root: Path
@@ -65,8 +67,8 @@ class Asked(NamedTuple):
 async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
     """Return the node that a name means.
 
-    Raises NotFound, which names the nearest, UsageError if several nodes have that name, and
-    OutsideError where neither a daemon nor an index can be asked.
+    Raises NotFound with the nearest names, UsageError if several nodes have that name, and
+    OutsideError without a daemon and an index.
     """
     asked = asked._replace(name=unpasted(asked.name))
     name, root, folder = asked
@@ -79,7 +81,7 @@ async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
             return FoundNode(meant[0], kinds[meant[0]], _further(meant[0], kinds))
         if meant:
             raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
-    # a search knows no name that cannot be printed, and needs a daemon or an index
+    # a search ignores unprintable names, and needs a daemon or an index
     there = _first(whole, await hub.get_context(whole))
     if there:
         return FoundNode(there[0])
@@ -91,7 +93,7 @@ async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
 
 
 def unanswered() -> OutsideError:
-    """Return the error for a question that nobody could answer."""
+    """Return the error for a query without an answer."""
     return OutsideError(
         "no daemon is running and there is no index",
         hint="`path:qualname` in full asks the file alone; `--db FILE` names a place where an index "
@@ -100,7 +102,7 @@ def unanswered() -> OutsideError:
 
 
 def _elsewhere(asked: Asked, current: Current) -> str | None:
-    """The key that a line of a file means, or a name where it is imported to."""
+    """Return the key for a line of a file, or for an imported name."""
     place = line_named(asked.name)
     if place is not None:
         keys = whole_keys(place.path, asked.root, asked.folder)
@@ -123,7 +125,7 @@ def _further(key: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _first(wanted: Iterable[str], known: Collection[str]) -> list[str]:
-    """The first of `wanted` that is known."""
+    """Return the first known key of `wanted`."""
     return [key for key in wanted if key in known][:1]
 
 

@@ -1,4 +1,4 @@
-"""Read a name: a key, a path, dots, the end of one, a pytest id, a call or a line of a file."""
+"""Parser of names: a key, a path, a dotted name or its end, a pytest id, a call, a line."""
 
 import os
 import re
@@ -16,15 +16,17 @@ _LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
 
 
 class AtLine(NamedTuple):
-    """A line of a file, as an error message or an editor names it."""
+    """A line of a file, as error messages and editors name it."""
 
     path: str
     line: int
 
 
 def unpasted(name: str) -> str:
-    """The name as a key would have it: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`, and a
-    trailing call is left out."""
+    """Return the name in the form of a key: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`.
+
+    A trailing call is removed.
+    """
     path, separator, inside = name.partition(".py::")
     if separator:
         return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
@@ -32,16 +34,15 @@ def unpasted(name: str) -> str:
 
 
 def line_named(name: str) -> AtLine | None:
-    """The line that `path.py:116` means (a column may follow); None for another name."""
+    """Return the line of `path.py:116` (with or without a column); None for another name."""
     found = _LINE.fullmatch(name.removeprefix("node:"))
     return None if found is None else AtLine(found["path"], int(found["line"]))
 
 
 def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
-    """The keys that `name` may be in full, the likeliest first.
+    """Return the keys that `name` may spell in full, the likeliest first.
 
-    It is read as the key spells it, as a path below `root`, and as a path that a shell in `folder`
-    knows: relative to there, or absolute.
+    It is read as in a key, as a path below `root`, and as a relative or absolute path in `folder`.
     """
     path, qualname = parted(name)
     below = _below(path, root, folder)
@@ -52,7 +53,7 @@ def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
 
 
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
-    """What finds the nodes that `name` may mean, `keys` being those that it may be in full."""
+    """Return search queries for the nodes that `name` may mean; `keys` are its full spellings."""
     plain = name.removeprefix("node:")
     asked = (plain, *(key.removeprefix("node:") for key in keys))
     words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in asked)
@@ -60,8 +61,7 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
 
 
 def called_so(name: str, keys: Iterable[str]) -> list[str]:
-    """Those of `keys` that `name` means best: by qualname, then by all its dots, then by how their
-    paths and names end."""
+    """Return the keys that match `name` best: by qualname, by dotted name, then by their ends."""
     plain = name.removeprefix("node:")
     known = list(keys)
     path, _, qualname = plain.rpartition(":")
@@ -78,19 +78,19 @@ def called_so(name: str, keys: Iterable[str]) -> list[str]:
 
 
 def parted(name: str) -> tuple[str, str]:
-    """The path and the qualname that a name would be in full; without `:` it is a path."""
+    """Split a name into path and qualname; without `:` it is a path."""
     path, _, qualname = name.removeprefix("node:").rpartition(":")
     return (path, qualname) if path else (qualname, MODULE)
 
 
 def _below(path: str, root: Path, folder: Path) -> str | None:
-    """A path as somebody in `folder` types it, as it is spelled in keys; None: it leads out."""
+    """Return a path typed in `folder` as spelled in keys; None outside the root."""
     try:
-        typed = os.path.abspath(folder / path)  # noqa: PTH100 (what it names may be gone, or a link)
+        typed = os.path.abspath(folder / path)  # noqa: PTH100 (the path may be missing, or a link)
         for place in (typed, os.path.realpath(typed)):
             if Path(place).is_relative_to(root):
                 return spell_path(Path(place).relative_to(root).as_posix())
-    except ValueError:  # NUL
+    except ValueError:  # NUL in the path
         pass
     return None
 
@@ -100,7 +100,7 @@ def _named(keys: Iterable[str], qualname: str) -> list[str]:
 
 
 def _dotted(key: str) -> str:
-    """As an import and what follows it would spell a node."""
+    """Return the dotted name of a node."""
     path, qualname = split_node_key(key)
     module = path.removesuffix(".py").replace("/", ".").removesuffix(_PACKAGE)
     return module if qualname == MODULE else f"{module}.{qualname}"

@@ -1,4 +1,4 @@
-"""Errors for names that no node has: the nearest names, or what is wrong with a path."""
+"""Errors for unknown names: the nearest names, or the problem with a path."""
 
 import heapq
 import os
@@ -20,11 +20,10 @@ _ASIDE = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 def no_node(
     name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
 ) -> RemoraError | None:
-    """Return the error for a name that is a path, typed in `folder`; None for another name, or one
-    that leads to a file of the project.
+    """Return the error for a name that is a path, typed in `folder`; None for any other name.
 
-    `paths`: those of all files, as keys spell them; empty where they are not known. Files of more
-    than `limit` bytes are skipped.
+    Also None for a file of the project. `paths`: all files as spelled in keys; empty if unknown.
+    Files of more than `limit` bytes are skipped.
     """
     path, _ = parted(name)
     if "\0" in path or not path:
@@ -89,7 +88,7 @@ def _outside(path: str, root: Path) -> NotFound:
 
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
-    """Return the error for a name, or a key, that is not among `keys`."""
+    """Return the error for a name or key that is not among `keys`."""
     near = _nearest(name, near_pool(name, keys))
     shown = ", ".join(key.removeprefix("node:") for key in near)
     hint = f"did you mean {shown}?" if near else "`remora hub search WORD` looks for nodes"
@@ -108,8 +107,10 @@ def _is_aside(key: str) -> bool:
 
 
 def near_pool(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys worth comparing: all where they are few, else those whose last names share
-    most pairs of letters with that of `name`. Comparing 50,000 in full would take a second."""
+    """Return the keys to compare: all if few, else those sharing most letter pairs with `name`.
+
+    Comparing 50,000 in full would take a second.
+    """
     known = list(keys)
     if len(known) <= _ENOUGH:
         return known

@@ -1,4 +1,4 @@
-"""Search: which node keys match, ranked."""
+"""Search for node keys, ranked."""
 
 import heapq
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from remora.ids import MODULE, split_node_key
 
 
 class Rank(NamedTuple):
-    """The smaller, the better it fits; the key makes the order total."""
+    """Rank of a match, best first; the key makes the order total."""
 
     place: int
     length: int
@@ -16,12 +16,12 @@ class Rank(NamedTuple):
 
 
 def words_of(query: str) -> list[bytes]:
-    """What is looked for: every word, in any order; letters A to Z in either case."""
+    """Return the words of a query, with A to Z in lower case; their order does not matter."""
     return query.removeprefix("node:").encode("utf-8", "surrogatepass").lower().split()
 
 
 def best(keys: Iterable[str], query: str, limit: int) -> list[str]:
-    """At most `limit` keys that hold every word of `query`; the best first."""
+    """Return at most `limit` keys that contain every word of `query`, best first."""
     words = words_of(query)
     if not words or limit < 1:
         return []
@@ -31,7 +31,7 @@ def best(keys: Iterable[str], query: str, limit: int) -> list[str]:
 
 def _rank(key: str, words: list[bytes]) -> Rank | None:
     path, qualname = split_node_key(key)
-    if qualname == MODULE:  # its name is the file's
+    if qualname == MODULE:  # modules are named by their file
         path, qualname = "", path
         name = qualname.rpartition("/")[2].removesuffix(".py")
     else:

@@ -1,1 +1,1 @@
-"""The daemon's process as commands see it: paths, addresses, control and requests."""
+"""The daemon's process: paths, addresses, control and requests."""

@@ -14,7 +14,7 @@ _MOST = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Written by the daemon while it lives; `notes` say what is not as it should be."""
+    """Addresses of a running daemon; `notes` are its problems."""
 
     pid: int
     root: str
@@ -30,7 +30,7 @@ def write_addresses(path: Path, addresses: Addresses) -> None:
 
 
 def read_addresses(path: Path) -> Addresses | None:
-    """None where there are none that can be read, or they are not ours."""
+    """Return the addresses; None if the file is missing, unreadable or not ours."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:
@@ -42,7 +42,7 @@ def read_addresses(path: Path) -> Addresses | None:
 
 
 def make_token(path: Path) -> str:
-    """A new token for HTTP, in a file for its user alone. Raises DiskError."""
+    """Write a new HTTP token to a private file, and return it. Raises DiskError."""
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     try:
         _write(path, token.encode() + b"\n")
@@ -52,7 +52,7 @@ def make_token(path: Path) -> str:
 
 
 def remove(*paths: Path) -> None:
-    """What a daemon leaves behind; a path that cannot be removed misleads nobody: the lock tells."""
+    """Remove a daemon's files; one that stays is harmless: only the lock counts."""
     for path in paths:
         with suppress(OSError):
             path.unlink()

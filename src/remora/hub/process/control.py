@@ -21,12 +21,12 @@ _ANSWER_S = 20.0
 
 
 def running(places: HubPlaces) -> int | None:
-    """The daemon's process id; None if there is none. The lock tells, not what was left behind."""
+    """Return the daemon's process id; None if none runs. Only the lock counts."""
     return owner(places.lock)
 
 
 def status(places: HubPlaces) -> StatusResult:
-    """As `hub status` prints it, from the daemon, else from the database."""
+    """Return the status as `hub status` prints it, from the daemon, else from the database."""
     pid = running(places)
     status = daemon_status(places) if pid is not None else None
     return status if status is not None else _from_outside(places, pid)
@@ -58,9 +58,9 @@ def notes(places: HubPlaces) -> tuple[str, ...]:
 
 
 def stop(places: HubPlaces) -> int | None:
-    """End the daemon and wait until it is gone; its process id, None if there was none.
+    """Stop the daemon and wait for its end; return its process id, None if none ran.
 
-    One that does not end when it is asked is killed: nothing is lost by that. Raises OutsideError.
+    A daemon that does not end in time is killed: nothing is lost by that. Raises OutsideError.
     """
     pid = running(places)
     if pid is None:
@@ -76,13 +76,12 @@ def stop(places: HubPlaces) -> int | None:
 
 
 def _ended(places: HubPlaces, pid: int, number: int, seconds: float) -> bool:
-    """Signal the process that holds the lock, and no other that has its number by now; whether it
-    is gone within so many seconds."""
+    """Signal the process that holds the lock; True if it ended within so many seconds."""
     handle = None
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
         if owner(places.lock) == pid:
-            os.kill(pid, number)  # who holds the lock lives: the number is its own
+            os.kill(pid, number)  # the lock's owner is alive, so the process id is not reused
         return _gone_within(places, pid, handle, seconds)
     except ProcessLookupError:
         return True
@@ -108,7 +107,7 @@ def _address(places: HubPlaces) -> Path:
 
 
 def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
-    """Of a hub that is at rest, or that lives and does not answer: it has just begun, or hangs."""
+    """Return the status without a daemon, or of one that does not answer: it starts, or hangs."""
     files, nodes, generation = _stored(places.db)
     return StatusResult(
         running=pid is not None,
@@ -127,7 +126,7 @@ def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
 
 
 def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
-    from remora.hub.store.reader import open_snapshot  # with all that reads and writes it
+    from remora.hub.store.reader import open_snapshot  # imports the database code
 
     view = open_snapshot(db)
     if view is None:

@@ -20,9 +20,9 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPlaces) -> Path | None:
-    """The first file that a hub there would write over, though no hub has made it.
+    """Return the first file beside the database that does not belong to a hub.
 
-    An empty one is nobody's loss. Nothing is written.
+    Empty files do not count. Writes nothing.
     """
     for path, is_ours in (
         (lock_of(places.db), _LOCK.fullmatch),
@@ -43,7 +43,7 @@ def _is_foreign(path: Path, is_ours: Callable[[bytes], object]) -> bool:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return False
-    except OSError:  # a link, or not ours to read
+    except OSError:  # a link, or not readable for us
         return True
     with os.fdopen(file, "rb") as stream:
         if not stat.S_ISREG(os.fstat(file).st_mode):

@@ -10,33 +10,33 @@ from remora.config.user_folders import UserFolders
 from remora.errors import UsageError
 
 SOCKET_LIMIT = 103
-"""Bytes of a socket's path that every system takes: sun_path holds 104 on some, 108 on Linux."""
-_SHORT = Path("/tmp")  # noqa: S108 (a folder of ours in it is checked by who opens it)
+"""Maximum bytes of a socket's path on any system: sun_path has 104 on some, 108 on Linux."""
+_SHORT = Path("/tmp")  # noqa: S108 (our folder in it is checked before use)
 
 
 class HubPlaces(NamedTuple):
-    """The paths of one hub. All but `socket` lie beside the database; none is made here."""
+    """Paths of one hub, not created here. All but `socket` are beside the database."""
 
     root: Path
     db: Path
     lock: Path
-    """Held by the daemon as long as it lives; holds its process id."""
+    """Held by the daemon as long as it runs; contains its process id."""
     socket: Path
     addresses: Path
-    """Where the daemon can be asked, for every command that knows the database."""
+    """Addresses of the daemon, for every command that knows the database."""
     token: Path
     log: Path
     marker: Path
-    """A folder of its own, in which nothing but a watcher's marker is written."""
+    """A private folder for the watcher's marker only."""
 
 
 def hub_places(
     folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
 ) -> HubPlaces:
-    """The places of the hub of `root` (absolute and resolved), or of the one that `db` names.
+    """Return the paths of the hub of `root` (absolute and resolved), or of the database `db`.
 
-    A database elsewhere is another hub, with a socket of its own. Raises UsageError for a `socket`
-    that is too long for the system.
+    Another database is another hub, with its own socket. Raises UsageError if `socket` is too long
+    for the system.
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
     base = own if db is None else db.absolute()
@@ -53,7 +53,7 @@ def hub_places(
 
 
 def shown(path: Path) -> str:
-    """A path as JSON can tell it: what is not UTF-8 is replaced."""
+    """Return a path for JSON: bytes that are not UTF-8 are replaced."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -66,7 +66,7 @@ def _digest(*paths: Path) -> str:
 
 
 def _name(root: Path) -> str:
-    """The root's name where people look, and what makes it one of a kind."""
+    """Return the root's name with a digest that makes it unique."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", root.name).strip("-")[:40] or "root"
     return f"{plain}-{_digest(root)[:16]}"
 

@@ -14,9 +14,9 @@ _PART = 1 << 16
 
 
 def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
-    """The answer of the daemon at the socket `place`.
+    """Return the answer of the daemon at the socket `place`.
 
-    Raises OutsideError if nobody of our user answers, within `seconds` of silence at most.
+    Raises OutsideError if no daemon of our user answers, within `seconds` of silence.
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:

@@ -1,4 +1,4 @@
-"""Command line and environment of child processes: our interpreter and package, nothing of the project."""
+"""Command line and environment of child processes, isolated from the project."""
 
 import sys
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
 _KEPT_BACK = ("REMORA_API_KEY", "REMORA_SIGNING_KEY")
 FOLDER = "/"
-"""Where such a process runs: no relative path of an environment leads into a tree from there."""
+"""Folder of such a process: relative paths in its environment lead nowhere from there."""
 
 
 def command(function: str, *words: str) -> list[str]:
-    """A command line that calls `MODULE:FUNCTION` of this very package with `words` in argv.
+    """Return a command line that calls `MODULE:FUNCTION` of this package with `words` in argv.
 
-    -P: the folder that it is started in is not searched; our own comes last, so that nothing
-    beside the package hides the standard library.
+    -P: its current folder is not searched; our package's folder comes last, so that nothing beside
+    the package hides the standard library.
     """
     module, _, name = function.partition(":")
     run = (
@@ -27,7 +27,7 @@ def command(function: str, *words: str) -> list[str]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Of `environ`, what such a process needs: no key, and nothing that changes what is imported."""
+    """Return the needed part of `environ`: no keys, and nothing that changes imports."""
     return {
         name: value
         for name, value in environ.items()
@@ -36,7 +36,6 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def left_alone(words: list[str]) -> list[str]:
-    """A command line that starts `words` as nobody's child: it ends at once, and the process that
-    it leaves outlives whoever asked for it."""
+    """Return a command line that starts `words` detached, in a process that outlives its parent."""
     leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", leave, *words]

@@ -1,1 +1,1 @@
-"""Questions about nodes, answered from any snapshot of the code."""
+"""Queries about nodes, over any snapshot of the code."""

@@ -10,9 +10,11 @@ from remora.hub.file_rules import FILE_LIMIT
 
 
 def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
-    """Return the facts of files (raw paths), by spelled path, as an index has them: files that cannot
-    be read are left out, those larger than `limit` bytes have no nodes. Raises DiskError where there
-    is no root."""
+    """Return the facts of files (raw paths) by spelled path, as an index stores them.
+
+    Unreadable files are left out; those larger than `limit` bytes have no nodes. Raises DiskError
+    if the root is missing.
+    """
     files: dict[str, FileFacts] = {}
     try:
         with open_reader(root, limit) as reader:

@@ -19,12 +19,11 @@ from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
-_KEPT = 512  # answered nodes kept at most: one is 2 KB or more
+_KEPT = 512  # maximum cached nodes: one takes 2 KB or more
 TESTS_S = 5.0
-"""How long the tests of nodes are looked for at most where they are one fact among others: who else
-is known to call them is not to be lost for that."""
+"""Maximum seconds to find tests beside other facts: observed callers must not be lost."""
 _OF_TESTS = 0.7
-"""Their share of the time that there is for the whole question."""
+"""Their share of the time for the whole request."""
 
 
 class _Linking:
@@ -36,17 +35,17 @@ class _Linking:
         self.renew()
 
     def renew(self) -> None:
-        """Drop the caches: they may be half made."""
+        """Drop the caches: they may be incomplete."""
         view, files, most = self._of
         self.linker = Linker(view, files, max_answers=most)
         self.related = RelatedTests(self.linker, view, self.known)
 
 
 class NodeQueries:
-    """Answers about one state of the code; links are kept, so ask one as long as it holds.
+    """Queries over one state of the code, with cached links.
 
-    `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
-    links and tests are not computed (null). `files` and `most` are the linker's.
+    `fresh` is part of every answer. `partial_links`: the view lacks part of the project, so links
+    and tests are null. `files` and `most` are the linker's.
     """
 
     def __init__(
@@ -60,12 +59,12 @@ class NodeQueries:
     ) -> None:
         self.view = view
         self.generation = view.generation
-        """Of the state: what is stored later may be in some answers, but need not."""
+        """Generation of the state: newer changes may or may not be included."""
         self.fresh = fresh
         self.partial_links = partial_links
         self._linking = _Linking(view, files, most)
         self._tests_until: float | None = None
-        """Until when tests are looked for; None: for this question there is no time left."""
+        """Time limit for finding tests; None: no time is left in this request."""
         self._kept: dict[str, NodeState] = {}
 
     def with_freshness(self, *, fresh: bool) -> "NodeQueries":
@@ -77,8 +76,10 @@ class NodeQueries:
         return other
 
     def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
-        """By key, in the order asked; unknown ones are left out. Tests that cannot be found in
-        time are null."""
+        """Return nodes by key, in request order, without unknown ones.
+
+        Tests that cannot be found in time are null.
+        """
         self._begin()
         states = ((key, self._state(key)) for key in keys)
         return {
@@ -88,7 +89,7 @@ class NodeQueries:
         }
 
     def node(self, key: str) -> NodeState:
-        """As `context` has it. Raises NotFound, which names the nearest."""
+        """Return one node as `context` does. Raises NotFound with the nearest names."""
         self._begin()
         state = self._state(key)
         if state is None:
@@ -96,14 +97,14 @@ class NodeQueries:
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """Who calls the node, in `depth` steps; the nearest first, of these the surest tier.
+        """Return callers in up to `depth` steps, the nearest first, then by tier.
 
         Raises NotFound, as `callees` and `tests` do.
         """
         return self._answer(key, "callers", lambda: _reached(self._callers, key, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """What the node calls, in `depth` steps; what lies outside the project is not followed."""
+        """Return callees in up to `depth` steps; code outside the project is not followed."""
         return self._answer(key, "callees", lambda: _reached(self._callees, key, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
@@ -116,7 +117,7 @@ class NodeQueries:
         return known is not None and known.callees(key) is not None
 
     def search(self, query: str, limit: int = 50) -> dict[str, Any]:
-        """The nodes that fit `query`, at most `limit`."""
+        """Return at most `limit` nodes that match `query`."""
         found = (stored.facts for stored in self.view.search(query, limit))
         nodes = [
             {"key": facts.key, "node_type": facts.node_type, "signature": facts.signature}
@@ -193,7 +194,7 @@ class NodeQueries:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """None where it would take too long to find them, and for every node after that one."""
+        """Return tests; None if that takes too long, then for every later node too."""
         if self._tests_until is None:
             return None
         try:
@@ -215,7 +216,7 @@ class NodeQueries:
 
 @contextmanager
 def _hurried(view: Snapshot, until: float) -> Iterator[None]:
-    """The view with a nearer deadline."""
+    """Set a nearer deadline for the view."""
     before = view.deadline
     view.deadline = min(before, until)
     try:
@@ -225,14 +226,14 @@ def _hurried(view: Snapshot, until: float) -> Iterator[None]:
 
 
 def _plain(link: Edge | Related) -> dict[str, Any]:
-    """As JSON has it."""
+    """Return a link for JSON."""
     if isinstance(link, Related):
         return {"id": link.id, "tier": link.tier}
     return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}
 
 
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
-    """A link that the source shows keeps its tier and lines, whatever was seen as well."""
+    """Add observed links; one that the source shows keeps its tier and lines."""
     known = {edge.key for edge in static}
     more = [edge for edge in observed if edge.key not in known]
     if not more:
@@ -241,7 +242,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Each test once, by its surest tier; the surest first, else as they came."""
+    """Return each test once with its best tier, sorted by tier, else in order."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
@@ -251,8 +252,10 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 
 
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
-    """All nodes within `depth` steps, each by the link that reached it first; `start` too where a
-    cycle leads back to it."""
+    """Return nodes within `depth` steps, with the link that reached each first.
+
+    Includes `start` if a cycle leads back to it.
+    """
     reached: dict[str, Edge] = {}
     asked = {start}
     level = [start]

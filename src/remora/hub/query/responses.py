@@ -1,4 +1,4 @@
-"""Handle a protocol request: its result over a snapshot of the code, or from the daemon's state."""
+"""Request handling: results over a snapshot of the code, or from the daemon's state."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
@@ -58,13 +58,13 @@ _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 def handle(request: Request, over: NodeQueries | Control, *, suggest: bool = True) -> Any:
     """Return the result of a request: over a snapshot if it is about nodes, else from the daemon.
 
-    Raises NotFound for an unknown node; with `suggest` it names the nearest, which takes long where
-    nodes are many.
+    Raises NotFound for an unknown node; with `suggest` it names the nearest, which is slow with
+    many nodes.
     """
     kind = type(request)
     if not isinstance(over, NodeQueries):
         return _CONTROL[kind](over, request)
-    if not suggest and kind is not GetContext:  # which leaves out unknown nodes
+    if not suggest and kind is not GetContext:  # it leaves out unknown nodes
         _check_known(nodes_of(request), over)
     return _NODES[kind](over, request)
 
@@ -81,7 +81,7 @@ def is_whole(result: Any) -> bool:
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:
-    """Return the keys that a request names; none where it is about the whole project."""
+    """Return the keys that a request names; none if it is about the whole project."""
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()

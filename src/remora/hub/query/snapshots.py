@@ -17,7 +17,7 @@ from remora.ids import split_node_key
 
 
 class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's own facts, with what only a database knows: identity, time and users' extras."""
+    """A node's facts, with what only a database has: identity, time and user scripts' values."""
 
     facts: NodeFacts
     uid: str | None
@@ -29,15 +29,14 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutOfTimeError(Exception):
-    """A computation over a snapshot takes too long."""
+    """A computation over a snapshot took too long."""
 
 
 class Snapshot(Protocol):
-    """One state of the code. Paths and keys are spelled as in node keys; it is a `Program` too."""
+    """One state of the code; also a `Program`. Paths and keys are spelled as in node keys."""
 
     deadline: float
-    """Moment of the monotonic clock after which a view that has far to go for what it tells raises
-    OutOfTimeError instead."""
+    """Monotonic time after which slow methods raise OutOfTimeError."""
 
     @property
     def generation(self) -> int:
@@ -50,7 +49,7 @@ class Snapshot(Protocol):
         """Return the IR of a file, for linking; None for an unknown file."""
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Paths of the files whose `names` hold it."""
+        """Return the paths of files whose `names` contain it."""
 
     def node(self, key: str) -> StoredNode | None:
         """Return a node; None for an unknown key."""
@@ -59,30 +58,30 @@ class Snapshot(Protocol):
         """Return the nodes of one file, in source order."""
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Nodes that hold every word of `query` in path or qualname; the best first."""
+        """Return nodes with every word of `query` in path or qualname, best first."""
 
     def keys(self) -> Iterable[str]:
         """Return the keys of all nodes."""
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls to the node, whatever happened since."""
+        """Return all observed calls to the node, current or not."""
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls by the node."""
+        """Return all observed calls by the node, current or not."""
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """All that was seen of tests that entered the node."""
+        """Return all observed tests that entered the node, current or not."""
 
     def links(self) -> KnownLinks | None:
-        """Return the precomputed links; None where there cannot be any."""
+        """Return the precomputed links; None if unsupported."""
 
 
 class MemorySnapshot:
-    """Files as they were just read, without any database. Keys of `files` are spelled paths."""
+    """Files just read, without a database. Keys of `files` are spelled paths."""
 
     generation = 0
     deadline = math.inf
-    """Means nothing: all is at hand."""
+    """Unused: everything is in memory."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
         self._files = files
@@ -99,7 +98,7 @@ class MemorySnapshot:
         return None if facts is None else facts.lowered
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Paths of the files whose `names` hold it."""
+        """Return the paths of files whose `names` contain it."""
         if self._mentions is None:
             self._mentions = {}
             for path in sorted(self._files):
@@ -121,33 +120,33 @@ class MemorySnapshot:
         return () if facts is None else tuple(just_read(facts, node) for node in facts.nodes)
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Nodes that hold every word of `query` in path or qualname; the best first."""
+        """Return nodes with every word of `query` in path or qualname, best first."""
         return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
         """Return the keys of all nodes."""
         return (node.key for facts in self._files.values() for node in facts.nodes)
 
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002 - nothing was run
-        """None."""
+    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
+        """Return nothing."""
         return ()
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
-        """None."""
+        """Return nothing."""
         return ()
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
-        """None."""
+        """Return nothing."""
         return ()
 
     def links(self) -> None:
-        """None."""
+        """Return None."""
 
 
 class OverlaidSnapshot:
-    """A view with some files as they are now; `changed` is by spelled path, None: it is gone.
+    """A snapshot with some current files; `changed` is by spelled path, None for a deleted file.
 
-    A node keeps its uid where its key stayed; its times too, where its own facts stayed.
+    A node with an unchanged key keeps its uid, and with unchanged facts also its times.
     """
 
     def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
@@ -160,7 +159,7 @@ class OverlaidSnapshot:
 
     @property
     def generation(self) -> int:
-        """Generation of the database below."""
+        """Generation of the underlying database."""
         return self.base.generation
 
     def paths(self) -> Collection[str]:
@@ -178,7 +177,7 @@ class OverlaidSnapshot:
         return (self._new if path in self._changed else self.base).lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Paths of the files whose `names` hold it."""
+        """Return the paths of files whose `names` contain it."""
         below = (path for path in self.base.mentioning(name) if path not in self._changed)
         return tuple(sorted(chain(below, self._new.mentioning(name))))
 
@@ -196,7 +195,7 @@ class OverlaidSnapshot:
         return tuple(self._carried(node) for node in self._new.nodes(path))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Nodes that hold every word of `query` in path or qualname; the best first."""
+        """Return nodes with every word of `query` in path or qualname, best first."""
         return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
@@ -206,15 +205,15 @@ class OverlaidSnapshot:
         yield from self._new.keys()
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls to the node."""
+        """Return all observed calls to the node."""
         return self.base.calls_to(key)
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """All that was seen of calls by the node."""
+        """Return all observed calls by the node."""
         return self.base.calls_from(key)
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """All that was seen of tests that entered the node."""
+        """Return all observed tests that entered the node."""
         return self.base.tests_of(key)
 
     def links(self) -> KnownLinks | None:
@@ -237,7 +236,7 @@ class OverlaidSnapshot:
 
 
 def just_read(facts: FileFacts, node: NodeFacts) -> StoredNode:
-    """A node as no database knows it."""
+    """Return a node without database values."""
     return StoredNode(
         facts=node,
         uid=None,
@@ -255,6 +254,6 @@ def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
 
 
 def search_keys(view: Snapshot, query: str, limit: int) -> list[StoredNode]:
-    """Return the result of `Snapshot.search`, by looking at every key."""
+    """Return the result of `Snapshot.search`, by scanning all keys."""
     nodes = (view.node(key) for key in best(view.keys(), query, limit))
     return [node for node in nodes if node is not None]

@@ -1,4 +1,4 @@
-"""Nodes of the files as they are now, for questions that the protocol does not have."""
+"""Nodes of the current files, for queries that the protocol lacks."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class CurrentNodes:
-    """Each question looks at all files; answers are None where the database cannot be read."""
+    """Each query checks all files; answers are None if the database cannot be read."""
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self.file_limit = files.limit
@@ -30,22 +30,22 @@ class CurrentNodes:
         return self._asked(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that makes instances of a class; None for another node,
-        or where the project has none."""
-        from remora.code.callgraph.linker import Linker  # with all that links
+        """Return the key of the `__init__` that a class uses; None for any other node."""
+        from remora.code.callgraph.linker import Linker  # imports the linker
 
         return self._asked(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
-        """Return the key of the node that an import by that name gives: `pkg.Name`, where `pkg`
-        has it from elsewhere."""
+        """Return the key of the node that an import gives: `pkg.Name` may be defined elsewhere."""
         from remora.code.callgraph.linker import Linker
 
         return self._asked(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node around a line of the first of `paths` (as keys
-        spell them) that exists."""
+        """Return the key of the innermost node around a line of the first existing path.
+
+        `paths` are spelled as in keys.
+        """
         return self._asked(lambda view: _at_line(view, paths, line))
 
     def _asked(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
@@ -58,7 +58,7 @@ class CurrentNodes:
             view.close()
 
     def _changed(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the files that are not as stored, by spelled path."""
+        """Return the files that differ from the stored state, by spelled path."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
         gone = {spell_path(path): None for path in rows.keys() - now.keys()}

@@ -17,27 +17,26 @@ from remora.hub.server.socket_listener import is_ours
 from remora.hub.sources.source_answer import Busy, SourceAnswer
 
 MOST_ANSWERED = 1 << 26
-"""Bytes of one answer's line; more is not believed."""
+"""Maximum bytes of an answer line."""
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
 class DaemonSource:
-    """Asks whoever listens at the socket, if that is a daemon of ours, of our user, on our root.
+    """Asks the daemon at the socket, after checking its user and root.
 
-    Each question has a connection of its own: a daemon may end and begin between two of them.
+    Each request has its own connection: the daemon may restart between two of them.
     """
 
     def __init__(self, root: Path, places: HubPlaces | None, *, named: bool = False) -> None:
-        """`named`: somebody chose the socket, so that no other one is looked for."""
+        """`named`: the user chose the socket, so no other one is tried."""
         self._root = shown(root)
         self._places = places
         self._named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
-        """What the daemon says, be it that there is no such node; Busy if it has
-        none now; None if none can be asked.
+        """Return the daemon's answer, or NotFound as one; Busy; None without a daemon.
 
-        Takes as long as the daemon: it is for the caller to give up.
+        Has no time limit: the caller must give up.
         """
         busy = None
         began = time.monotonic()
@@ -55,7 +54,7 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Where the daemon may be; one that was started with another socket found so."""
+        """Yield the possible sockets, including one started with another `--socket`."""
         if self._places is None:
             return ()
         usual = self._places.socket
@@ -69,7 +68,7 @@ class DaemonSource:
         try:
             if not is_ours(writer.get_extra_info("socket")):
                 return None
-            # one write: a daemon answers in the order of requests
+            # one write: the daemon answers requests in order
             writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
             health = protocol.decode_answer(await reader.readline())
             status = protocol.decode_answer(await reader.readline())
@@ -81,7 +80,7 @@ class DaemonSource:
         return answer
 
     def _is_of_root(self, status: Answer) -> bool:
-        """A daemon of another root would tell of nodes that merely have the same names."""
+        """Check the daemon's root: another project may have nodes of the same names."""
         found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
         return bool(found.get("root", self._root) == self._root)
 
@@ -98,7 +97,7 @@ def _speaks(health: Answer) -> bool:
 
 
 def _usable(answer: Answer) -> bool:
-    """True if an answer is a result, or says that there is no such node."""
+    """True if an answer is a result, or says that the node does not exist."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 

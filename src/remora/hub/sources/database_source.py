@@ -22,10 +22,9 @@ from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import spell_path
 
 SECONDS_PER_FILE = 10e-6
-"""What a look at one file takes at most, of a sweep over all."""
+"""Maximum seconds to check one file, in a sweep over all."""
 LINKS_S = 8.0
-"""How long links are looked for at most, however much time there is: who waits so long may as well
-have all of them found."""
+"""Maximum seconds to find links, even with more time: then a full computation pays."""
 
 
 class _Instead(Enum):
@@ -36,7 +35,7 @@ class _Instead(Enum):
 
 
 class _TimedView(OverlaidSnapshot):
-    """Gives up after its deadline: a link may lead through all files."""
+    """A view that stops after its deadline: a link may lead through all files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
         self._check()
@@ -56,9 +55,9 @@ class _TimedView(OverlaidSnapshot):
 
 
 class DatabaseSource:
-    """Answers from the database as if it were of this moment, and leaves it as it is.
+    """Answers from the database and changed files, read only.
 
-    What was read of changed files is kept for the next question, and so are the links.
+    Facts of changed files and links are cached for the next request.
     """
 
     def __init__(self, root: Path, db: Path | None, members: Members) -> None:
@@ -71,7 +70,7 @@ class DatabaseSource:
         self._kept: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """None where there is no database, or where bringing it up to date would take too long.
+        """Return the answer; None without a database, or if updating takes too long.
 
         Raises NotFound for an unknown node.
         """
@@ -84,12 +83,12 @@ class DatabaseSource:
             self.close()
             return None
         except OutOfTimeError:
-            self._kept = None  # links that were half made
+            self._kept = None  # incomplete links
             return None
         except NotFound:
             raise
         except Exception:
-            self._kept = None  # likewise
+            self._kept = None  # incomplete links
             raise
 
     def _asked(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
@@ -105,14 +104,14 @@ class DatabaseSource:
             result = handle(request, self._answers(view, generation, changed, budget))
         except NotFound as error:
             unknown = error
-        if view.generation != generation:  # some of it may be of a database that was just emptied
+        if view.generation != generation:  # may be from a database that was just reset
             return None
         if unknown is not None:
             raise unknown
         return SourceAnswer(result, generation, "sqlite")
 
     def _index(self, view: StoredSnapshot, generation: int) -> Mapping[str, FileRow]:
-        """What a row says of a file stays true of it, so those of one generation are kept."""
+        """Return the stored rows, cached per generation."""
         if self._rows[0] != generation:
             self._rows = generation, view.files()
         return self._rows[1]
@@ -132,8 +131,7 @@ class DatabaseSource:
     def _changed(
         self, rows: Mapping[str, FileRow], budget: Budget
     ) -> dict[str, FileFacts | None] | None:
-        """By spelled path, the files that are not as the database says; None: it would take too
-        long to tell."""
+        """Return the changed files by spelled path; None if that takes too long."""
         began = time.time_ns()
         now = self._members.sweep()
         found: dict[str, FileFacts | None] = {
@@ -148,7 +146,7 @@ class DatabaseSource:
                 if facts is _Instead.TOO_LONG:
                     return None
                 if isinstance(facts, FileFacts):
-                    self._analysed[facts.path] = facts  # also where there is no time for the rest
+                    self._analysed[facts.path] = facts  # also if there is no time for the rest
                 if facts is not _Instead.AS_STORED:
                     found[spell_path(path)] = facts
         self._analysed = {path: facts for path, facts in found.items() if facts is not None}
@@ -157,7 +155,7 @@ class DatabaseSource:
     def _facts(
         self, reader: Reader, path: str, row: FileRow | None, budget: Budget
     ) -> FileFacts | _Instead | None:
-        """A file's facts, if they are not as stored; None for one that cannot be read any more."""
+        """Return a file's facts if they differ from the stored ones; None if it is unreadable."""
         try:
             content = reader.read(path)
         except OSError:

@@ -1,4 +1,4 @@
-"""Fallback sources without a daemon, in order, in the client's own process."""
+"""Fallback sources without a daemon, in order, in the client's process."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +12,11 @@ from remora.hub.sources.file_source import FileSource
 from remora.hub.sources.source_answer import Budget, SourceAnswer
 
 _OF_STORED = 0.6
-"""The database's share of the time: what is left must do for the asked file."""
+"""The database's share of the time; the rest is for the requested file."""
 
 
 class FallbackSources:
-    """The database with a look at the files, else the asked file. Used by one thread at a time."""
+    """The database with changed files, else the requested file. Used by one thread at a time."""
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self._members = Members(root, files.exclude, file_limit=files.limit)
@@ -26,10 +26,9 @@ class FallbackSources:
     def ask(
         self, request: Request, budget: Budget, *, links: bool = True
     ) -> SourceAnswer | NotFound | None:
-        """The first rung's answer that can be had in time; that there is no such node is one too.
-        `links`: whether those are worth looking for.
+        """Return the first answer in time; NotFound counts as one.
 
-        Never raises: whatever breaks here, it costs nobody more than the facts.
+        `links`: compute links, too. Never raises: on a failure only the facts are missing.
         """
         share = Budget(budget.left * _OF_STORED)
         for rung, time in ((self._stored, share), (self._file, budget)):
@@ -39,7 +38,7 @@ class FallbackSources:
                 answer = rung.ask(request, time)
             except NotFound as unknown:
                 return unknown
-            except Exception:  # noqa: BLE001, S112 - see above
+            except Exception:  # noqa: BLE001, S112 - see docstring
                 continue
             if answer is not None:
                 return answer
@@ -47,7 +46,7 @@ class FallbackSources:
 
     def prepare(self) -> None:
         """Read git's rules and sweep all files once, in advance. Never raises."""
-        with suppress(Exception):  # `ask` finds out again, and says nothing
+        with suppress(Exception):  # `ask` repeats the error
             self._members.sweep()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Answers from the requested nodes' own files alone."""
+"""Answers from the requested nodes' files alone."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -15,13 +15,12 @@ from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.ids import split_node_key, unspell_path
 
 SECONDS_PER_BYTE = 1e-6
-"""What reading a file and analysing it takes at most: half of it on the slow machine on which it
-was measured."""
+"""Maximum seconds to read and analyse a byte, measured on a slow machine and doubled."""
 _LONGEST_KEPT = 256 * 1024
 
 
 class FileSource:
-    """Knows of a node what its file says; links, tests and identity are null."""
+    """Answers with facts of single files; links, tests and identity are null."""
 
     def __init__(self, root: Path, members: Members) -> None:
         self._root = root
@@ -29,9 +28,9 @@ class FileSource:
         self._ignore_files = IgnoreFiles(root)
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """None for what one file cannot tell, or where analysing it would take too long.
+        """Return the answer; None if one file is not enough, or analysing it takes too long.
 
-        Raises NotFound for a node that its file does not have, OSError where there is no root.
+        Raises NotFound for an unknown node, OSError if the root is missing.
         """
         keys = nodes_of(request)
         if not keys:
@@ -50,7 +49,7 @@ class FileSource:
                 size = len(content.data)
                 if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
-                # the stamp differs from look to look, and says nothing of the content
+                # the stamp varies between calls and says nothing of the content
                 kept = size <= _LONGEST_KEPT
                 facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
@@ -58,11 +57,11 @@ class FileSource:
         return SourceAnswer(handle(request, answers), None, "file")
 
 
-@lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
+@lru_cache(maxsize=8)  # an agent requests the same file every turn
 def _facts(path: str, content: Content) -> FileFacts:
     return facts_of(path, content)
 
 
 def _is_below(path: str) -> bool:
-    """True if a text is a relative path as git lists one."""
+    """True for a relative path as git lists it."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

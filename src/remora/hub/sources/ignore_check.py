@@ -9,7 +9,7 @@ from remora.hub.stamp import Stamp, racy, stamp_of
 
 
 class IgnoreFiles:
-    """The `.gitignore` files on the way to the paths that were asked about, as they were then."""
+    """The `.gitignore` files above requested paths, as last seen."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -17,8 +17,10 @@ class IgnoreFiles:
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
-        """Whether one that bears on `paths` (raw) came, went or changed since the last question,
-        or perhaps since this was made, where none was about its folder yet."""
+        """True if one that affects `paths` (raw) came, went or changed since the last call.
+
+        For a folder without an earlier call: since creation, at worst.
+        """
         asked = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _above(path)}:

@@ -1,4 +1,4 @@
-"""Answer of a source: the protocol's result and its origin; and the time budget."""
+"""Answer of a source, with its origin; and the time budget."""
 
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -7,8 +7,11 @@ SourceName = Literal["socket", "sqlite", "file"]
 
 
 class SourceAnswer(NamedTuple):
-    """A result: of `get_context` a dict of AnsweredNode, of `get_node` a NodeState, of the others
-    what the protocol says. `generation` is null where no database was asked."""
+    """A result as in the protocol; of `get_context` a dict of AnsweredNode, of `get_node` a
+    NodeState.
+
+    `generation` is null without a database.
+    """
 
     result: Any
     generation: int | None
@@ -16,15 +19,15 @@ class SourceAnswer(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """It could be asked, and is to be asked at another time; said after so many seconds."""
+    """The source is busy; retry later. `after`: seconds spent waiting."""
 
     after: float
 
 
 class Budget:
-    """Time until a moment on the monotonic clock.
+    """Time until a deadline on the monotonic clock.
 
-    Work in a thread cannot be stopped, so it is begun only where an estimate of it fits.
+    A thread cannot be stopped, so work starts only if its estimate fits.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -32,9 +35,9 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds, 0 when it is over."""
+        """Return the remaining seconds, at least 0."""
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """True if work of that length would end in time."""
+        """True if work of that length ends in time."""
         return monotonic() + seconds <= self.until

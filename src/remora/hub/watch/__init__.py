@@ -1,1 +1,1 @@
-"""Watchers: changed files as the system reports them, and if the report is complete."""
+"""Watchers: changed files as the system reports them, and whether the report is complete."""

@@ -12,10 +12,11 @@ from remora.hub.watch.watcher_protocol import Watcher
 
 
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
-    """A watcher of what `members` counts beneath `root`, which is resolved.
+    """Return a watcher of the members beneath `root`, which is resolved.
 
-    `marker` is a private folder of its own, made if missing, outside the root. `kind` is `auto`
-    (inotify, else sweep) or the one wanted; what cannot be had is a sweep with a note. What happened before the call is for the caller to sweep.
+    `marker` is a private folder outside the root, created if missing. `kind` is `auto` (inotify,
+    else sweep) or a kind; an unavailable one becomes a sweep with a note. Changes before the call
+    need a sweep by the caller.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")

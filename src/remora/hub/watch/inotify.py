@@ -21,14 +21,14 @@ _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_sysc
 
 
 class ChangesHidden(Exception):
-    """Some changes beneath the root are not told to this kernel; the message says why."""
+    """Some changes beneath the root are invisible to this kernel; the message says why."""
 
 
 class InotifyWatcher:
-    """Follows folders as they come, go and move, and says when it lost track.
+    """Follows folders as they appear and move, and reports lost events.
 
-    Raises OSError where there can be no queue, WatchesExhausted where it would hold too few,
-    NotAllTold where not every change would come into it.
+    Raises OSError without a queue, WatchesExhausted if it is too small, ChangesHidden if it would
+    miss changes.
     """
 
     def __init__(self, root: Path, members: Members, marker: Path) -> None:
@@ -83,7 +83,7 @@ class InotifyWatcher:
             self._give_up(f"no more inotify watches: {error}")
         except ChangesHidden as error:
             self._give_up(str(error))
-        except OutsideError:  # ignore files are being rewritten all the time
+        except OutsideError:  # ignore files are rewritten all the time
             self._lose_track()
         if self._note:
             return UNKNOWN_CHANGES
@@ -109,13 +109,13 @@ class InotifyWatcher:
         return self.healthy and self._marked
 
     def _look_at_root(self) -> tuple[int, int]:
-        about = os.stat(self._root)  # noqa: PTH116 (asked before each answer)
+        about = os.stat(self._root)  # noqa: PTH116 (called before each answer)
         return about.st_dev, about.st_ino
 
     def _pump(self) -> None:
-        """Take in what the kernel has told so far."""
+        """Read the kernel's events."""
         if self._note:
-            self._kernel.read()  # or whoever waits for the descriptor is woken for ever
+            self._kernel.read()  # otherwise the descriptor stays readable
             return
         try:
             there = self._look_at_root() == self._identity
@@ -156,7 +156,7 @@ class InotifyWatcher:
             self._members.forget()
 
     def _take_of_itself(self, watch: int, mask: int, folder: str) -> None:
-        """What happens to a folder is told by the one above it too, but for the root."""
+        """Handle an event of a folder itself; except for the root, its parent reports it too."""
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)
         if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):
@@ -168,13 +168,13 @@ class InotifyWatcher:
         if mask & inotify_syscalls.DELETE:
             self._folders.leave(path)
             self._new.discard(path)
-        elif mask & inotify_syscalls.MOVED_FROM:  # all that was in it is gone from here
+        elif mask & inotify_syscalls.MOVED_FROM:  # everything in it is gone from here
             self._folders.leave_within(path)
-            self._new.add(path)  # in an exchange what came is told before what went
+            self._new.add(path)  # in an exchange the arrival is reported before the departure
             self._complete = False
         elif mask & _APPEARED:
             self._new.add(path)
-            if mask & inotify_syscalls.ATTRIB:  # perhaps it can be read now, or cannot any more
+            if mask & inotify_syscalls.ATTRIB:  # it may be readable now, or no longer
                 self._complete = False
 
     def _lose_track(self) -> None:
@@ -182,11 +182,11 @@ class InotifyWatcher:
         self._version = -1
 
     def _catch_up(self) -> None:
-        """Follow what `_pump` took in: new folders, other rules. Raises WatchesExhausted."""
+        """Handle new folders and changed rules after `_pump`. Raises WatchesExhausted."""
         if self._note:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
-            self._complete = False  # under which other names it changed, a sweep tells
+            self._complete = False  # a sweep finds the changed files behind further hard links
         if self._mounts is not None and self._mounts.changed():
             self._lose_track()
         self._members.moved()
@@ -197,7 +197,7 @@ class InotifyWatcher:
                 self._enter_new()
 
     def _watch_all(self) -> None:
-        """Watch exactly the folders that are to be watched now."""
+        """Watch exactly the folders that need a watch now."""
         self._complete = False
         self._new.clear()
         version = self._members.version
@@ -210,7 +210,7 @@ class InotifyWatcher:
         self._version = version
 
     def _restless(self) -> set[str]:
-        """Files that changed although nothing had to be told of their folders."""
+        """Return changed files that have no event in their folder."""
         before, self._stamps = self._stamps, {}
         moved: set[str] = set()
         now = time.time_ns()
@@ -225,7 +225,7 @@ class InotifyWatcher:
         return moved
 
     def _enter_new(self) -> None:
-        """Watch new folders that belong, then look at what is in them already."""
+        """Watch new folders that belong, then list them."""
         starts, self._new = self._new, set()
         watched: set[str] = set()
 
@@ -252,5 +252,5 @@ class InotifyWatcher:
 def _table_of_mounts() -> MountTable | None:
     try:
         return MountTable()
-    except OSError:  # no /proc: then nobody can tell
+    except OSError:  # without /proc this is unknown
         return None

@@ -45,7 +45,7 @@ _READ = 1 << 18
 
 
 class Event(NamedTuple):
-    """One thing that happened; `watch` is -1 when events were lost."""
+    """An inotify event; `watch` is -1 when events were lost."""
 
     watch: int
     mask: int
@@ -71,21 +71,25 @@ def _checked(result: int) -> int:
 
 
 class Inotify:
-    """A queue into which the kernel puts what happens in watched folders, before it returns from
-    the system call that did it. Raises OSError: EMFILE if the user has too many."""
+    """Event queue of the kernel, filled before the changing system call returns.
+
+    Raises OSError: EMFILE if the user has too many.
+    """
 
     def __init__(self) -> None:
         self._fd = _checked(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
-        """Watch a folder (not a link to one), and give the number its events will carry: the same
-        as before if it is watched already, by whatever path. Raises OSError: ENOSPC if the user has
-        too many watches."""
+        """Watch a folder (not a link to one), and return the number of its events.
+
+        A folder that is watched already keeps its number. Raises OSError: ENOSPC if the user has
+        too many watches.
+        """
         path = ctypes.c_char_p(os.fsencode(folder))
         return _checked(_libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_ASKED)))
 
     def unwatch(self, watch: int) -> None:
-        """Watch a folder no more, if it still is."""
+        """Remove a watch, if it still exists."""
         try:
             _checked(_libc().inotify_rm_watch(self._fd, watch))
         except OSError as error:
@@ -93,7 +97,7 @@ class Inotify:
                 raise
 
     def read(self) -> list[Event]:
-        """All events that are in the queue now, without waiting; none after `close`."""
+        """Return all queued events without waiting; none after `close`."""
         if self._fd < 0:
             return []
         size = array.array("i", [0])
@@ -110,11 +114,11 @@ class Inotify:
         return events
 
     def fileno(self) -> int:
-        """Readable when there are events."""
+        """Descriptor that is readable when there are events."""
         return self._fd
 
     def close(self) -> None:
-        """Give back the queue and all its watches."""
+        """Close the queue and all its watches."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1

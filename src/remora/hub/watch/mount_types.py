@@ -1,4 +1,4 @@
-"""Mount table: does inotify see every change on the file system of a root?"""
+"""Mount table: True if inotify sees every change on a root's file system."""
 
 import os
 import re
@@ -15,18 +15,18 @@ _LOCAL = frozenset(
         *("ramfs", "reiserfs", "squashfs", "tmpfs", "xfs", "zfs"),
     }
 )
-"""Those on which nobody writes but through this kernel; what is not named here may be shared."""
+"""File systems that only this kernel writes; others may be shared."""
 
 
 class Mount(NamedTuple):
-    """A place where a file system begins."""
+    """A mounted file system."""
 
     place: str
     kind: str
 
 
 class MountTable:
-    """The table of mounts, and whether it changed. Raises OSError where there is none."""
+    """The mount table, with change detection. Raises OSError if there is none."""
 
     def __init__(self) -> None:
         self._file = _TABLE.open("rb", buffering=0)
@@ -38,7 +38,7 @@ class MountTable:
         return bool(self._poll.poll(0))
 
     def objection(self, root: str, folders: Iterable[str]) -> str:
-        """Why inotify cannot tell of every change in `folders` beneath `root`; empty if it can."""
+        """Return why inotify misses changes in `folders` beneath `root`; empty if it does not."""
         self._poll.poll(0)
         self._file.seek(0)
         mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]
@@ -51,7 +51,7 @@ class MountTable:
         return "" if inner is None else f"something else is mounted at {inner.place}"
 
     def close(self) -> None:
-        """Give back the descriptor."""
+        """Close the descriptor."""
         self._file.close()
 
 

@@ -4,7 +4,7 @@ from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
 
 class SweepingWatcher:
-    """Tells nothing, and says so."""
+    """Reports that anything may have changed."""
 
     healthy = False
 

@@ -1,4 +1,4 @@
-"""Sentinel file: once its change is reported, all earlier changes were."""
+"""Sentinel file: once its change is reported, all earlier changes were, too."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _NAME = "marker"
 
 
 class Sentinel:
-    """A private folder, watched, in which one file is touched."""
+    """A watched private folder with one file to touch."""
 
     def __init__(self, folder: Path, kernel: Inotify) -> None:
         self._folder = folder
@@ -20,7 +20,7 @@ class Sentinel:
         self._prepare()
 
     def touch(self) -> bool:
-        """Change it, so that an event follows all earlier ones; False if that cannot be done."""
+        """Touch the file, so that an event follows all earlier ones; False if that fails."""
         try:
             os.utime(self._file)
         except OSError:
@@ -32,7 +32,7 @@ class Sentinel:
         self.watch = -1
 
     def _prepare(self) -> bool:
-        """Make what is missing: the folder, the watch, and last the file, which is an event."""
+        """Create what is missing: the folder, the watch, and last the file, which gives an event."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.watch = self._kernel.watch(str(self._folder))

@@ -1,4 +1,4 @@
-"""Watch table: the folder of each inotify watch, while folders move."""
+"""Watch table: maps inotify watches to folders, while folders move."""
 
 import errno
 
@@ -8,11 +8,11 @@ _EXHAUSTED = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE})
 
 
 class WatchesExhausted(Exception):
-    """The system gives no more watches."""
+    """The system allows no more watches."""
 
 
 class WatchedFolders:
-    """Paths below the root (itself `""`) and their watches, one for one."""
+    """One-to-one map of watched paths below the root (itself `""`) to watches."""
 
     def __init__(self, kernel: Inotify, top: str) -> None:
         self._kernel = kernel
@@ -21,15 +21,15 @@ class WatchedFolders:
         self._watches: dict[str, int] = {}
 
     def path(self, watch: int) -> str | None:
-        """The folder that a watch stands for; None if for none any more."""
+        """Return the folder of a watch; None if unknown."""
         return self._paths.get(watch)
 
     def paths(self) -> set[str]:
-        """All folders that are watched."""
+        """Return all watched folders."""
         return set(self._watches)
 
     def add(self, path: str) -> bool:
-        """Watch a folder, if it is one and may be read. Raises WatchesExhausted."""
+        """Watch a folder, if it is readable. Raises WatchesExhausted."""
         try:
             watch = self._kernel.watch(f"{self._top}/{path}")
         except OSError as error:
@@ -38,30 +38,30 @@ class WatchedFolders:
             self.leave(path)
             return False
         there = self._paths.get(watch)
-        if there is not None and there != path:  # moved here; what tells of it is still to be read
+        if there is not None and there != path:  # moved here; its event is still queued
             del self._watches[there]
         before = self._watches.get(path)
-        if before is not None and before != watch:  # another folder stood here
+        if before is not None and before != watch:  # the path was another folder before
             self._drop(before)
         self._paths[watch] = path
         self._watches[path] = watch
         return True
 
     def leave(self, path: str) -> None:
-        """Watch one folder no more."""
+        """Remove the watch of one folder."""
         watch = self._watches.pop(path, None)
         if watch is not None:
             self._drop(watch)
 
     def leave_within(self, path: str) -> None:
-        """Watch a folder and all below it no more."""
+        """Remove the watches of a folder and all below it."""
         start = path + "/"
         for folder in [folder for folder in self._watches if folder.startswith(start)]:
             self.leave(folder)
         self.leave(path)
 
     def ended(self, watch: int) -> str | None:
-        """The kernel ended a watch: the folder it stood for, None if for none any more."""
+        """Remove a watch that the kernel ended; return its folder, None if unknown."""
         path = self._paths.pop(watch, None)
         if path is not None:
             del self._watches[path]

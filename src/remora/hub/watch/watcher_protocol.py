@@ -6,44 +6,46 @@ Kind = Literal["inotify", "sweep", "off"]
 
 
 class Changes(NamedTuple):
-    """Paths that changed, came or went since the last question, as far as the system told."""
+    """Paths that changed, came or went since the last call, as far as reported."""
 
     paths: frozenset[str]
-    """Raw paths with a Python name. Whether they are there and belong is not known yet."""
+    """Raw paths with a Python name; existence and membership are unchecked."""
     complete: bool
-    """False: something else changed too, perhaps anything. Only a sweep tells what."""
+    """False: something else changed too, perhaps anything. Only a sweep finds it."""
 
 
 UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
 class Watcher(Protocol):
-    """Tells of changes beneath one root. One thread asks it."""
+    """Reports changes beneath one root. Used by one thread."""
 
     @property
     def kind(self) -> Kind:
-        """What tells: `sweep` where nothing does, also when it did once."""
+        """Source of events: `sweep` if there is none or it failed."""
 
     @property
     def healthy(self) -> bool:
-        """False: only sweeping tells what changed. It stays so; another watcher may do better."""
+        """False: only a sweep finds changes, for the rest of this watcher's life."""
 
     @property
     def note(self) -> str:
-        """Why it is not what was hoped for, in a sentence; empty if it is."""
+        """Why this watcher is degraded; empty if it is not."""
 
     def drain(self) -> Changes:
-        """All that the system has told so far, without waiting.
+        """Return all changes reported so far, without waiting.
 
-        With a healthy inotify watcher that is every change whose system call had returned.
+        A healthy inotify watcher reports every change whose system call has returned.
         """
 
     def settled(self, timeout: float) -> bool:
-        """Prove within `timeout` seconds that what happened before the call will be in the next
-        `drain`, by a change of our own that comes through. False: it could not be proved."""
+        """Make sure within `timeout` seconds that earlier changes are in the next `drain`.
+
+        Works by a change of our own that must be reported. False: unproven.
+        """
 
     def fileno(self) -> int | None:
-        """A descriptor that can be read when there is something to drain; the same until `close`."""
+        """Descriptor that is readable when there is something to drain; constant until `close`."""
 
     def close(self) -> None:
-        """Watch nothing any more. May be called twice."""
+        """Stop watching. May be called twice."""
