@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.invocation import Caller
-from remora.bootstrap.observe_tests import keep_witnessed
+from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, carry_on, connect_models, resumable
@@ -247,7 +247,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     done = review.accept(
         project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, pace=pace
     )
-    kept = keep_witnessed(_caller(project.root), project, done.observed)
+    kept = store_observed(_caller(project.root), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 

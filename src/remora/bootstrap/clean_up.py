@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
 from remora.errors import DiskError
-from remora.hub.process.hub_paths import hub_places
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.orphans import is_idle, orphaned_databases
 from remora.runs.project import Project
 from remora.runs.retention.clean import Act, Removable, removables, size_of
@@ -31,13 +31,13 @@ def _copies(caller: Caller, now: datetime) -> Iterator[Act]:
 
 def is_hub_in_use(caller: Caller, project: Project) -> bool:
     """True if a process writes the project's Hub database or answers from it: `clean` keeps it."""
-    db = hub_places(caller.folders, project.root).db
+    db = hub_paths(caller.folders, project.root).db
     return db.exists() and not is_idle(db)
 
 
 def _hubs(caller: Caller, project: Project) -> Iterator[Act]:
     """The project's own database holds source text; the next question to the Hub makes it again."""
-    own = hub_places(caller.folders, project.root).db
+    own = hub_paths(caller.folders, project.root).db
     places = [*orphaned_databases(caller.folders.cache / "hub")]
     if own.exists() and is_idle(own):
         places.append(own.parent)

@@ -13,7 +13,7 @@ from functools import partial
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_when_free
 from remora.bootstrap.hub_start import READY
-from remora.bootstrap.hub_target import HubTarget, http_address, places_of
+from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
@@ -26,7 +26,7 @@ from remora.hub.index import script_runner
 from remora.hub.index.affected import affected_nodes
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.members.members import Members
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import StatusResult
 from remora.hub.store.owner_lock import OwnerLock
@@ -40,14 +40,14 @@ _SWITCH_S = 0.001
 
 
 def run_hub(
-    caller: Caller, wish: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
+    caller: Caller, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
     """Run the daemon in this process until it is stopped; False if one runs already.
 
     Replaces this process if the daemon needs a restart. Raises OutsideError, ConfigError.
     """
-    places = places_of(caller, wish)
-    settings, config = _settings(caller, places, wish)
+    places = hub_paths_of(caller, target)
+    settings, config = _settings(caller, places, target)
     try:
         ownership = OwnerLock(places.lock)
     except HubLocked:
@@ -60,7 +60,7 @@ def run_hub(
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
     ownership.close()
     if outcome == "restart":
-        _begin_anew(caller)
+        _restart(caller)
     _end_unfinished()
     return True
 
@@ -74,7 +74,7 @@ def _end_unfinished() -> None:
         os._exit(0)
 
 
-def _opened(places: HubPlaces, config: Config) -> Parts:
+def _opened(places: HubPaths, config: Config) -> Parts:
     members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
     script_runner.load_all()
@@ -87,14 +87,14 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
     )
 
 
-def _settings(caller: Caller, places: HubPlaces, wish: HubTarget) -> tuple[Settings, Config]:
+def _settings(caller: Caller, places: HubPaths, target: HubTarget) -> tuple[Settings, Config]:
     config = open_config(caller, places.root)
     quiet_s = _seconds(caller, _QUIET)
     settings = Settings(
         sweep_seconds=config.hub.sweep_seconds,
         idle_stop_minutes=config.hub.idle_stop_minutes,
         memory_mb=config.hub.memory_mb,
-        http=None if wish.http is None else http_address(wish.http),
+        http=None if target.http is None else http_address(target.http),
         environment=environment(caller.environ),
         restarted=_seconds(caller, _RESTARTED),
         quiet_s=QUIET_S if quiet_s is None else quiet_s,
@@ -103,8 +103,8 @@ def _settings(caller: Caller, places: HubPlaces, wish: HubTarget) -> tuple[Setti
 
 
 def _seconds(caller: Caller, name: str) -> float | None:
-    said = caller.environ.get(name, "")
-    return float(said) if said.replace(".", "", 1).isdigit() else None
+    value = caller.environ.get(name, "")
+    return float(value) if value.replace(".", "", 1).isdigit() else None
 
 
 def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready`)
@@ -117,7 +117,7 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready
     os.close(nowhere)
 
 
-def _begin_anew(caller: Caller) -> None:
+def _restart(caller: Caller) -> None:
     """Restart in the same process: the process id stays."""
     logging.shutdown()
     environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}

@@ -10,7 +10,7 @@ from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.bootstrap.invocation import Caller
 from remora.errors import OutsideError
 from remora.hub.file_rules import FileRules
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.runs.project import Project
 
 TURN_S = 0.25
@@ -26,7 +26,7 @@ class FactSource:
 
     root: Path
     enabled: Literal["auto"] | bool
-    places: HubPlaces
+    places: HubPaths
     files: FileRules
     deadline: float
 
@@ -62,7 +62,7 @@ def fact_source(caller: Caller, project: Project) -> FactSource:
     return FactSource(
         root=project.root,
         enabled=config.hub.enabled,
-        places=hub_places(caller.folders, project.root),
+        places=hub_paths(caller.folders, project.root),
         files=FileRules(tuple(config.exclude), config.hub.file_limit),
         deadline=EXACT_S if config.model.exact else TURN_S,
     )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
-from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
@@ -18,7 +18,7 @@ from remora.hub.index_check import Verified, verify
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
@@ -54,7 +54,7 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    caller: Caller, wish: HubTarget, progress: Progress, *, links: Progress | None = None
+    caller: Caller, target: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Index all changed files; with `links` also precompute all links.
 
@@ -62,7 +62,7 @@ def index_hub(
     HubLocked.
     """
     began = time.monotonic()
-    places = places_of(caller, wish)
+    places = hub_paths_of(caller, target)
     writer = store_or_daemon(places)
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
@@ -82,7 +82,7 @@ def index_hub(
     return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
 
 
-def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
+def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[Unlinked]:
     """Compute missing and outdated links; return the nodes that failed."""
     tune_gc()
     about = begin_round(places.db)
@@ -106,9 +106,9 @@ class Collected(NamedTuple):
     by: int | None = None
 
 
-def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
+def collect_hub(caller: Caller, target: HubTarget) -> Collected:
     """Remove deleted and ignored files and expired records from the index."""
-    places = places_of(caller, wish)
+    places = hub_paths_of(caller, target)
     writer = store_or_daemon(places)
     if isinstance(writer, int):
         _caught_up(places)
@@ -118,10 +118,10 @@ def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
+def verify_hub(caller: Caller, target: HubTarget) -> Verified:
     """Update the index, then compare it with a fresh analysis of all files."""
-    places = places_of(caller, wish)
-    index_hub(caller, wish, lambda _done, _all: None)
+    places = hub_paths_of(caller, target)
+    index_hub(caller, target, lambda _done, _all: None)
     view = open_snapshot(places.db)
     if view is None:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
@@ -131,7 +131,7 @@ def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
         view.close()
 
 
-def is_readable(places: HubPlaces) -> bool:
+def is_readable(places: HubPaths) -> bool:
     """True if the database can be read."""
     view = open_snapshot(places.db)
     if view is None:
@@ -140,7 +140,7 @@ def is_readable(places: HubPlaces) -> bool:
     return True
 
 
-def is_indexed(caller: Caller, places: HubPlaces) -> bool:
+def is_indexed(caller: Caller, places: HubPaths) -> bool:
     """True if the database can be read and has been filled; `hub observe` makes an empty one."""
     view = open_snapshot(places.db)
     if view is None:
@@ -151,13 +151,13 @@ def is_indexed(caller: Caller, places: HubPlaces) -> bool:
         view.close()
 
 
-def _members(caller: Caller, places: HubPlaces) -> Members:
+def _members(caller: Caller, places: HubPaths) -> Members:
     config = open_config(caller, places.root)
     return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
 def _refreshed(
-    caller: Caller, places: HubPlaces, store: HubStore, progress: Progress
+    caller: Caller, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
     indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
     changed: set[str] = set()
@@ -186,12 +186,12 @@ def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[R
         progress(len(paths), len(paths))
 
 
-def _counted(places: HubPlaces) -> tuple[int, int]:
+def _counted(places: HubPaths) -> tuple[int, int]:
     status = control.status(places)
     return status.files or 0, status.nodes or 0
 
 
-def _partial(places: HubPlaces) -> dict[str, str]:
+def _partial(places: HubPaths) -> dict[str, str]:
     """Return by raw path why a stored file could only be read in part."""
     view = open_snapshot(places.db)
     if view is None:
@@ -202,7 +202,7 @@ def _partial(places: HubPlaces) -> dict[str, str]:
         view.close()
 
 
-def _is_linked(places: HubPlaces) -> bool:
+def _is_linked(places: HubPaths) -> bool:
     view = open_snapshot(places.db)
     if view is None:
         return False
@@ -212,7 +212,7 @@ def _is_linked(places: HubPlaces) -> bool:
         view.close()
 
 
-def _caught_up(places: HubPlaces) -> int:
+def _caught_up(places: HubPaths) -> int:
     """Wait until the daemon has read all changes, also during its initial scan.
 
     Returns the number of changed nodes.
@@ -221,8 +221,8 @@ def _caught_up(places: HubPlaces) -> int:
     while control.running(places) is not None:
         answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)
         if answer.ok:
-            said: dict[str, Any] = msgspec.json.decode(answer.result)
-            return len(said["changed"])
+            result: dict[str, Any] = msgspec.json.decode(answer.result)
+            return len(result["changed"])
         if answer.error is None or answer.error.code != "busy":
             break
         time.sleep(_LOOK_S)

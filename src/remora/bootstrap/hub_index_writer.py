@@ -10,7 +10,7 @@ from remora.hub.index.indexer import Indexer
 from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.store.hub_store import HubStore
 
 _LOCKED_S = 10.0
@@ -18,12 +18,12 @@ _LOCKED_S = 10.0
 _LOOK_S = 0.05
 
 
-def open_store(places: HubPlaces) -> HubStore:
+def open_store(places: HubPaths) -> HubStore:
     """Open the database for writing. Raises DiskError, and HubLocked if another process has it."""
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 
-def store_when_free(places: HubPlaces) -> HubStore:
+def store_when_free(places: HubPaths) -> HubStore:
     """Open the database for the daemon itself, after waiting for a command that writes it.
 
     Raises HubLocked after a timeout, and DiskError.
@@ -33,7 +33,7 @@ def store_when_free(places: HubPlaces) -> HubStore:
     return found
 
 
-def store_or_daemon(places: HubPlaces) -> HubStore | int:
+def store_or_daemon(places: HubPaths) -> HubStore | int:
     """Open the database, or return the id of the daemon that writes it.
 
     Waits for another command, or for a daemon that restarts after its lock was removed. Raises
@@ -42,7 +42,7 @@ def store_or_daemon(places: HubPlaces) -> HubStore | int:
     return _when_free(places, lambda: control.running(places))
 
 
-def _when_free(places: HubPlaces, daemon: Callable[[], int | None]) -> HubStore | int:
+def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
     until = time.monotonic() + _LOCKED_S
     while (found := daemon()) is None:
         try:
@@ -55,7 +55,7 @@ def _when_free(places: HubPlaces, daemon: Callable[[], int | None]) -> HubStore 
 
 
 def indexer_of(
-    places: HubPlaces, store: HubStore, members: Members, analysis: ScriptedAnalysis
+    places: HubPaths, store: HubStore, members: Members, analysis: ScriptedAnalysis
 ) -> Indexer:
     """Return an indexer that runs the project's own scripts."""
     return Indexer(

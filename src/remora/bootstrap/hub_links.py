@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.store.reader import open_snapshot
 
 
@@ -15,7 +15,7 @@ class LinkCount(NamedTuple):
     complete: bool
 
 
-def linked(places: HubPlaces) -> LinkCount | None:
+def linked(places: HubPaths) -> LinkCount | None:
     """Return the progress of links; None where the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
@@ -26,7 +26,7 @@ def linked(places: HubPlaces) -> LinkCount | None:
         view.close()
 
 
-def why_unknown(places: HubPlaces) -> str:
+def why_unknown(places: HubPaths) -> str:
     """Return why links are unknown, and a hint."""
     known = linked(places)
     if known is None:
@@ -41,11 +41,11 @@ def why_unknown(places: HubPlaces) -> str:
             "finding them takes too long, since files have changed: `remora hub index --links` "
             "finds the links of what changed"
         )
-    said = "finding them takes too long as long as the links of this project are not all stored"
+    reason = "finding them takes too long as long as the links of this project are not all stored"
     far = f"{known.found:,} of {known.nodes:,} nodes so far"
     if control.running(places) is not None:
-        return f"{said}; the daemon finds them while nobody edits: {far}"
+        return f"{reason}; the daemon finds them while nobody edits: {far}"
     return (
-        f"{said} ({far}): `remora hub index --links` finds them at once, a daemon by itself "
+        f"{reason} ({far}): `remora hub index --links` finds them at once, a daemon by itself "
         "(`remora hub start`)"
     )

@@ -6,12 +6,12 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.hub_target import HubTarget, http_address, places_of
+from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
-from remora.hub.process.spawn import FOLDER, command, environment, left_alone
+from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.spawn import FOLDER, command, detached, environment
 from remora.hub.protocol import StatusResult
 
 _START_S = 60.0
@@ -22,10 +22,10 @@ _MOST_STARTS = 3
 """Attempts: a killed daemon holds its lock a moment longer, and one started meanwhile gives up."""
 
 
-def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
+def start_hub(caller: Caller, target: HubTarget) -> StatusResult:
     """Start a daemon in the background, or return the running one's status. Raises OutsideError."""
-    places = places_of(caller, wish)
-    _check(caller, places, wish)
+    places = hub_paths_of(caller, target)
+    _check(caller, places, target)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
@@ -35,25 +35,25 @@ def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            _spawn(caller, places, wish)
+            _spawn(caller, places, target)
             started += 1
             continue
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
 
 
-def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
+def _check(caller: Caller, places: HubPaths, target: HubTarget) -> None:
     """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
-    if wish.http is not None:
-        http_address(wish.http)
+    if target.http is not None:
+        http_address(target.http)
 
 
-def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
+def _spawn(caller: Caller, places: HubPaths, target: HubTarget) -> None:
     """Start the process, and wait until it is ready or fails."""
-    words = command("remora.cli.main:main", *_words(caller, places, wish))
+    words = command("remora.cli.main:main", *_words(caller, places, target))
     with subprocess.Popen(
-        left_alone(words),
+        detached(words),
         cwd=FOLDER,
         env=environment(caller.environ),
         stdin=subprocess.DEVNULL,
@@ -61,24 +61,24 @@ def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
         stderr=subprocess.DEVNULL,
     ) as starter:
         assert starter.stdout is not None
-        output = _first_words(starter.stdout.fileno())
+        output = _startup_output(starter.stdout.fileno())
     if output not in (READY, b""):  # empty: another daemon started first
         raise _failed(output, places)
 
 
-def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
+def _words(caller: Caller, places: HubPaths, target: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
     words += ["--socket", str(places.socket)]
-    if wish.db is not None:
+    if target.db is not None:
         words += ["--db", str(places.db)]
     if caller.config_file is not None:
         words += ["--config", str((caller.folder / caller.config_file).absolute())]
-    if wish.http is not None:
-        words += ["--http", wish.http]
+    if target.http is not None:
+        words += ["--http", target.http]
     return words
 
 
-def _first_words(pipe: int) -> bytes:
+def _startup_output(pipe: int) -> bytes:
     """Return the output up to READY, the end or the timeout."""
     output = b""
     until = time.monotonic() + _START_S
@@ -91,7 +91,7 @@ def _first_words(pipe: int) -> bytes:
     return output
 
 
-def _failed(output: bytes, places: HubPlaces) -> RemoraError:
+def _failed(output: bytes, places: HubPaths) -> RemoraError:
     try:
         error = json.loads(output)["error"]
         return OutsideError(error["message"], hint=error["hint"])
@@ -99,7 +99,7 @@ def _failed(output: bytes, places: HubPlaces) -> RemoraError:
         return OutsideError("the daemon could not start", hint=_where_to_look(places))
 
 
-def _where_to_look(places: HubPlaces) -> str:
+def _where_to_look(places: HubPaths) -> str:
     if places.log.exists():
         return f"{places.log} says more"
     return "`remora hub start --foreground` shows what it says"

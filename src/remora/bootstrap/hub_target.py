@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.bootstrap.invocation import Caller
 from remora.errors import UsageError
 from remora.hub.process.foreign_files import foreign_file
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 
@@ -20,28 +20,28 @@ class HubTarget:
     http: str | None = None
 
 
-def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
+def hub_paths_of(caller: Caller, target: HubTarget) -> HubPaths:
     """Return the paths of the hub for this caller's root.
 
     Raises UsageError, also if `--db` names a foreign file or a path beside one: the writer resets
     an invalid database in place.
     """
-    if wish.db is not None and _is_foreign(wish.db):
+    if target.db is not None and _is_foreign(target.db):
         raise UsageError(
-            f"--db {wish.db}: this is not a database of the Hub",
+            f"--db {target.db}: this is not a database of the Hub",
             hint="use another path; a missing file is created",
         )
-    places = hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
-    foreign = foreign_file(places) if wish.db is not None else None
+    places = hub_paths(caller.folders, caller.find_root(), db=target.db, socket=target.socket)
+    foreign = foreign_file(places) if target.db is not None else None
     if foreign is not None:
         raise UsageError(
-            f"--db {wish.db}: {foreign} does not belong to the Hub",
+            f"--db {target.db}: {foreign} does not belong to the Hub",
             hint="use a folder without files of other programs",
         )
     return places
 
 
-def root_above(caller: Caller, places: HubPlaces) -> Path | None:
+def root_above(caller: Caller, places: HubPaths) -> Path | None:
     """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
 
     None unless the root is only the current folder, without git or a remora.yaml.
@@ -56,7 +56,7 @@ def root_above(caller: Caller, places: HubPlaces) -> Path | None:
     if any((place / ".git").exists() for place in (root, *root.parents)):
         return None
     for above in root.parents:
-        has_hub = hub_places(caller.folders, above).db.exists()
+        has_hub = hub_paths(caller.folders, above).db.exists()
         if has_hub or (above / "pyproject.toml").is_file():
             return above
     return None
@@ -68,15 +68,15 @@ def _is_foreign(db: Path) -> bool:
     return is_foreign(db)
 
 
-def http_address(said: str) -> tuple[str, int]:
+def http_address(value: str) -> tuple[str, int]:
     """Parse `[HOST:]PORT`, HOST being a loopback address. Raises UsageError."""
-    host, _, port = said.rpartition(":")
+    host, _, port = value.rpartition(":")
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:
         raise UsageError(
-            f"--http {said}: {host} is not a loopback address",
+            f"--http {value}: {host} is not a loopback address",
             hint="use 127.0.0.1 or [::1]",
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 picks a free one")
+        raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="port 0 picks a free one")
     return _LOOPBACK[host], int(port)

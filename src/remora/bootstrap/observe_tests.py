@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remora.bootstrap.hub_index_writer import open_store
-from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
 from remora.hub.observe.observed_run import (
     SECONDS,
-    Asked,
-    Ran,
+    ObservedRun,
+    PytestOptions,
     check_consent,
     check_home,
     find_interpreter,
@@ -20,7 +20,7 @@ from remora.hub.observe.observed_run import (
 )
 from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed_links import Observation
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.process.request import ask
 from remora.hub.protocol import Invalidate
 from remora.hub.query.fresh_read import read_all
@@ -33,7 +33,7 @@ _ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObserveWish:
+class ObserveOptions:
     """Command-line options. `stdout`: descriptor for the tests' output instead of ours."""
 
     hub: HubTarget
@@ -46,18 +46,18 @@ class ObserveWish:
 class Observed:
     """Result of the tests. `waits`: the daemon has yet to store the observation."""
 
-    ran: Ran
+    ran: ObservedRun
     waits: bool
 
 
-class Prepared:
+class PreparedTests:
     """Validated settings, before anything of the project is started."""
 
-    def __init__(self, caller: Caller, wish: ObserveWish) -> None:
+    def __init__(self, caller: Caller, options: ObserveOptions) -> None:
         """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
-        self.places = places_of(caller, wish.hub)
+        self.places = hub_paths_of(caller, options.hub)
         self._config = open_config(caller, self.places.root)
-        self._wish = wish
+        self._options = options
         self._folder = caller.folder.resolve()
         workspace = self._config.workspace
         require_level(workspace.require_isolation)
@@ -71,15 +71,15 @@ class Prepared:
 
     def run(self) -> Observed:
         """Run the tests and store the observation. Raises HostError, DiskError."""
-        asked = Asked(
-            words=self._wish.words,
+        options = PytestOptions(
+            words=self._options.words,
             folder=self._folder,
-            seconds=self._wish.seconds,
-            stdout=self._wish.stdout,
+            seconds=self._options.seconds,
+            stdout=self._options.stdout,
             trusted=self._config.workspace.allow_unsandboxed or self._activated,
         )
-        ran = run_tests(self.places.root, self.python, asked, self._look)
-        return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))
+        ran = run_tests(self.places.root, self.python, options, self._look)
+        return Observed(ran=ran, waits=_store(self.places, ran.read.observation))
 
     def _look(self, paths: frozenset[str]) -> MemorySnapshot:
         """Read the project files among `paths`; needs no index."""
@@ -88,7 +88,7 @@ class Prepared:
         return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
 
 
-def keep_witnessed(caller: Caller, project: Project, observation: Observation | None) -> str:
+def store_observed(caller: Caller, project: Project, observation: Observation | None) -> str:
     """Store what accepted tests ran in the Hub; return the reason if that failed, else "".
 
     Does nothing if the configuration disables the Hub.
@@ -96,13 +96,13 @@ def keep_witnessed(caller: Caller, project: Project, observation: Observation | 
     if observation is None or not observation.tests or project.config.hub.enabled is False:
         return ""
     try:
-        _keep(hub_places(caller.folders, project.root), observation)
+        _store(hub_paths(caller.folders, project.root), observation)
     except RemoraError as error:
         return f"what the tests ran is not kept for the Hub: {error.message}"
     return ""
 
 
-def _keep(places: HubPlaces, observation: Observation) -> bool:
+def _store(places: HubPaths, observation: Observation) -> bool:
     """Store an observation; True if it waits for another process that writes the database."""
     spool = spool_folder(places.db)
     leave(spool, observation)
@@ -115,7 +115,7 @@ def _keep(places: HubPlaces, observation: Observation) -> bool:
     return False
 
 
-def _notify(places: HubPlaces) -> None:
+def _notify(places: HubPaths) -> None:
     """Ask the daemon to collect observations; otherwise its next sweep does."""
     try:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
 from remora.hub.file_rules import FileRules
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import (
     AnsweredNode,
     Callees,
@@ -47,7 +47,7 @@ class Context(dict[str, AnsweredNode]):
     """Nodes by key, with the source that answered (None: none did) and the generation of its answer
     (None without a database)."""
 
-    rung: SourceName | None = None
+    source: SourceName | None = None
     generation: int | None = None
 
 
@@ -67,7 +67,7 @@ class HubClient:
         db: str | Path | None = None,
         deadline: float = DEADLINE,
         files: FileRules = FileRules(),  # noqa: B008 (immutable)
-        places: HubPlaces | None = None,
+        places: HubPaths | None = None,
     ) -> None:
         self.root = Path(root).resolve()
         self.deadline = deadline
@@ -91,7 +91,7 @@ class HubClient:
         answer = await self._ask(GetContext(nodes=wanted))
         if isinstance(answer, SourceAnswer):
             found.update({key: answer.result[key] for key in wanted if key in answer.result})
-            found.rung, found.generation = answer.rung, answer.generation
+            found.source, found.generation = answer.source, answer.generation
         return found
 
     async def node(self, key: str) -> NodeState | None:
@@ -237,13 +237,13 @@ def _has_tried(daemon: Busy) -> bool:
     return daemon.after > _TRIED_S
 
 
-def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:
+def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:
     """Return the paths of this root's hub for the current user; None without a home folder."""
     try:
         folders = UserFolders.of_this_process()
     except ConfigError:
         return None
-    return hub_places(folders, root, db=_path(db), socket=_path(socket))
+    return hub_paths(folders, root, db=_path(db), socket=_path(socket))
 
 
 def _path(named: str | Path | None) -> Path | None:

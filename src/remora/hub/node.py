@@ -26,9 +26,9 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """A function, a class or a module. What was not computed is null, what is empty is `[]`."""
 
     key: NodeKey
-    """`node:{path}:{qualname}`, `node:{path}:__module__` for the module itself."""
+    """`node:{path}:{qualname}`, or `node:{path}:__module__` for the module itself."""
     uid: str | None
-    """Survives a rename or a move; null where no database was asked."""
+    """Survives a rename or a move; null without a database."""
     file_path: str
     """As spelled in the key."""
     node_name: str
@@ -44,9 +44,9 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     docstring: str | None
     """First line."""
     docstring_outdated: bool
-    """What it documents is not what the code has; false without a docstring."""
+    """The docstring documents something that the code does not have; false without a docstring."""
     imports: tuple[str, ...] | None
-    """Of a module: `os`, `typing.Optional`; else null."""
+    """Modules and names imported by a module (`os`, `typing.Optional`); else null."""
     decorators: tuple[str, ...]
     bases: tuple[str, ...]
     callers: tuple[Edge, ...] | None
@@ -56,16 +56,16 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """First decorator's line, from 1."""
     line_count: int
     complexity: int | None
-    """Cyclomatic, as radon counts it; null for modules."""
+    """Cyclomatic complexity as radon counts it; null for modules."""
     has_type_hints: bool
-    """All parameters but self and cls, and the return, are annotated."""
+    """All parameters except self and cls, and the return, are annotated."""
     partial: bool
-    """The file has a syntax error: what stands here is what could be saved."""
+    """The file has a syntax error: these are the facts that could be recovered."""
     last_updated: str | None
-    """RFC 3339; unchanged by an edit that changed nothing of this node."""
+    """RFC 3339; unchanged by an edit that did not change this node."""
     update_source: UpdateSource
     extra: dict[str, Any]
-    """By name of the user's script, what it found."""
+    """Results of user scripts by script name."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):
@@ -76,6 +76,6 @@ class AnsweredNode(NodeState, frozen=True, kw_only=True):
 
 
 def node_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a NodeState as JSON."""
+    """Return the JSON Schema (2020-12) of a NodeState as JSON."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return dialect | msgspec.json.schema(NodeState)

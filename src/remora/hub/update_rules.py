@@ -144,8 +144,8 @@ class RulesEngine:
 def _deleted(path: str, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
     if known is None:
         return ()
-    gone = tuple(known.nodes)
-    return DeleteFileNodes(path), *_affected(path, called=gone, tested=gone)
+    removed = tuple(known.nodes)
+    return DeleteFileNodes(path), *_affected(path, called=removed, tested=removed)
 
 
 def _moved(path: str, now: Fingerprints, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
@@ -171,8 +171,8 @@ def _modified(path: str, now: Fingerprints, known: Fingerprints) -> tuple[Update
     heads, bodies = _differing(now, known)
     imports: tuple[UpdateAction, ...] = (ScanImports(path),) if now.imports != known.imports else ()
     own = (*_extract(path, heads), *imports, *_complexity(path, bodies))
-    gone = [name for name in known.nodes if name not in now.nodes]
-    return *own, *_affected(path, called=(*heads, *gone), tested=bodies)
+    removed = [name for name in known.nodes if name not in now.nodes]
+    return *own, *_affected(path, called=(*heads, *removed), tested=bodies)
 
 
 def _differing(now: Fingerprints, known: Fingerprints) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -44,13 +44,13 @@ class Asking:
             asked = now()
             found = await client.refresh_context(map(self.timeline.key, numbers))
             told = now()
-            self.rungs[found.rung] += 1
-            for number in numbers if found.rung else ():
+            self.rungs[found.source] += 1
+            for number in numbers if found.source else ():
                 node = found.get(self.timeline.key(number))
                 if node is not None and not node.fresh:
                     self.rungs["not fresh"] += 1
                 elif wrong := self.timeline.stale(number, node, asked, told):
-                    self.wrong.append(f"{found.rung}: {wrong}")
+                    self.wrong.append(f"{found.source}: {wrong}")
             await asyncio.sleep(0.01)
 
 

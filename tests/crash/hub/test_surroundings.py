@@ -48,8 +48,8 @@ class Editor:
         self.number += 1
         self.house.write({"shop.py": shop(self.number)})
         found = ask(self.client, [KEY])
-        assert found.rung is not None
-        if found.rung != "socket" or (KEY in found and found[KEY].fresh):
+        assert found.source is not None
+        if found.source != "socket" or (KEY in found and found[KEY].fresh):
             assert found[KEY].signature == f"def price(x={self.number})"
         said = asyncio.run(self.client.callers(KEY))
         assert said is not None
@@ -62,7 +62,7 @@ class Editor:
         until = time.monotonic() + PATIENCE_S
         while True:
             found = self.edit_and_ask()
-            if found.rung == "socket" and KEY in found and found[KEY].fresh:
+            if found.source == "socket" and KEY in found and found[KEY].fresh:
                 return
             assert time.monotonic() < until, "it is never well again"
             time.sleep(0.1)
@@ -129,7 +129,7 @@ def test_a_database_that_somebody_else_locks(some: Hubs) -> None:
     try:
         connection.execute("BEGIN IMMEDIATE")
         found = editor.edit_and_ask()
-        assert found.rung != "socket" or not found[KEY].fresh
+        assert found.source != "socket" or not found[KEY].fresh
         connection.execute("ROLLBACK")
     finally:
         connection.close()
@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_for_a_while() -> None:
         some.house.write({f"m{n}.py": f"def f{n}():\n    return 1\n" * 50 for n in range(100)})
         for _ in range(3):
             found = editor.edit_and_ask()
-            assert found.rung != "socket" or not found[KEY].fresh
+            assert found.source != "socket" or not found[KEY].fresh
         assert child.poll() is None
         (some.house.folder / "home/filler").unlink()
         editor.until_it_is_well()
@@ -232,7 +232,7 @@ def race(some: Hubs, starters: int) -> None:
     while sum(child.poll() is None for child in children) > 1:
         assert time.monotonic() < until, "there are two"
         time.sleep(0.02)
-    while ask(client, [KEY]).rung != "socket":
+    while ask(client, [KEY]).source != "socket":
         assert time.monotonic() < until, "none can be asked"
     alive = [child for child in children if child.poll() is None]
     assert len(alive) == 1

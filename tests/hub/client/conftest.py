@@ -20,7 +20,7 @@ from remora.hub.client import Context, HubClient
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.hub_store import HubStore
 
 _T = TypeVar("_T")
@@ -59,8 +59,8 @@ class House:
         self.clients: list[HubClient] = []
 
     @property
-    def places(self) -> HubPlaces:
-        return hub_places(self.caller.folders, self.root)
+    def places(self) -> HubPaths:
+        return hub_paths(self.caller.folders, self.root)
 
     def write(self, files: Mapping[str, str | bytes | None]) -> None:
         for path, content in files.items():
@@ -87,7 +87,7 @@ class House:
         """Make `rung` the highest that there is."""
         if rung == "socket":
             self.remora("hub", "start")
-            self.until(lambda: ask(self.client(), [TOTAL]).rung == "socket")
+            self.until(lambda: ask(self.client(), [TOTAL]).source == "socket")
         elif rung == "sqlite":
             self.index()
         return self

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.config.user_folders import UserFolders
 from remora.hub.file_rules import FileRules
-from remora.hub.process.hub_paths import hub_places
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.sources.current_nodes import CurrentNodes
 from remora.hub.stamp import stamp_of
 from remora.hub.store.batch import Batch
@@ -21,7 +21,7 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
     root = tmp_path / "root"
     root.mkdir()
     folders = UserFolders(tmp_path, tmp_path, tmp_path, tmp_path)
-    places = hub_places(folders, root, db=tmp_path / "db" / "hub.db")
+    places = hub_paths(folders, root, db=tmp_path / "db" / "hub.db")
     (root / "a.py").write_text(NOW)
     ahead = time.time_ns() + 3600 * 10**9  # as young as can be, however slow this machine is
     os.utime(root / "a.py", ns=(ahead, ahead))

@@ -123,7 +123,7 @@ def test_a_daemon_that_is_none_of_ours_is_passed_over(house: House, fault: str) 
             return await house.client(deadline=5.0).refresh_context([TOTAL])
 
     found = asyncio.run(asked())
-    assert (found.rung, list(found)) == ("file", [TOTAL])
+    assert (found.source, list(found)) == ("file", [TOTAL])
 
 
 def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
@@ -201,20 +201,20 @@ def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     began = time.monotonic()
     found = asyncio.run(asked())
     assert time.monotonic() - began < GENEROUS / 2
-    assert (found.rung, list(found)) == ("file", [TOTAL])
+    assert (found.source, list(found)) == ("file", [TOTAL])
 
 
 def test_a_socket_that_a_dead_daemon_left(house: House) -> None:
     house.places.socket.parent.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(house.places.socket))
-    assert ask(house.client(), [TOTAL]).rung == "file"
+    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 def test_a_file_in_the_sockets_place(house: House) -> None:
     house.places.socket.parent.mkdir(parents=True)
     house.places.socket.write_text("no socket")
-    assert ask(house.client(), [TOTAL]).rung == "file"
+    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -224,19 +224,19 @@ def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> 
             os.chown(house.places.socket, 12345, 12345)
             return await house.client().refresh_context([TOTAL])
 
-    assert asyncio.run(asked()).rung == "file"
+    assert asyncio.run(asked()).source == "file"
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
 def test_a_database_that_is_none(house: House, content: bytes) -> None:
     house.places.db.parent.mkdir(parents=True)
     house.places.db.write_bytes(content)
-    assert ask(house.client(), [TOTAL]).rung == "file"
+    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 def test_a_folder_in_the_databases_place(house: House) -> None:
     house.places.db.mkdir(parents=True)
-    assert ask(house.client(), [TOTAL]).rung == "file"
+    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 def test_a_database_of_another_version(house: House) -> None:
@@ -244,12 +244,12 @@ def test_a_database_of_another_version(house: House) -> None:
     with sqlite3.connect(house.places.db) as made:
         made.execute("CREATE TABLE node_state (key TEXT)")
     made.close()
-    assert ask(house.client(), [TOTAL]).rung == "file"
+    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 def test_a_database_that_is_damaged_while_it_is_read(house: House) -> None:
     client = house.raised_to("sqlite").client()
-    assert ask(client, [TOTAL]).rung == "sqlite"
+    assert ask(client, [TOTAL]).source == "sqlite"
     size = house.places.db.stat().st_size
     with house.places.db.open("r+b") as file:
         file.seek(100)
@@ -260,7 +260,7 @@ def test_a_database_that_is_damaged_while_it_is_read(house: House) -> None:
 
 def test_a_database_that_is_deleted_while_it_is_read(house: House) -> None:
     client = house.raised_to("sqlite").client()
-    assert ask(client, [TOTAL]).rung == "sqlite"
+    assert ask(client, [TOTAL]).source == "sqlite"
     house.places.db.unlink()
     assert list(ask(client, [TOTAL])) == [TOTAL]
 
@@ -286,7 +286,7 @@ def test_nobody_is_asked_about_nothing(house: House) -> None:
 def test_a_file_that_would_take_too_long_is_not_begun(house: House) -> None:
     house.write({"shop/price.py": "def total(prices): pass\n" + "x = 1\n" * 900_000})
     found = ask(house.client(deadline=2.0, files=FileRules(limit=1 << 24)), [TOTAL])
-    assert (found, found.rung) == ({}, None)
+    assert (found, found.source) == ({}, None)
 
 
 def test_what_is_begun_of_many_changes_is_not_lost(house: House) -> None:
@@ -296,8 +296,8 @@ def test_what_is_begun_of_many_changes_is_not_lost(house: House) -> None:
     house.write({f"many/m{n}.py": f"def f{n}(): pass\n{lines}" for n in range(12)})
     client = house.client(deadline=0.4)
     found = ask(client, [TOTAL])
-    assert found.rung in ("file", None)
-    house.until(lambda: ask(client, [TOTAL]).rung == "sqlite")
+    assert found.source in ("file", None)
+    house.until(lambda: ask(client, [TOTAL]).source == "sqlite")
 
 
 def test_a_closed_client_knows_nothing(house: House) -> None:
@@ -333,11 +333,11 @@ def test_a_question_may_be_given_up(house: House) -> None:
 
 def test_the_next_question_finds_a_daemon_that_came_and_one_that_went(house: House) -> None:
     client = house.raised_to("sqlite").client()
-    assert ask(client, [TOTAL]).rung == "sqlite"
+    assert ask(client, [TOTAL]).source == "sqlite"
     house.raised_to("socket")
-    assert ask(client, [TOTAL]).rung == "socket"
+    assert ask(client, [TOTAL]).source == "socket"
     control.stop(house.places)
-    assert ask(client, [TOTAL]).rung == "sqlite"
+    assert ask(client, [TOTAL]).source == "sqlite"
 
 
 def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
@@ -363,7 +363,7 @@ def test_without_a_home_the_file_is_asked(house: House, monkeypatch: pytest.Monk
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
         monkeypatch.delenv(name, raising=False)
     with HubClientClosing(HubClient(house.root, deadline=GENEROUS)) as client:
-        assert ask(client, [TOTAL]).rung == "file"
+        assert ask(client, [TOTAL]).source == "file"
 
 
 class HubClientClosing:
@@ -397,10 +397,10 @@ def test_links_that_would_take_too_long_are_given_up_and_not_kept_by_halves(hous
     )
     house.raised_to("sqlite")
     found = ask(house.client(deadline=0.1), [TOTAL])
-    assert found.rung in ("sqlite", "file", None)
+    assert found.source in ("sqlite", "file", None)
     client = house.client(deadline=GENEROUS)
     for deadline in (1e-3, 5e-3, 2e-2, 0.1, GENEROUS):
         client.deadline = deadline
         found = ask(client, [TOTAL])
-    assert found.rung == "sqlite"
+    assert found.source == "sqlite"
     assert len(found[TOTAL].callers or ()) == 62

@@ -143,7 +143,7 @@ def fuzz(house: House, rung: str, edits: int, seed: int) -> None:
                 k: {n: v for n, v in node.items() if n not in LINKS} for k, node in expected.items()
             }
         assert plain(found, without=without) == expected, (number, editor.did, seed)
-        assert found.rung in (rung, None)
+        assert found.source in (rung, None)
         assert all(node.fresh for node in found.values())
 
 

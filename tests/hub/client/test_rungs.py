@@ -85,9 +85,9 @@ def test_the_same_facts_from_every_rung(
     lowest = HubClient(standing[0].root, socket=nowhere, db=nowhere, deadline=GENEROUS)
     with closing(lowest):
         below = ask(lowest, [*KEYS])
-    assert below.rung == "file"
+    assert below.source == "file"
     found = ask(higher, [*KEYS])
-    assert found.rung == rung_of
+    assert found.source == rung_of
     assert list(found) == [*KEYS]
     assert {key: own(node) for key, node in found.items()} == {
         key: own(node) for key, node in below.items()
@@ -196,7 +196,7 @@ def test_a_change_that_ended_is_never_missing(house: House, rung: str, change: A
     assert TOTAL in ask(client, [TOTAL])
     change(house)
     found = ask(client, [TOTAL, "node:shop/price.py:tutal"])
-    assert found.rung == rung
+    assert found.source == rung
     assert TOTAL not in found
     if change in (rewrite_unseen, replace_whole):
         assert found["node:shop/price.py:tutal"].fresh

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Caller
 from remora.errors import RemoraError
 from remora.hub.process import control
@@ -67,10 +67,10 @@ class Hub:
         return msgspec.to_builtins(start_hub(self.caller, HubTarget(**wish)))
 
     def status(self, **wish: Any) -> Any:
-        return msgspec.to_builtins(control.status(places_of(self.caller, HubTarget(**wish))))
+        return msgspec.to_builtins(control.status(hub_paths_of(self.caller, HubTarget(**wish))))
 
     def stop(self, **wish: Any) -> int | None:
-        return control.stop(places_of(self.caller, HubTarget(**wish)))
+        return control.stop(hub_paths_of(self.caller, HubTarget(**wish)))
 
     def refused(self, **wish: Any) -> RemoraError:
         """Why it does not start."""

@@ -19,7 +19,7 @@ from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
-from remora.hub.process.hub_paths import HubPlaces, hub_places
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import GetContext, Request
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
@@ -53,9 +53,7 @@ class House:
 
 
 @asynccontextmanager
-async def kept_up(
-    places: HubPlaces, store: HubStore
-) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
+async def kept_up(places: HubPaths, store: HubStore) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
     """The store of a folder, as its files are."""
     members = Members(places.root)
     known = DaemonStatus(store, places)
@@ -88,7 +86,7 @@ async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     root.mkdir()
     (root / "a.py").write_text("def f(): ...\n")
     folders = UserFolders(folder, folder, folder, folder)
-    places = hub_places(folders, root, db=folder / "db" / "hub.db")
+    places = hub_paths(folders, root, db=folder / "db" / "hub.db")
     made = handle
 
     def counted(request: Request, over: NodeQueries, **more: Any) -> Any:

@@ -9,8 +9,8 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.observed_run import (
-    Asked,
-    Ran,
+    ObservedRun,
+    PytestOptions,
     check_consent,
     check_home,
     find_interpreter,
@@ -106,9 +106,9 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def observe(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> Ran:
+def observe(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> ObservedRun:
     with (root.parent / "out.txt").open("w") as out:
-        asked = Asked(words=words, folder=root, seconds=seconds, stdout=out.fileno())
+        asked = PytestOptions(words=words, folder=root, seconds=seconds, stdout=out.fileno())
         but = {f"{name}.py": source for name, source in changed.items()}
         return run_tests(root, Path(sys.executable), asked, lambda _: look_in(root, but=but))
 
@@ -213,7 +213,7 @@ def test_time_that_is_too_short_for_pytest_itself_is_told_as_that(root: Path) ->
     slow = root / "python"
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
-    asked = Asked(words=["pytest"], folder=root, seconds=0.2)
+    asked = PytestOptions(words=["pytest"], folder=root, seconds=0.2)
     ran = run_tests(root, slow, asked, lambda _: look_in(root))
     assert ran.timed_out
     assert ran.code != 0
@@ -224,7 +224,7 @@ def test_an_interpreter_that_a_signal_ends_is_an_error_of_its_own(root: Path) ->
     broken = root / "python"
     broken.write_text("#!/bin/sh\nkill -SEGV $$\n")
     broken.chmod(0o755)
-    asked = Asked(words=["pytest"], folder=root, seconds=20)
+    asked = PytestOptions(words=["pytest"], folder=root, seconds=20)
     with pytest.raises(HostError, match="did not run pytest") as told:
         run_tests(root, broken, asked, lambda _: look_in(root))
     assert "a signal ended it" in told.value.hint
@@ -234,7 +234,7 @@ def test_an_interpreter_without_pytest_is_an_error(root: Path) -> None:
     broken = root / "python"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    asked = Asked(words=["pytest"], folder=root, seconds=20)
+    asked = PytestOptions(words=["pytest"], folder=root, seconds=20)
     with pytest.raises(HostError, match="did not run pytest"):
         run_tests(root, broken, asked, lambda _: look_in(root))
 

@@ -7,7 +7,7 @@ import pytest
 
 from remora.config.user_folders import UserFolders
 from remora.errors import UsageError
-from remora.hub.process.hub_paths import SOCKET_LIMIT, hub_places
+from remora.hub.process.hub_paths import SOCKET_LIMIT, hub_paths
 
 
 def folders(home: Path) -> UserFolders:
@@ -18,7 +18,7 @@ HOME = folders(Path("/home/u"))
 
 
 def test_everything_lies_in_the_users_folders() -> None:
-    places = hub_places(HOME, Path("/src/shop"))
+    places = hub_paths(HOME, Path("/src/shop"))
     beside = [places.lock, places.addresses, places.token, places.log, places.marker]
     assert {path.parent for path in beside} == {places.db.parent}
     assert len({places.db, *beside}) == 6
@@ -27,12 +27,12 @@ def test_everything_lies_in_the_users_folders() -> None:
 
 
 def test_each_root_has_its_own() -> None:
-    one, other = (hub_places(HOME, Path(root)) for root in ("/a/shop", "/b/shop"))
+    one, other = (hub_paths(HOME, Path(root)) for root in ("/a/shop", "/b/shop"))
     assert not set(one[1:]) & set(other[1:])
 
 
 def test_a_database_elsewhere_is_another_hub_with_a_socket_of_its_own() -> None:
-    usual, other = hub_places(HOME, Path("/a")), hub_places(HOME, Path("/a"), db=Path("/x/my.db"))
+    usual, other = hub_paths(HOME, Path("/a")), hub_paths(HOME, Path("/a"), db=Path("/x/my.db"))
     assert other.db == Path("/x/my.db")
     assert other.lock.parent == Path("/x")
     assert other.socket != usual.socket
@@ -40,17 +40,17 @@ def test_a_database_elsewhere_is_another_hub_with_a_socket_of_its_own() -> None:
 
 @pytest.mark.parametrize("home", ["/h", "/" + "deep/" * 40])
 def test_a_socket_is_never_too_long_for_the_system(home: str) -> None:
-    places = hub_places(folders(Path(home)), Path("/" + "a/" * 200))
+    places = hub_paths(folders(Path(home)), Path("/" + "a/" * 200))
     assert len(os.fsencode(places.socket)) <= SOCKET_LIMIT
 
 
 def test_a_socket_that_was_named_is_taken_as_it_is_or_refused() -> None:
-    assert hub_places(HOME, Path("/a"), socket=Path("/s/x.sock")).socket == Path("/s/x.sock")
+    assert hub_paths(HOME, Path("/a"), socket=Path("/s/x.sock")).socket == Path("/s/x.sock")
     with pytest.raises(UsageError, match="too long"):
-        hub_places(HOME, Path("/a"), socket=Path("/" + "s" * 200))
+        hub_paths(HOME, Path("/a"), socket=Path("/" + "s" * 200))
 
 
 def test_a_name_of_any_bytes_makes_a_folder() -> None:
-    name = hub_places(HOME, Path("/ü %:\n\udcff")).db.parent.name
+    name = hub_paths(HOME, Path("/ü %:\n\udcff")).db.parent.name
     assert name.isascii()
     assert name.isprintable()

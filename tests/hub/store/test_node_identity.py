@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.hub.store.node_identity import Fresh, Identity, follow
+from remora.hub.store.node_identity import Identity, NewNode, follow
 
 
 def nobody_else(bodies: frozenset[str]) -> Mapping[str, int]:
@@ -32,8 +32,8 @@ def olds(nodes: Nodes) -> list[Identity]:
     return [Identity(f"uid {key}", key, kind, body) for key, (kind, body) in nodes.items()]
 
 
-def news(nodes: Nodes) -> list[Fresh]:
-    return [Fresh(key, kind, body) for key, (kind, body) in nodes.items()]
+def news(nodes: Nodes) -> list[NewNode]:
+    return [NewNode(key, kind, body) for key, (kind, body) in nodes.items()]
 
 
 @given(NODES, NODES)

@@ -53,7 +53,7 @@ class Hubs:
         until = time.monotonic() + PATIENCE_S
         client = self.house.client()
         key = "node:nothing.py:nothing"
-        while ask(client, [key]).rung != "socket":
+        while ask(client, [key]).source != "socket":
             assert time.monotonic() < until, "the daemon does not answer"
             assert child.poll() is None, self.said(child)
             time.sleep(0.02)

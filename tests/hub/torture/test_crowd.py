@@ -53,7 +53,7 @@ class Crowd:
         asked = now()
         found = await client.refresh_context([self.timeline.key(each) for each in numbers])
         told = now()
-        self._note(asked, told, f"context, {found.rung}")
+        self._note(asked, told, f"context, {found.source}")
         for number in numbers:
             node = found.get(self.timeline.key(number))
             if node is not None and not node.fresh:

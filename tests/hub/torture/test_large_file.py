@@ -89,7 +89,7 @@ def check(size: int) -> float:
         some.house.write({f"small{n}.py": "def f():\n    return 1\n" for n in range(20)})
         some.start()
         client = some.house.client(deadline=GENEROUS)
-        assert ask(client, ["node:small0.py:f"]).rung == "socket"
+        assert ask(client, ["node:small0.py:f"]).source == "socket"
         seconds: list[float] = []
         took, called = asyncio.run(_asked(some.house, seconds, generated(size)))
         assert called

@@ -41,7 +41,7 @@ def check(touches: int, new: int) -> None:
         client, root = some.house.client(), some.house.root
         keys = overflow(some, child, touches, new)
         found = ask(client, keys)
-        assert found.rung == "socket"
+        assert found.source == "socket"
         assert set(found) == set(keys)
         assert all(node.fresh for node in found.values())
         # it still watches: also what is new, and names of any bytes

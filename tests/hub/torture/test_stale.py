@@ -127,16 +127,16 @@ class Fuzz:
             return unknown
 
     def _check(self, keys: list[str], found: Context, done: list[str]) -> None:
-        self.counts[f"asked, {found.rung}"] += 1
+        self.counts[f"asked, {found.source}"] += 1
         expected = self.truth.context(keys)
         seen = (self.mode, self.editor.count, done, keys)
-        if found.rung is None:
+        if found.source is None:
             assert self.mode == "hasty", seen
             return
         if any(not node.fresh for node in found.values()):
             self.counts["not fresh"] += 1
             return
-        without = LINKS if found.rung == "file" else ()
+        without = LINKS if found.source == "file" else ()
         if without:
             expected = {
                 key: {name: value for name, value in node.items() if name not in without}

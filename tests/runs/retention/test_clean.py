@@ -13,7 +13,7 @@ import pytest
 from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete
-from remora.hub.process.hub_paths import hub_places
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import Cleaning, carry_out
 from remora.runs.review.review import accept
@@ -168,7 +168,7 @@ def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
     for name in ("here", "gone"):
         root = shop.folder / name
         root.mkdir(exist_ok=True)
-        places[name] = hub_places(shop.caller().folders, root)
+        places[name] = hub_paths(shop.caller().folders, root)
         HubStore.open(places[name].db, root=root, clock=utc_now).close()
     shutil.rmtree(shop.folder / "gone")
     done = clean(shop)
@@ -181,7 +181,7 @@ def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
 
 def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) -> None:
     """It holds source text, and the next question makes it again."""
-    places = hub_places(shop.caller().folders, shop.project.root)
+    places = hub_paths(shop.caller().folders, shop.project.root)
     with HubStore.open(places.db, root=shop.project.root, clock=utc_now):
         assert "hub" not in kinds(clean(shop))
         assert is_hub_in_use(shop.caller(), shop.project)

@@ -28,7 +28,7 @@ class NodeFacts(Protocol):
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
         """Facts by node key; `{}` where none are to be had. Never raises.
 
-        What is given may have a `generation`, and a `rung` that is None if nobody could be asked.
+        What is given may have a `generation`, and a `source` that is None if no source answered.
         """
 
 
@@ -68,7 +68,7 @@ class PullHook:
             return None
         asked = wanted_nodes(packet)
         answer = await self._facts.refresh_context(asked)
-        silent = not answer and getattr(answer, "rung", None) is None
+        silent = not answer and getattr(answer, "source", None) is None
         found = await aside(self._completed, packet.node_id, asked, answer)
         value = self._redact.clean(found)
         delta = hub_delta(packet, value, self._room, keep=silent)

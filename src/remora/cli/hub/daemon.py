@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -17,7 +17,7 @@ from remora.cli.app.output import count, emit, note
 from remora.cli.hub.hub_options import note_root_above, place_options
 from remora.errors import ConfigError
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import StatusResult
 from remora.text import plain
 
@@ -50,7 +50,7 @@ def start(
     change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
     """
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
-    places = places_of(caller, wish)
+    places = hub_paths_of(caller, wish)
     if not detached:
         note_root_above(options, caller, places)
     if not foreground:
@@ -79,7 +79,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
     """
-    places = places_of(caller_of(options), HubTarget(db=db, socket=socket))
+    places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
     said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
     emit(options, _document(control.status(places)), [said])
@@ -94,7 +94,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     Without a daemon the counts are those of the database.
     """
     caller = caller_of(options)
-    places = places_of(caller, HubTarget(db=db, socket=socket))
+    places = hub_paths_of(caller, HubTarget(db=db, socket=socket))
     note_root_above(options, caller, places)
     _print(options, places, control.status(places))
     try:
@@ -115,7 +115,7 @@ def _noting_interrupt(options: Options) -> Iterator[None]:
         raise
 
 
-def _join(options: Options, places: HubPlaces, status: StatusResult, http: str | None) -> None:
+def _join(options: Options, places: HubPaths, status: StatusResult, http: str | None) -> None:
     _print(options, places, status)
     if http is not None and status.http is None:
         note(
@@ -125,7 +125,7 @@ def _join(options: Options, places: HubPlaces, status: StatusResult, http: str |
         )
 
 
-def _print(options: Options, places: HubPlaces, status: StatusResult) -> None:
+def _print(options: Options, places: HubPaths, status: StatusResult) -> None:
     emit(options, _document(status), _lines(places, status))
     for text in control.notes(places) if status.running else ():
         note(options, f"note: {text}")
@@ -135,7 +135,7 @@ def _document(status: StatusResult) -> Any:
     return msgspec.to_builtins(status)
 
 
-def _lines(places: HubPlaces, status: StatusResult) -> Iterator[str]:
+def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
     head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield plain(f"root        {status.root}")
@@ -155,7 +155,7 @@ def _lines(places: HubPlaces, status: StatusResult) -> Iterator[str]:
         yield f"generation  {status.generation}"
 
 
-def _far(places: HubPlaces, status: StatusResult) -> str:
+def _far(places: HubPaths, status: StatusResult) -> str:
     from remora.bootstrap.hub_links import linked  # with all that reads what is stored
 
     links = linked(places)

@@ -9,7 +9,7 @@ from remora.bootstrap.hub_target import root_above
 from remora.bootstrap.invocation import Caller
 from remora.cli.app.options import PATH, Options
 from remora.cli.app.output import note
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def note_root_above(options: Options, caller: Caller, places: HubPlaces) -> None:
+def note_root_above(options: Options, caller: Caller, places: HubPaths) -> None:
     """Print a note if the project seems to begin above the root."""
     above = root_above(caller, places)
     if above is not None:

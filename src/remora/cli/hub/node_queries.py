@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Caller, is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
@@ -20,7 +20,7 @@ from remora.hub.gc_tuning import tune_gc
 from remora.hub.lookup.find import FoundNode, unanswered
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import AnsweredNode
 
 _PATIENCE_S = 120.0
@@ -32,7 +32,7 @@ class HubQuery:
     """A client for commands, without `async`; no answer is an error."""
 
     def __init__(
-        self, client: HubClient, runner: asyncio.Runner, places: HubPlaces, folder: Path
+        self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
     ) -> None:
         """`folder`: where the user types paths."""
         self._client = client
@@ -80,7 +80,7 @@ class HubQuery:
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the Hub of the project; without a daemon and an index, make the index first."""
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
-    places = places_of(caller, wish)
+    places = hub_paths_of(caller, wish)
     note_root_above(options, caller, places)
     files = FileRules()
     if is_configured(caller, places.root):
@@ -105,7 +105,7 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
             client.close()
 
 
-def _wait_for_daemon(options: Options, places: HubPlaces) -> None:
+def _wait_for_daemon(options: Options, places: HubPaths) -> None:
     """Wait for the daemon's initial scan: reading all files here too would take longer."""
     if control.has_scanned(places):
         return
@@ -115,7 +115,7 @@ def _wait_for_daemon(options: Options, places: HubPlaces) -> None:
         time.sleep(_LOOK_S)
 
 
-def _make_index(options: Options, caller: Caller, wish: HubTarget, places: HubPlaces) -> None:
+def _make_index(options: Options, caller: Caller, wish: HubTarget, places: HubPaths) -> None:
     """Make the index if there is none, or one of an earlier version, or a damaged one."""
     from remora.bootstrap.hub_index import (  # with all that analyses
         index_hub,

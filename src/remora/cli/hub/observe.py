@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from remora.bootstrap.hub_target import HubTarget
-from remora.bootstrap.observe_tests import Observed, ObserveWish, Prepared
+from remora.bootstrap.observe_tests import Observed, ObserveOptions, PreparedTests
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
@@ -55,13 +55,13 @@ def observe(
     see `remora doctor`) they run only with --allow-unsandboxed.
     """
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
-    wish = ObserveWish(
+    wish = ObserveOptions(
         hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
         stdout=sys.stderr.fileno() if options.json else None,
     )
-    prepared = Prepared(caller_of(options, flags), wish)
+    prepared = PreparedTests(caller_of(options, flags), wish)
     note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
         note(options, "what this level does not stop, they can do with your rights")

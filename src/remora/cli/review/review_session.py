@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from remora.bootstrap.observe_tests import keep_witnessed
+from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.editor import open_in_editor
 from remora.cli.app.invocation import caller_of
@@ -108,7 +108,7 @@ class _Review:
 
     def accept(self, job: JobView) -> bool:
         done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
-        kept = keep_witnessed(caller_of(self.options), self.project, done.observed)
+        kept = store_observed(caller_of(self.options), self.project, done.observed)
         for told in (*done.notes, *([kept] if kept else [])):
             self._show(wrapped(plain(f"  {told}"), room(), "  "))
         for met in done.conflicts:

@@ -19,7 +19,7 @@ from remora.hub.index.indexer import Indexer
 from remora.hub.observe.spool import collect, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import StatusResult
 from remora.hub.query.queries import NodeQueries
 from remora.hub.server.http_server import HttpConnections
@@ -67,7 +67,7 @@ class Daemon:
 
     def __init__(
         self,
-        places: HubPlaces,
+        places: HubPaths,
         settings: Settings,
         ownership: OwnerLock,
     ) -> None:

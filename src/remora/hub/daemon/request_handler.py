@@ -11,7 +11,7 @@ from msgspec import Raw
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
 from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
 from remora.hub.daemon.updater import Updater
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import (
     TYPES,
     Callees,
@@ -60,7 +60,7 @@ class RequestHandler:
 
     def __init__(
         self,
-        places: HubPlaces,
+        places: HubPaths,
         known: StoredState,
         updater: Updater,
         *,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from remora.hub.daemon.updater import Updater
-from remora.hub.process.hub_paths import HubPlaces, shown
+from remora.hub.process.hub_paths import HubPaths, shown
 from remora.hub.protocol import StatusResult
 from remora.hub.store.hub_store import HubStore
 
@@ -13,7 +13,7 @@ from remora.hub.store.hub_store import HubStore
 class DaemonStatus:
     """`generation` is set after each write."""
 
-    def __init__(self, store: HubStore, places: HubPlaces) -> None:
+    def __init__(self, store: HubStore, places: HubPaths) -> None:
         self._store = store
         self._places = places
         self._counts = store.counts()

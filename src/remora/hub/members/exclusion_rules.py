@@ -11,7 +11,7 @@ from remora.files.git_ignores import GitIgnores
 from remora.files.git_listing import GitPaths, git_index, git_paths
 from remora.files.patterns import IgnoreRules
 from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
-from remora.hub.members.outside_inputs import Witness, dot_git, is_repository, repository_at
+from remora.hub.members.outside_inputs import RememberedFile, dot_git, is_repository, repository_at
 
 _AGAIN_S = 30.0
 _LONG_S = 2.0
@@ -89,8 +89,8 @@ class GitRules:
         within = (place for place in (resolved, *resolved.parents) if places.top in place.parents)
         self._levels = {place: repository_at(place) for place in within}
         self._top, self._own = places.top, dot_git(places.top)
-        self._sources = [Witness(path) for path in places.sources]
-        self._index = Witness(places.index_file)
+        self._sources = [RememberedFile(path) for path in places.sources]
+        self._index = RememberedFile(places.index_file)
         self._questions = GitIgnores(root)
         self._take_index()
 
@@ -179,7 +179,7 @@ class WalkRules:
         self._levels = {place: repository_at(place) for place in places}
         ours = [Path.home() / ".gitconfig", Path.home() / ".config/git/config"]
         above = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
-        self._sources = [Witness(path) for path in (*ours, *above)]
+        self._sources = [RememberedFile(path) for path in (*ours, *above)]
         self._patterns = IgnoreRules()
         again = time.monotonic() + again_s
         # git may have failed once for lack of memory or processes

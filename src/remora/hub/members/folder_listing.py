@@ -5,7 +5,7 @@ import stat as st
 from typing import NamedTuple
 
 MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
-"""Names whose coming or going changes which files belong."""
+"""Names that change membership when they come or go."""
 
 
 class Listing(NamedTuple):
@@ -59,7 +59,7 @@ def marks_in(top: str, folder: str) -> frozenset[str]:
     return frozenset(name for name in MARKS if look(top, prefix + name) is not None)
 
 
-def those_above(folder: str) -> list[str]:
+def with_ancestors(folder: str) -> list[str]:
     """Return the ancestors of `folder` from the root (`""`) down, and `folder` itself."""
     chain = [folder]
     while folder:

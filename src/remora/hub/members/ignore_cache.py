@@ -8,13 +8,13 @@ from remora.errors import OutsideError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
-from remora.hub.members.folder_listing import MARKS, look, those_above
-from remora.hub.members.outside_inputs import Witness
+from remora.hub.members.folder_listing import MARKS, look, with_ancestors
+from remora.hub.members.outside_inputs import RememberedFile
 
 _MOST = 500_000
-"""Paths: a hundred megabytes."""
+"""Paths: about a hundred megabytes."""
 _LARGEST = 100 << 20
-"""Bytes of an ignore file: git's own limit, where it has one."""
+"""Bytes of an ignore file: the same limit as git's."""
 
 
 class RulesChanged(Exception):
@@ -31,10 +31,10 @@ class IgnoreCache:
         self._excluded.add("", "\n".join(exclude))
         self._rules: Rules | None = None
         self._known: dict[str, bool] = {}  # a folder's key ends in a slash
-        self._ignore_files: dict[str, Witness] = {}
+        self._ignore_files: dict[str, RememberedFile] = {}
         self._settled = False
         self.doors: dict[str, bool] = {}
-        """Folders that nobody watches or lists from outside, and whether each is closed."""
+        """Folders that are not watched or listed from outside, and whether each is closed."""
 
     @property
     def rules(self) -> Rules:
@@ -78,7 +78,7 @@ class IgnoreCache:
         return matters
 
     def _is_in_what_is_out(self, path: str) -> bool:
-        above = those_above(path.rpartition("/")[0])
+        above = with_ancestors(path.rpartition("/")[0])
         return any(self._known.get(folder + "/", False) for folder in above)
 
     def forget(self) -> None:
@@ -106,7 +106,7 @@ class IgnoreCache:
             if witness is None and not self._settled:
                 path = self._root / folder / ".gitignore"
                 _check_ignore_file(path)
-                self._ignore_files[folder] = Witness(path)
+                self._ignore_files[folder] = RememberedFile(path)
                 self.rules.read(folder)
             elif witness is None or witness.moved():
                 raise RulesChanged

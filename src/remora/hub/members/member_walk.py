@@ -10,7 +10,7 @@ from remora.hub.members.folder_listing import (
     list_folder,
     look,
     marks_in,
-    those_above,
+    with_ancestors,
 )
 from remora.hub.members.ignore_cache import IgnoreCache
 from remora.hub.stamp import Stamp, stamp_of
@@ -57,7 +57,7 @@ class Walker:
         """Return the `paths` that are files of the project. Raises RulesChanged."""
         reachable: dict[str, bool] = {}
         candidates = [path for path in paths if self._is_file(path, reachable)]
-        folders = {place for path in candidates for place in those_above(_folder_of(path))}
+        folders = {place for path in candidates for place in with_ancestors(_folder_of(path))}
         verdicts = self._verdicts
         try:
             verdicts.learn(folders, candidates)
@@ -67,7 +67,9 @@ class Walker:
         return {
             path
             for path in candidates
-            if not (verdicts.file_is_out(path) or out.intersection(those_above(_folder_of(path))))
+            if not (
+                verdicts.file_is_out(path) or out.intersection(with_ancestors(_folder_of(path)))
+            )
             or verdicts.is_kept(path)
         }
 
@@ -122,7 +124,7 @@ class Walker:
             return
         paths = [path for path in self._verdicts.tracked[folder] if self._verdicts.is_kept(path)]
         unreadable = folder in found.folders
-        for place in those_above(folder) if paths else ():
+        for place in with_ancestors(folder) if paths else ():
             if place not in found.folders:
                 if before is not None:
                     before(place)
@@ -142,7 +144,7 @@ class Walker:
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
         """True if no symbolic link or closed folder lies above a folder."""
         # top-down, not recursive: a path can have two thousand folders
-        for place in those_above(folder) if folder not in known else ():
+        for place in with_ancestors(folder) if folder not in known else ():
             if place not in known:
                 above = place == "" or known[_folder_of(place)]
                 known[place] = above and self._is_passable(place)

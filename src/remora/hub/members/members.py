@@ -30,7 +30,7 @@ class Members:
         self, root: Path, exclude: Sequence[str] = (), *, file_limit: int = FILE_LIMIT
     ) -> None:
         self.file_limit = file_limit
-        """Bytes of a file above which it is listed and not read."""
+        """Bytes of a file above which it is listed but not read."""
         self._top = str(root)
         self._verdicts = IgnoreCache(root, exclude)
         self._surveyor = Walker(str(root), self._verdicts)
@@ -38,7 +38,7 @@ class Members:
         self._surveyed = False
         self._lock = threading.RLock()
         self.version = 0
-        """Grows whenever other folders may have to be watched than before."""
+        """Grows whenever the set of folders to watch may have changed."""
 
     def sweep(self) -> dict[str, Stamp]:
         """Return every member with its current Stamp; symbolic links are not followed."""

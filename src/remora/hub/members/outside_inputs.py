@@ -15,7 +15,7 @@ _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)
 _MOST = 1 << 20
 _MOST_HASHED = 1 << 28
-"""Bytes; of a larger file, an index of millions of entries, the stamp has to tell."""
+"""Bytes; larger files, such as an index of millions of entries, are compared by stamp only."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -31,7 +31,7 @@ def open_regular(path: Path) -> BufferedReader:
     return os.fdopen(file, "rb")
 
 
-class Witness:
+class RememberedFile:
     """Remembered content of a file, or its absence."""
 
     def __init__(self, path: Path) -> None:

@@ -62,7 +62,7 @@ _KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
 }
 
 
-class Read(NamedTuple):
+class ReadResult(NamedTuple):
     """Result of reading. `complete`: no process hit its limit or broke off.
 
     `left_out`: raw paths of files that changed since they ran.
@@ -73,7 +73,7 @@ class Read(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def read_records(folder: Path, view: Snapshot) -> Read:
+def read_records(folder: Path, view: Snapshot) -> ReadResult:
     """Read all records of one run from `folder`."""
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
@@ -94,7 +94,7 @@ def read_records(folder: Path, view: Snapshot) -> Read:
         tests=tuple(tests[pair] for pair in sorted(tests)),
         ran=tuple(sorted(ran)),
     )
-    return Read(observation, complete, tuple(sorted(stale)))
+    return ReadResult(observation, complete, tuple(sorted(stale)))
 
 
 def recordings(folder: Path) -> list[Path]:

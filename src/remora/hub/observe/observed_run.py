@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from remora.errors import ConfigError, HostError, UsageError
-from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
+from remora.hub.observe.observation_reader import (
+    ReadResult,
+    read_records,
+    recorded_paths,
+    recordings,
+)
 from remora.hub.query.snapshots import Snapshot
 from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
@@ -26,7 +31,7 @@ _USAGE_ERROR = 4  # of pytest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PytestOptions:
     """The tests to run. `words` begin with `pytest` or `python -m pytest`.
 
     `folder` is the user's current folder. `stdout`: descriptor for the tests' standard output,
@@ -42,13 +47,13 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ran:
+class ObservedRun:
     """Outcome of the tests: pytest's exit code, timeout, and the records."""
 
     code: int
     timed_out: bool
     isolation: str
-    read: Read
+    read: ReadResult
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
@@ -103,23 +108,23 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
         return [str(python), "-c", _AS_PYTEST, *words[1:]]
     if first.startswith("python") and list(words[1:3]) == ["-m", "pytest"]:
         return [str(python), "-m", "pytest", *words[3:]]
-    said = " ".join(words) or "nothing"
+    given = " ".join(words) or "nothing"
     raise UsageError(
-        f"only pytest can be observed, not {said}",
+        f"only pytest can be observed, not {given}",
         hint="remora hub observe -- pytest tests",
     )
 
 
 def run_tests(
-    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], Snapshot]
-) -> Ran:
+    root: Path, python: Path, options: PytestOptions, look: Callable[[frozenset[str]], Snapshot]
+) -> ObservedRun:
     """Run the tests to their end or time limit, and read the records.
 
     `root` is resolved; `look` returns a view of the given raw paths that belong to the project.
     Raises UsageError for anything but pytest, and HostError if the interpreter cannot be started or
     lacks pytest.
     """
-    command = pytest_command(python, asked.words)
+    command = pytest_command(python, options.words)
     with temporary_folder("remora-observe-") as private:
         out, plugins = private / "out", private / "plugins"
         out.mkdir(mode=0o700)
@@ -129,25 +134,25 @@ def run_tests(
         at = 3  # after `-c …` or `-m pytest`
         ran = Command(
             argv=(*command[:at], *extra, *command[at:]),
-            folder=asked.folder if asked.folder.is_relative_to(root) else root,
-            seconds=asked.seconds,
+            folder=options.folder if options.folder.is_relative_to(root) else root,
+            seconds=options.seconds,
             confinement=Confinement(
-                read=(*interpreter_paths(python, trusted=asked.trusted), plugins),
+                read=(*interpreter_paths(python, trusted=options.trusted), plugins),
                 write=(out,),
                 scratch=(root,),
             ),
             environment={
-                **asked.environment,
+                **options.environment,
                 "PATH": f"{python.parent}:{PATH}",
                 "PYTHONPATH": str(plugins),
                 "REMORA_OBSERVE_ROOT": str(root),
                 "REMORA_OBSERVE_OUT": str(out),
             },
         )
-        ended = run_attached(ran, stdout=asked.stdout)
+        ended = run_attached(ran, stdout=options.stdout)
         _check_ran(python, ended, anything=bool(recordings(out)))
         read = read_records(out, look(recorded_paths(out)))
-    return Ran(
+    return ObservedRun(
         code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
     )
 
@@ -158,5 +163,5 @@ def _check_ran(python: Path, ended: ProcessExit, *, anything: bool) -> None:
         return
     hint = "install pytest in the project's environment"
     if ended.returncode < 0:
-        hint = "a signal ended it before the first test: what it said stands above"
+        hint = "a signal ended it before the first test: see its output above"
     raise HostError(f"{python} did not run pytest: it ended with {ended.returncode}", hint=hint)

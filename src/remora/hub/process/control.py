@@ -9,7 +9,7 @@ from pathlib import Path
 
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.process.addresses import read_addresses, remove
-from remora.hub.process.hub_paths import HubPlaces, shown
+from remora.hub.process.hub_paths import HubPaths, shown
 from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince, Status, StatusResult, decode_status
 from remora.hub.store.owner_lock import owner
@@ -20,19 +20,19 @@ _LOOK_S = 0.02
 _ANSWER_S = 20.0
 
 
-def running(places: HubPlaces) -> int | None:
+def running(places: HubPaths) -> int | None:
     """Return the daemon's process id; None if none runs. Only the lock counts."""
     return owner(places.lock)
 
 
-def status(places: HubPlaces) -> StatusResult:
+def status(places: HubPaths) -> StatusResult:
     """Return the status as `hub status` prints it, from the daemon, else from the database."""
     pid = running(places)
     status = daemon_status(places) if pid is not None else None
     return status if status is not None else _from_outside(places, pid)
 
 
-def daemon_status(places: HubPlaces) -> StatusResult | None:
+def daemon_status(places: HubPaths) -> StatusResult | None:
     """Return the daemon's own status; None if it does not answer (yet)."""
     for place in dict.fromkeys((_address(places), places.socket)):
         with suppress(OutsideError):
@@ -42,7 +42,7 @@ def daemon_status(places: HubPlaces) -> StatusResult | None:
     return None
 
 
-def has_scanned(places: HubPlaces) -> bool:
+def has_scanned(places: HubPaths) -> bool:
     """True if the daemon has finished its initial scan, or does not answer."""
     try:
         answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
@@ -51,13 +51,13 @@ def has_scanned(places: HubPlaces) -> bool:
     return answer.error is None or answer.error.code != "busy"
 
 
-def notes(places: HubPlaces) -> tuple[str, ...]:
+def notes(places: HubPaths) -> tuple[str, ...]:
     """Return the problems that the daemon reports."""
     found = read_addresses(places.addresses)
     return found.notes if found is not None else ()
 
 
-def stop(places: HubPlaces) -> int | None:
+def stop(places: HubPaths) -> int | None:
     """Stop the daemon and wait for its end; return its process id, None if none ran.
 
     A daemon that does not end in time is killed: nothing is lost by that. Raises OutsideError.
@@ -75,7 +75,7 @@ def stop(places: HubPlaces) -> int | None:
     raise OutsideError(f"the hub (process {pid}) does not end", hint="end that process yourself")
 
 
-def _ended(places: HubPlaces, pid: int, number: int, seconds: float) -> bool:
+def _ended(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
     """Signal the process that holds the lock; True if it ended within so many seconds."""
     handle = None
     try:
@@ -92,7 +92,7 @@ def _ended(places: HubPlaces, pid: int, number: int, seconds: float) -> bool:
             os.close(handle)
 
 
-def _gone_within(places: HubPlaces, pid: int, handle: int | None, seconds: float) -> bool:
+def _gone_within(places: HubPaths, pid: int, handle: int | None, seconds: float) -> bool:
     if handle is not None:
         return bool(select.select([handle], [], [], seconds)[0])
     until = time.monotonic() + seconds
@@ -101,12 +101,12 @@ def _gone_within(places: HubPlaces, pid: int, handle: int | None, seconds: float
     return owner(places.lock) != pid
 
 
-def _address(places: HubPlaces) -> Path:
+def _address(places: HubPaths) -> Path:
     found = read_addresses(places.addresses)
     return places.socket if found is None else Path(found.socket)
 
 
-def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
+def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     """Return the status without a daemon, or of one that does not answer: it starts, or hangs."""
     files, nodes, generation = _stored(places.db)
     return StatusResult(

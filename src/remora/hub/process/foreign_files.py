@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from remora.hub.process.addresses import Addresses
-from remora.hub.process.hub_paths import HubPlaces
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.store.owner_lock import lock_of
 
 _MOST = 1 << 16
@@ -19,7 +19,7 @@ _LOG = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ ")
 _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
-def foreign_file(places: HubPlaces) -> Path | None:
+def foreign_file(places: HubPaths) -> Path | None:
     """Return the first file beside the database that does not belong to a hub.
 
     Empty files do not count. Writes nothing.

@@ -14,7 +14,7 @@ SOCKET_LIMIT = 103
 _SHORT = Path("/tmp")  # noqa: S108 (our folder in it is checked before use)
 
 
-class HubPlaces(NamedTuple):
+class HubPaths(NamedTuple):
     """Paths of one hub, not created here. All but `socket` are beside the database."""
 
     root: Path
@@ -30,9 +30,9 @@ class HubPlaces(NamedTuple):
     """A private folder for the watcher's marker only."""
 
 
-def hub_places(
+def hub_paths(
     folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
-) -> HubPlaces:
+) -> HubPaths:
     """Return the paths of the hub of `root` (absolute and resolved), or of the database `db`.
 
     Another database is another hub, with its own socket. Raises UsageError if `socket` is too long
@@ -40,7 +40,7 @@ def hub_places(
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
     base = own if db is None else db.absolute()
-    return HubPlaces(
+    return HubPaths(
         root=root,
         db=base,
         lock=_beside(base, ".daemon"),

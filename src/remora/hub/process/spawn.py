@@ -35,7 +35,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def left_alone(words: list[str]) -> list[str]:
+def detached(words: list[str]) -> list[str]:
     """Return a command line that starts `words` detached, in a process that outlives its parent."""
     leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", leave, *words]

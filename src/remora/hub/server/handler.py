@@ -26,7 +26,7 @@ def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | 
         request = decode_request(body)
         answer = handler.answer(request)
     except Exception as error:  # noqa: BLE001 (one request must not end the daemon)
-        return request, _sorry(request, error)
+        return request, _error_answer(request, error)
     return request, answer if isinstance(answer, bytes) else _awaited(request, answer)
 
 
@@ -34,10 +34,10 @@ async def _awaited(request: Request, answer: Awaitable[bytes]) -> bytes:
     try:
         return await answer
     except Exception as error:  # noqa: BLE001 (one request must not end the daemon)
-        return _sorry(request, error)
+        return _error_answer(request, error)
 
 
-def _sorry(request: Request | None, error: Exception) -> bytes:
+def _error_answer(request: Request | None, error: Exception) -> bytes:
     """Return the answer for an error; a bug is logged."""
     if isinstance(error, Refused):
         if request is not None:

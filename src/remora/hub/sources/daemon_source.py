@@ -11,7 +11,7 @@ import msgspec
 from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.process.addresses import read_addresses
-from remora.hub.process.hub_paths import HubPlaces, shown
+from remora.hub.process.hub_paths import HubPaths, shown
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.server.socket_listener import is_ours
 from remora.hub.sources.source_answer import Busy, SourceAnswer
@@ -27,7 +27,7 @@ class DaemonSource:
     Each request has its own connection: the daemon may restart between two of them.
     """
 
-    def __init__(self, root: Path, places: HubPlaces | None, *, named: bool = False) -> None:
+    def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
         """`named`: the user chose the socket, so no other one is tried."""
         self._root = shown(root)
         self._places = places

@@ -31,11 +31,11 @@ class FallbackSources:
         `links`: compute links, too. Never raises: on a failure only the facts are missing.
         """
         share = Budget(budget.left * _OF_STORED)
-        for rung, time in ((self._stored, share), (self._file, budget)):
-            if rung is self._stored and not links:
+        for source, time in ((self._stored, share), (self._file, budget)):
+            if source is self._stored and not links:
                 continue
             try:
-                answer = rung.ask(request, time)
+                answer = source.ask(request, time)
             except NotFound as unknown:
                 return unknown
             except Exception:  # noqa: BLE001, S112 - see docstring

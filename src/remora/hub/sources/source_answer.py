@@ -15,7 +15,7 @@ class SourceAnswer(NamedTuple):
 
     result: Any
     generation: int | None
-    rung: SourceName
+    source: SourceName
 
 
 class Busy(NamedTuple):

@@ -10,15 +10,15 @@ import msgspec
 from remora.code.file_facts import FileFacts
 from remora.hub.node import UpdateSource
 from remora.hub.store.batch_diff import FileDifference
-from remora.hub.store.file_rows import NODE_COLUMNS, Kept, node_values, stamp_values
+from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, stamp_values
 from remora.hub.store.ir_rows import Lowering
 from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import Identities
 
 LOGGED_AT_ONCE = 10_000
-"""Keys of one transaction that are logged; of a larger one nobody asks which they were."""
+"""Maximum logged keys of one transaction; of a larger one they are not useful."""
 LOGGED = 50_000
-"""Keys in the log, about; older ones go."""
+"""Approximate maximum keys in the log; older ones are deleted."""
 _BETWEEN_COUNTS = 16
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (
@@ -123,7 +123,7 @@ class BatchWriter:
                 if before is not None and each.is_same(node.key, node):
                     last_updated = before.last_updated or self._stamp
                     source = before.update_source
-                kept = Kept(self._uids[node.key], last_updated, source, each.extra_of(node))
+                kept = StoredValues(self._uids[node.key], last_updated, source, each.extra_of(node))
                 yield node_values(facts, place, node, kept)
 
     def _gone_nodes(self) -> list[tuple[str]]:

@@ -37,7 +37,7 @@ class FileRow(NamedTuple):
     extras: str = ""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredValues(msgspec.Struct, frozen=True):
     """Stored values of a node that its file does not give."""
 
     uid: str
@@ -46,7 +46,9 @@ class Kept(msgspec.Struct, frozen=True):
     extra: dict[str, Any]
 
 
-def node_values(file: FileFacts, place: int, node: NodeFacts, kept: Kept) -> tuple[Any, ...]:
+def node_values(
+    file: FileFacts, place: int, node: NodeFacts, kept: StoredValues
+) -> tuple[Any, ...]:
     """Return a node's values in the order of NODE_COLUMNS; `place` is its index in the file."""
     return (
         node.key,

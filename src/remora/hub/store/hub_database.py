@@ -20,7 +20,7 @@ from remora.hub.store.tables import PAGE, blank, first_page, is_current
 
 SUFFIXES = ("", "-wal", "-shm")
 LOG_LIMIT = 8 * 1024 * 1024
-"""Bytes of the write-ahead log that are kept between transactions."""
+"""Bytes of the write-ahead log to keep between transactions."""
 _WAIT_S = 2.0
 _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 

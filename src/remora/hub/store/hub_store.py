@@ -113,10 +113,10 @@ class HubStore:
         try:
             whole = all(view.lowered(path) and view.nodes(path) for path in view.paths())
             with sqlite_errors(self._db):
-                (said,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+                (verdict,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         except HubDamaged:
-            whole, said = False, ""
-        if not whole or said != "ok":
+            whole, verdict = False, ""
+        if not whole or verdict != "ok":
             self.rebuild()
             return False
         return True

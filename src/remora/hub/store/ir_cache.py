@@ -7,7 +7,7 @@ from threading import Lock
 from remora.code.ir.model import LoweredFile, decode_lowered
 
 LIMIT = 5 * 1024 * 1024
-"""Encoded bytes whose decoded form is kept; that takes up to eighteen times as much memory."""
+"""Encoded bytes of cached values; decoded they take up to eighteen times as much memory."""
 
 
 class IrCache:

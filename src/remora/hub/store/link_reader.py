@@ -25,10 +25,12 @@ _COPIED = {
         ("mentions", "?, ?"),
     )
 }
-"""How the tables that linking reads come into memory."""
+"""SQL that copies the linker's tables into memory."""
 _DECODED = 24 * 1024 * 1024
-"""Encoded bytes whose decoded form is kept: those of the standard library, nearly. With a fifth of
-that, half of the time goes into decoding."""
+"""Encoded bytes of cached IR: nearly all of the standard library.
+
+With a fifth of that, half of the time is spent decoding.
+"""
 
 
 class LinkState:
@@ -42,12 +44,13 @@ class LinkState:
         (self.base,) = connection.execute(
             "SELECT value FROM meta WHERE name = 'lowered_since'"
         ).fetchone()
-        """What names this state, see `LinkWriting`."""
+        """Names this state; see `LinkWriter`."""
         self.program = _in_memory(connection)
-        """All files; stays when the state is over: linking takes long, and the database's log must
-        not wait for it."""
+        """All files; usable after the state is closed: linking takes long and must not keep the log
+        open.
+        """
         self.nodes = {key for (key,) in connection.execute("SELECT key FROM node_state")}
-        """The keys of all nodes."""
+        """Keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
         """Return the IR at the base of files changed since."""

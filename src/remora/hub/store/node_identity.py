@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remora.ids import MODULE, node_key, split_node_key
 
 Others = Callable[[frozenset[str]], Mapping[str, int]]
-"""How many nodes of the project, but for those being matched, have each of these bodies."""
+"""Number of project nodes with each of these bodies, except those being matched."""
 _FEW = 4096
 
 
@@ -20,7 +20,7 @@ class Identity(NamedTuple):
     body_hash: str
 
 
-class Fresh(NamedTuple):
+class NewNode(NamedTuple):
     """A new node without an identity."""
 
     key: str
@@ -28,7 +28,7 @@ class Fresh(NamedTuple):
     body_hash: str
 
 
-def follow(old: Iterable[Identity], new: Iterable[Fresh], others: Others) -> dict[str, Identity]:
+def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> dict[str, Identity]:
     """Map keys of new nodes to the old nodes that they continue; each old one at most once.
 
     In this order: same key and body; same body elsewhere; same key; same name in a file to which
@@ -44,7 +44,7 @@ def follow(old: Iterable[Identity], new: Iterable[Fresh], others: Others) -> dic
 
 
 class _Match:
-    def __init__(self, old: Iterable[Identity], new: Iterable[Fresh]) -> None:
+    def __init__(self, old: Iterable[Identity], new: Iterable[NewNode]) -> None:
         self.found: dict[str, Identity] = {}
         self._old = {each.key: each for each in old}
         self._new = {each.key: each for each in new}
@@ -86,9 +86,9 @@ class _Match:
             if candidate is not None and candidate.node_type == self._new[key].node_type:
                 self._take(self._new[key], candidate)
 
-    def _groups(self) -> dict[str, tuple[list[Identity], list[Fresh]]]:
+    def _groups(self) -> dict[str, tuple[list[Identity], list[NewNode]]]:
         """Group the unmatched old and new nodes by body."""
-        groups: dict[str, tuple[list[Identity], list[Fresh]]] = {}
+        groups: dict[str, tuple[list[Identity], list[NewNode]]] = {}
         for new in self._new.values():
             groups.setdefault(new.body_hash, ([], []))[1].append(new)
         for old in self._old.values():
@@ -96,28 +96,28 @@ class _Match:
                 groups[old.body_hash][0].append(old)
         return {body: group for body, group in groups.items() if group[0]}
 
-    def _is_one_of_a_kind(self, group: tuple[list[Identity], list[Fresh]]) -> bool:
+    def _is_one_of_a_kind(self, group: tuple[list[Identity], list[NewNode]]) -> bool:
         olds, news = self._untaken(group[0]), self._unfound(group[1])
         return len(olds) == len(news) == 1 and olds[0].node_type == news[0].node_type
 
     def _untaken(self, olds: list[Identity]) -> list[Identity]:
         return [old for old in olds if old.key in self._old]
 
-    def _unfound(self, news: list[Fresh]) -> list[Fresh]:
+    def _unfound(self, news: list[NewNode]) -> list[NewNode]:
         return [new for new in news if new.key in self._new]
 
-    def _take_unless_both_stay(self, new: Fresh, old: Identity) -> None:
+    def _take_unless_both_stay(self, new: NewNode, old: Identity) -> None:
         if not (new.key in self._staying and old.key in self._staying):
             self._take(new, old)
 
-    def _take(self, new: Fresh, old: Identity) -> None:
+    def _take(self, new: NewNode, old: Identity) -> None:
         self.found[new.key] = old
         del self._new[new.key], self._old[old.key]
 
 
-def _by_name(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
     """Yield pairs of the same name and kind, the most similar path and scope first."""
-    named: dict[tuple[str, str], tuple[list[Identity], list[Fresh]]] = {}
+    named: dict[tuple[str, str], tuple[list[Identity], list[NewNode]]] = {}
     for new in news:
         named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
     for old in olds:
@@ -127,7 +127,7 @@ def _by_name(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, I
         yield from (_alike if len(these) * len(those) <= _FEW else _in_order)(these, those)
 
 
-def _alike(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+def _alike(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
     pairs = [(_likeness(old.key, new.key), new, old) for old in olds for new in news]
     pairs.sort(key=lambda pair: (*(-part for part in pair[0]), pair[1].key, pair[2].key))
     taken: set[str] = set()
@@ -137,13 +137,13 @@ def _alike(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Ide
             yield new, old
 
 
-def _in_order(olds: list[Identity], news: list[Fresh]) -> Iterator[tuple[Fresh, Identity]]:
+def _in_order(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
     """Pair large groups in order of their reversed keys: comparing all pairs takes too long."""
     olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
     return zip(news, olds, strict=False)
 
 
-def _from_end(node: Identity | Fresh) -> str:
+def _from_end(node: Identity | NewNode) -> str:
     return node.key[::-1]
 
 

@@ -45,12 +45,12 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
     }
     ran = set(observation.ran)
     kept = {row[:2] for row in now}
-    gone = {row for row in known - now if row[1] in ran and row[:2] not in kept}
+    removed = {row for row in known - now if row[1] in ran and row[:2] not in kept}
     calls = (_joined(connection, call) for call in _merged(observation.calls))
     return News(
         calls=tuple(row for row in calls if row is not None),
         tests=tuple(sorted(now - known)),
-        no_more=tuple(sorted(gone)),
+        no_more=tuple(sorted(removed)),
     )
 
 

@@ -36,7 +36,7 @@ class SharedState:
         self.damage = damage
         self.lowered = IrCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
-        """With the generation since which it holds."""
+        """With the generation since which it is valid."""
 
 
 class StoredSnapshot:
@@ -47,8 +47,7 @@ class StoredSnapshot:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
         self.deadline = math.inf
-        """Moment of the monotonic clock after which nothing is told any more: then every method
-        raises OutOfTimeError."""
+        """Monotonic time after which every method raises OutOfTimeError."""
         self._connection = connection
         self._path = path
         self._shelf = shelf

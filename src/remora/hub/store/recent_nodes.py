@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
-from remora.hub.store.node_identity import Fresh
+from remora.hub.store.node_identity import NewNode
 
 KEPT_S = 60
-"""Seconds for which a birth is remembered: a move may be told in two parts, the new place first."""
+"""Seconds to remember a new node: a move may be reported in two parts, the new path first."""
 MOST = 20_000
 
 
@@ -13,16 +13,16 @@ class RecentNodes:
     """Nodes with a recently created uid, by key; in memory only."""
 
     def __init__(self) -> None:
-        self._born: dict[str, tuple[Fresh, int]] = {}
+        self._born: dict[str, tuple[NewNode, int]] = {}
 
-    def recent(self, now: int) -> list[Fresh]:
+    def recent(self, now: int) -> list[NewNode]:
         """Return the nodes of the last minute; `now` is in seconds."""
         self._born = {
             key: birth for key, birth in self._born.items() if now - KEPT_S <= birth[1] <= now
         }
         return [fresh for fresh, _ in self._born.values()]
 
-    def add(self, nodes: Collection[Fresh], now: int) -> None:
+    def add(self, nodes: Collection[NewNode], now: int) -> None:
         """Add new nodes; very many at once are not a move and are ignored."""
         if len(nodes) + len(self._born) <= MOST:
             self._born.update((node.key, (node, now)) for node in nodes)

@@ -7,11 +7,11 @@ from remora.files.disposable_sqlite import has_tables, make_tables
 
 TABLES_VERSION = 3
 LINKS_VERSION = 3
-"""What the linker says of one and the same program: raise it when that is something else."""
+"""Version of the linker's results: raise it when they change for the same program."""
 VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
-"""What the tables are and what stands in them: a database of any other version is made anew."""
+"""Version of the tables and their content: a database of another version is reset."""
 PAGE = 4096
-"""Bytes of a page: in place only a page of the same size can take the place of another."""
+"""Bytes of a page: only a page of the same size can be overwritten in place."""
 TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "

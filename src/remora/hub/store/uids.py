@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any
 
 from remora.hub.store.batch_diff import FileDifference
-from remora.hub.store.node_identity import Fresh, Identity, follow
+from remora.hub.store.node_identity import Identity, NewNode, follow
 from remora.hub.store.recent_nodes import RecentNodes
 
 KEPT_S = 30 * 24 * 3600
-"""Seconds for which a node that vanished is remembered."""
+"""Seconds to remember a vanished node."""
 _AT_ONCE = 5000  # values in one SQLite query
 _BYTES = 16
 
@@ -32,7 +32,7 @@ class Identities:
         self._connection = connection
         self._births = births
         self._now = now
-        self._new: list[Fresh] = []
+        self._new: list[NewNode] = []
         self._adopted: dict[str, Identity] = {}
         self._returned: list[str] = []
         self._found = _staying(changed)
@@ -92,7 +92,7 @@ class Identities:
             moved = {old.key for old in self._adopted.values()}
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
-    def _look_back(self, new: list[Fresh]) -> None:
+    def _look_back(self, new: list[NewNode]) -> None:
         """Give the other nodes the uids of nodes that vanished earlier, else new ones."""
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
             old = self._remembered(new)
@@ -107,7 +107,7 @@ class Identities:
         for number, node in enumerate(new):
             self._found[node.key] = random[number * size : (number + 1) * size]
 
-    def _remembered(self, new: list[Fresh]) -> list[Identity]:
+    def _remembered(self, new: list[NewNode]) -> list[Identity]:
         found: dict[str, Identity] = {}
         for column, values in (
             ("key", {node.key for node in new}),
@@ -147,7 +147,7 @@ def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
 
 def _left(
     changed: Sequence[FileDifference], staying: Collection[str]
-) -> tuple[list[Identity], list[Fresh]]:
+) -> tuple[list[Identity], list[NewNode]]:
     """Return the other nodes, old and new."""
     old = [
         Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
@@ -156,7 +156,7 @@ def _left(
         if key not in staying
     ]
     new = [
-        Fresh(node.key, node.node_type, node.body_hash)
+        NewNode(node.key, node.node_type, node.body_hash)
         for each in changed
         for node in each.nodes
         if node.key not in staying

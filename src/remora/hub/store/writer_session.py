@@ -22,7 +22,7 @@ class WriterSession:
     def __init__(self, path: Path, root: str, clock: Clock) -> None:
         self.path = path
         self.generation = 0
-        """As it was when the database was opened or made anew."""
+        """Generation when the database was opened or reset."""
         self._root = root
         self._clock = clock
         self._lock = OwnerLock(self._lock_path)
