@@ -38,14 +38,14 @@ def why_unknown(places: HubPaths) -> str:
         return "finding them takes too long at the moment: retry"
     if known.complete:
         return (
-            "finding them takes too long, since files have changed: `remora hub index --links` "
-            "finds the links of what changed"
+            "finding them takes too long because files have changed: `remora hub index --links` "
+            "updates the links"
         )
-    reason = "finding them takes too long as long as the links of this project are not all stored"
+    reason = "finding them takes too long until all links of this project are stored"
     far = f"{known.found:,} of {known.nodes:,} nodes so far"
     if control.running(places) is not None:
-        return f"{reason}; the daemon finds them while nobody edits: {far}"
+        return f"{reason}; the daemon precomputes them while no file changes: {far}"
     return (
-        f"{reason} ({far}): `remora hub index --links` finds them at once, a daemon by itself "
-        "(`remora hub start`)"
+        f"{reason} ({far}): `remora hub index --links` computes them now, a daemon "
+        "(`remora hub start`) in the background"
     )

@@ -96,7 +96,7 @@ def unanswered() -> OutsideError:
     """Return the error for a query without an answer."""
     return OutsideError(
         "no daemon is running and there is no index",
-        hint="`path:qualname` in full asks the file alone; `--db FILE` names a place where an index "
+        hint="a full `path:qualname` is read from its file alone; `--db FILE` names a path where an index "
         "can be made, `remora hub status` shows where it should be",
     )
 
